@@ -1,15 +1,22 @@
 # make lab    JupyterLab on the first notebook
+# make quick  the linters, types and tests of what was changed, in less than a minute
 # make test   the tests
-# Both create .venv and install what they need; a second call starts at once.
+# make check  the linters, types and import contracts
+# make tables what is generated from the code: stubs, the tables of names and ops
+# Each creates .venv and install what they need; a second call starts at once.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+WRONG_WAY := The contract named above as BROKEN says which import is not allowed. Move the code to the \
+lower room, hand the object in, or register it there: docs/architecture.md, "The floors".
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export OPENBLAS_NUM_THREADS ?= 1
+# Tests and notebooks start Python many times: it need not compile the package each time.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help lab test check bench-check clean
+.PHONY: help lab quick test check tables messages bench-check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -38,7 +45,21 @@ lab: $(VENV)/.installed-lab
 
 # TEST_ARGS narrows it down: make test TEST_ARGS='tests/core -x'
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --numprocesses auto -m "not browser" $(TEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses auto -m "not browser and not repeats" $(TEST_ARGS)
+
+# What was changed since main, or the commit given as SINCE=...
+quick: $(VENV)/.installed-test $(VENV)/.installed-dev
+	$(BIN)/python scripts/quick.py $(SINCE)
+
+# Run it after an op, a sample of an op or a public name changed, and commit what it writes.
+tables: $(VENV)/.installed-test
+	$(BIN)/python scripts/generate_public_names.py
+	$(BIN)/python scripts/generate_names_table.py
+	$(BIN)/python scripts/generate_ops_table.py
+
+# tfnb/proto, after a file in protos/ changed; it fetches the compiler.
+messages: $(BIN)/python
+	$(BIN)/python protos/generate.py
 
 # What a commit must pass beside the tests.
 check: $(VENV)/.installed-dev
@@ -46,7 +67,7 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/codespell
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	@$(BIN)/lint-imports || { echo; echo "$(WRONG_WAY)"; exit 1; }
 
 # make bench-check TENSORFLOW=~/tf/bin/python    whether a ratio is far worse than the stored ones
 # It is not part of the tests. SUITE=../shared/bench adds a suite, BENCH_ARGS='--only session' asks

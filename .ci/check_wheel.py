@@ -1,31 +1,15 @@
-"""What a wheel must be: small, with its drawings, and asking for no TensorFlow."""
+"""What a wheel must be: the sources as they are, the front end, and no TensorFlow asked for."""
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 import zipfile
 from email.parser import Parser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-MAX_BYTES = 2_000_000
+MAX_BYTES = 8_000_000
 ROOT = Path(__file__).parents[1]
-PRIVATE_ROOMS = ("tfnb/common_runtime/", "tfnb/graph/")
-ROOMS_BEHIND = tuple(f"tfnb/{room}/" for room in ("client", "core", "framework", "notebook", "ops"))
-TABLES = "".join(
-    (ROOT / file).read_text()
-    for file in (
-        "tfnb/client/public/table.py",
-        "tfnb/client/public/other_names.py",
-        "tfnb/client/public/__init__.py",
-        "tfnb/notebook/__init__.py",
-    )
-)
 
 
 def complaints(wheel: Path) -> list[str]:
@@ -38,11 +22,11 @@ def complaints(wheel: Path) -> list[str]:
         names = archive.namelist()
         metadata_name = next(name for name in names if name.endswith(".dist-info/METADATA"))
         metadata = Parser().parsestr(archive.read(metadata_name).decode())
+        sources = {name for name in names if name.startswith("tfnb/")}
         found += [
             f"{name} is not the checkout's"
-            for name in names
-            if name.endswith(".py")
-            and _syntax(archive.read(name), name) != _syntax((ROOT / name).read_bytes(), name)
+            for name in sorted(sources)
+            if not (ROOT / name).is_file() or archive.read(name) != (ROOT / name).read_bytes()
         ]
     requirements = metadata.get_all("Requires-Dist") or []
     found += [
@@ -56,44 +40,18 @@ def complaints(wheel: Path) -> list[str]:
     for file in (r"package[.]json", r"install[.]json", r"static/lab[.][0-9a-f]{12}[.]js"):
         if sum(re.fullmatch(extension + file, name) is not None for name in names) != 1:
             found.append(f"it lacks {file} of the JupyterLab extension")
-    if "tfnb/py.typed" not in names:
-        found.append("it lacks py.typed, so type checkers would ignore our types")
+    found += [f"it lacks {name}" for name in sorted(_checkout() - sources)]
     found += [f"it carries {name}" for name in names if "/tests/" in name or "node_modules" in name]
     return found
 
 
-def _syntax(source: bytes, name: str) -> tuple[str, list[str | None]]:
-    """What a source does, with its lines, and what it says of what is public."""
-    tree = ast.parse(source)
-    is_private = name.startswith(PRIVATE_ROOMS)
-    module = name.removesuffix(".py").replace("/", ".")
-    hides_functions = name.startswith(ROOMS_BEHIND) and f'"{module}"' not in TABLES
-    public = [
-        ast.get_docstring(node)
-        for node in (tree, *_public(tree))
-        if not is_private and (not hides_functions or node not in _not_classes(tree))
-    ]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            match node.body:
-                case [ast.Expr(ast.Constant(str())), _, *_]:
-                    del node.body[0]
-    match tree.body:
-        case [ast.Expr(ast.Constant(str())), *_] if is_private or hides_functions:
-            del tree.body[0]
-    return ast.dump(tree, include_attributes=True), public
-
-
-def _not_classes(tree: ast.Module) -> list[ast.AST]:
-    return [tree, *(node for node in tree.body if not isinstance(node, ast.ClassDef))]
-
-
-def _public(tree: ast.Module | ast.ClassDef) -> Iterator[ast.FunctionDef | ast.ClassDef]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            yield node
-            if isinstance(node, ast.ClassDef):
-                yield from _public(node)
+def _checkout() -> set[str]:
+    """Every file of the package, but for what Python leaves there."""
+    return {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tfnb").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
 
 
 def main() -> None:

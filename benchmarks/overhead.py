@@ -65,9 +65,13 @@ def overhead_text(
     lines += [
         "Progress (`%%tfnb watch`) leaves a step the emitted function that it is: a variant of it "
         "counts the sides of conds and the\niterations of loops, and a few times a second somebody "
-        "looks where it is. Besides, a step tells of its beginning and end.\nWho wants every node "
-        "(a recording, breakpoints, the values of a tensor) has steps run by the reference "
-        "executor, node by node,\nand so pays more where a step takes next to no time a node.",
+        "looks where it is. Besides, a step tells of its beginning and end.",
+        "A recording, a trace and the values of tensors are made of what another variant writes "
+        "down: moments between kernels and between\niterations, the sides of conds, a note of each "
+        "array, or the values. A debugged step is such a function, too, until a breakpoint\nis "
+        "near. What that takes is some microseconds a step, a tenth of one an iteration and up to "
+        "two a kernel that makes an array.\nAn observer that wants to hear of each node when it "
+        "runs (the last row) has steps run by the reference executor, node by node.",
         "",
         "## Pictures of large graphs",
         "",

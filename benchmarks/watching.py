@@ -175,9 +175,19 @@ def breakpoints_that_never_hit(session: tf.Session, run: Callable[[], Any]) -> N
 
 
 @row(watches=True)
+def breakpoints_on_values(session: tf.Session, run: Callable[[], Any]) -> None:
+    """One on a node's values, which do not meet it; on one of the loop, where there is one."""
+    names = {op.name for op in session.graph.get_operations()}
+    node = "while/add" if "while/add" in names else "*"
+    Debugger(session).attach().break_at(node, condition="max > 1e30")
+
+
+@row(watches=True)
 def a_tensor_is_watched(session: tf.Session, run: Callable[[], Any]) -> None:
-    """``%%tfnb values``: one tensor, every value of it."""
-    Debugger(session).attach().watch("traced:0", keep=100)
+    """``%%tfnb values``: one tensor, every value of it; one of the loop, where there is one."""
+    names = {op.name for op in session.graph.get_operations()}
+    name = "while/add:0" if "while/add" in names else "traced:0"
+    Debugger(session, only_watches=True).attach().watch(name, keep=100)
 
 
 @row(watches=True)

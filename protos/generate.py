@@ -120,7 +120,7 @@ def main() -> None:
     if args.check:
         stale = sorted(name for name in new.keys() | old.keys() if new.get(name) != old.get(name))
         if stale:
-            sys.exit(f"run protos/generate.py; these differ: {', '.join(stale)}")
+            sys.exit(f"run `make messages`; these differ: {', '.join(stale)}")
         return
     for name in old.keys() - new.keys():
         (TARGET / name).unlink()

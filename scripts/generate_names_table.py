@@ -94,7 +94,7 @@ def main() -> int:
     if new == text:
         return 0
     if check:
-        sys.stdout.write("docs/compatibility.md is not up to date\n")
+        sys.stdout.write("docs/compatibility.md is not up to date; run `make tables`\n")
         return 1
     PAGE.write_text(new)
     return 0

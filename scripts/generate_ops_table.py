@@ -146,7 +146,7 @@ def main() -> int:
     if check:
         if TARGET.read_text() == text:
             return 0
-        print(f"{TARGET.relative_to(ROOT)} is not up to date; run scripts/generate_ops_table.py")
+        print(f"{TARGET.relative_to(ROOT)} is not up to date; run `make tables`")
         return 1
     TARGET.write_text(text)
     return 0

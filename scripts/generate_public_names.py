@@ -194,7 +194,7 @@ def main() -> int:
     gone = [path for path in PUBLIC.glob("*.pyi") if path not in texts]
     if check:
         for path in (*old, *gone):
-            print(f"{path.relative_to(ROOT)} is not up to date")
+            print(f"{path.relative_to(ROOT)} is not up to date; run `make tables`")
         return bool(old or gone)
     for path in old:
         path.write_text(texts[path])

@@ -8,7 +8,17 @@ import sys
 
 import pytest
 
-OPTIONAL = ["IPython", "ipykernel", "ipywidgets", "anywidget", "cupy", "grpc", "tensorflow"]
+OPTIONAL = [
+    "IPython",
+    "ipykernel",
+    "ipywidgets",
+    "anywidget",
+    "graphviz",
+    "PIL",
+    "cupy",
+    "grpc",
+    "tensorflow",
+]
 SELDOM_USED = [
     "summary_pb2",
     "event_pb2",

@@ -14,6 +14,11 @@ from typing import Any as _Any
 from tfnb.client import public as _public
 
 __version__ = "0.1.0"
+# How TensorFlow was built, for programs that print it; there is no C++ here.
+__git_version__ = "tfnb"
+__compiler_version__ = "none"
+__cxx11_abi_flag__ = 0
+__monolithic_build__ = 0
 
 newaxis = None
 

@@ -27,6 +27,7 @@ from tfnb.client.public import debugging as debugging
 from tfnb.client.public import distributions as distributions
 from tfnb.client.public import dtypes as dtypes
 from tfnb.client.public import errors as errors
+from tfnb.client.public import experimental as experimental
 from tfnb.client.public import feature_column as feature_column
 from tfnb.client.public import flags as flags
 from tfnb.client.public import gfile as gfile
@@ -42,6 +43,7 @@ from tfnb.client.public import losses as losses
 from tfnb.client.public import manip as manip
 from tfnb.client.public import math as math
 from tfnb.client.public import metrics as metrics
+from tfnb.client.public import mixed_precision as mixed_precision
 from tfnb.client.public import nest as nest
 from tfnb.client.public import nn as nn
 from tfnb.client.public import profiler as profiler
@@ -67,6 +69,9 @@ from tfnb.client.public import train as train
 from tfnb.client.public import version as version
 from tfnb.client.session import InteractiveSession as InteractiveSession
 from tfnb.client.session import Session as Session
+from tfnb.client.sysconfig import CXX11_ABI_FLAG as CXX11_ABI_FLAG
+from tfnb.client.sysconfig import CXX_VERSION as CXX_VERSION
+from tfnb.client.sysconfig import MONOLITHIC_BUILD as MONOLITHIC_BUILD
 from tfnb.client.tf_logging import get_logger as get_logger
 from tfnb.client.version import COMPILER_VERSION as COMPILER_VERSION
 from tfnb.client.version import GIT_VERSION as GIT_VERSION
@@ -151,14 +156,19 @@ from tfnb.framework.sparse_tensor import (
 from tfnb.framework.sparse_tensor import SparseTensor as SparseTensor
 from tfnb.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
 from tfnb.framework.tensor import Tensor as Tensor
+from tfnb.framework.type_spec import TypeSpec as TypeSpec
 from tfnb.ops.accumulators import ConditionalAccumulator as ConditionalAccumulator
 from tfnb.ops.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from tfnb.ops.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
+from tfnb.ops.activation_ops import log_sigmoid as log_sigmoid
 from tfnb.ops.array_extras import fingerprint as fingerprint
 from tfnb.ops.array_extras import meshgrid as meshgrid
 from tfnb.ops.array_extras import repeat as repeat
 from tfnb.ops.array_extras import sequence_mask as sequence_mask
 from tfnb.ops.array_extras import unravel_index as unravel_index
+from tfnb.ops.batch_functions import (
+    nondifferentiable_batch_function as nondifferentiable_batch_function,
+)
 from tfnb.ops.cast_ops import cast as cast
 from tfnb.ops.cast_ops import to_bfloat16 as to_bfloat16
 from tfnb.ops.cast_ops import to_complex128 as to_complex128
@@ -270,6 +280,11 @@ from tfnb.ops.cwise_unary_ops import tanh as tanh
 from tfnb.ops.data.ragged_spec import RaggedTensorSpec as RaggedTensorSpec
 from tfnb.ops.data.structure import SparseTensorSpec as SparseTensorSpec
 from tfnb.ops.data.structure import TensorSpec as TensorSpec
+from tfnb.ops.data.type_specs import IndexedSlicesSpec as IndexedSlicesSpec
+from tfnb.ops.data.type_specs import NoneTensorSpec as NoneTensorSpec
+from tfnb.ops.data.type_specs import OptionalSpec as OptionalSpec
+from tfnb.ops.data.type_specs import TensorArraySpec as TensorArraySpec
+from tfnb.ops.data.type_specs import type_spec_from_value as type_spec_from_value
 from tfnb.ops.data_flow_ops import dynamic_partition as dynamic_partition
 from tfnb.ops.data_flow_ops import dynamic_stitch as dynamic_stitch
 from tfnb.ops.einsum_ops import einsum as einsum
@@ -333,8 +348,8 @@ from tfnb.ops.linalg_ops import svd as svd
 from tfnb.ops.logging_ops import Print as Print
 from tfnb.ops.logging_ops import print_ as print
 from tfnb.ops.logging_ops import timestamp as timestamp
-from tfnb.ops.lookup_ops import initialize_all_tables as initialize_all_tables
-from tfnb.ops.lookup_ops import tables_initializer as tables_initializer
+from tfnb.ops.lookup import initialize_all_tables as initialize_all_tables
+from tfnb.ops.lookup import tables_initializer as tables_initializer
 from tfnb.ops.map_fn import foldl as foldl
 from tfnb.ops.map_fn import foldr as foldr
 from tfnb.ops.map_fn import map_fn as map_fn
@@ -352,7 +367,6 @@ from tfnb.ops.math_ops import equal as equal
 from tfnb.ops.math_ops import exp as exp
 from tfnb.ops.math_ops import floor as floor
 from tfnb.ops.math_ops import floordiv as floordiv
-from tfnb.ops.math_ops import log_sigmoid as log_sigmoid
 from tfnb.ops.math_ops import logical_xor as logical_xor
 from tfnb.ops.math_ops import multiply as multiply
 from tfnb.ops.math_ops import not_equal as not_equal
@@ -421,6 +435,7 @@ from tfnb.ops.queues import RandomShuffleQueue as RandomShuffleQueue
 from tfnb.ops.ragged.ragged_tensor import RaggedTensor as RaggedTensor
 from tfnb.ops.ragged_ops import ragged_fill_empty_rows as ragged_fill_empty_rows
 from tfnb.ops.ragged_ops import ragged_fill_empty_rows_grad as ragged_fill_empty_rows_grad
+from tfnb.ops.random_index_shuffle_ops import random_index_shuffle as random_index_shuffle
 from tfnb.ops.random_ops import multinomial as multinomial
 from tfnb.ops.random_ops import random_crop as random_crop
 from tfnb.ops.random_ops import random_gamma as random_gamma
@@ -622,6 +637,7 @@ from tfnb.ops.variables import trainable_variables as trainable_variables
 from tfnb.ops.variables import variable_creator_scope as variable_creator_scope
 from tfnb.ops.variables import variable_creator_scope as variable_creator_scope_v1
 from tfnb.ops.variables import variables_initializer as variables_initializer
+from tfnb.ops.vectorized_map import vectorized_map as vectorized_map
 from tfnb.ops.where_ops import boolean_mask as boolean_mask
 from tfnb.ops.where_ops import where as where
 from tfnb.ops.where_ops import where_v2 as where_v2
@@ -657,6 +673,8 @@ __all__ = [
     "Assert",
     "AttrValue",
     "COMPILER_VERSION",
+    "CXX11_ABI_FLAG",
+    "CXX_VERSION",
     "ConditionalAccumulator",
     "ConditionalAccumulatorBase",
     "ConfigProto",
@@ -681,17 +699,21 @@ __all__ = [
     "HistogramProto",
     "IdentityReader",
     "IndexedSlices",
+    "IndexedSlicesSpec",
     "InteractiveSession",
     "LogMessage",
+    "MONOLITHIC_BUILD",
     "MetaGraphDef",
     "Module",
     "NameAttrList",
     "NoGradient",
     "NodeDef",
+    "NoneTensorSpec",
     "NotDifferentiable",
     "OpError",
     "Operation",
     "OptimizerOptions",
+    "OptionalSpec",
     "PaddingFIFOQueue",
     "Print",
     "PriorityQueue",
@@ -716,10 +738,12 @@ __all__ = [
     "TFRecordReader",
     "Tensor",
     "TensorArray",
+    "TensorArraySpec",
     "TensorInfo",
     "TensorShape",
     "TensorSpec",
     "TextLineReader",
+    "TypeSpec",
     "UnconnectedGradients",
     "VERSION",
     "VarLenFeature",
@@ -880,6 +904,7 @@ __all__ = [
     "executing_eagerly_outside_functions",
     "exp",
     "expand_dims",
+    "experimental",
     "expm1",
     "extract_image_patches",
     "extract_volume_patches",
@@ -1014,6 +1039,7 @@ __all__ = [
     "metrics",
     "min_max_variable_partitioner",
     "minimum",
+    "mixed_precision",
     "mod",
     "model_variables",
     "moving_average_variables",
@@ -1027,6 +1053,7 @@ __all__ = [
     "no_gradient",
     "no_op",
     "no_regularizer",
+    "nondifferentiable_batch_function",
     "norm",
     "not_equal",
     "numpy_function",
@@ -1069,6 +1096,7 @@ __all__ = [
     "random",
     "random_crop",
     "random_gamma",
+    "random_index_shuffle",
     "random_normal",
     "random_normal_initializer",
     "random_poisson",
@@ -1239,6 +1267,7 @@ __all__ = [
     "truncatediv",
     "truncatemod",
     "tuple",
+    "type_spec_from_value",
     "uint16",
     "uint32",
     "uint64",
@@ -1263,6 +1292,7 @@ __all__ = [
     "variables_initializer",
     "variance_scaling_initializer",
     "variant",
+    "vectorized_map",
     "verify_tensor_all_finite",
     "version",
     "where",

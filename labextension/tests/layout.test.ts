@@ -48,6 +48,21 @@ test("boxes of one row stay apart in a lane", () => {
   for (let i = 1; i < row.length; i++) assert.ok(row[i]!.x - row[i - 1]!.x >= 60);
 });
 
+test("data flows to the right where that is asked for", () => {
+  const boxes = [box(0), box(1), box(2)];
+  const { centres, width, height } = layout({
+    boxes,
+    edges: [edge(0, 1), edge(1, 2)],
+    lanes: 0,
+    direction: "right",
+  });
+  const [a, b, c] = centres;
+
+  assert.ok(a!.x + 60 <= b!.x && b!.x + 60 <= c!.x);
+  assert.equal(a!.y, c!.y);
+  assert.ok(width > height);
+});
+
 test("nothing to place is a layout too", () => {
   assert.deepEqual(layout({ boxes: [], edges: [], lanes: 0 }).centres, []);
 });

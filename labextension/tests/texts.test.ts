@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compactShape, showsOp } from "../src/render/arrangement.ts";
+import { cores, cutApart } from "../src/render/names.ts";
 import { shortDevice } from "../src/render/palette.ts";
 import { duration } from "../src/render/progress_panel.ts";
 import { findNodes } from "../src/render/search_box.ts";
@@ -44,4 +45,27 @@ test("shapes and times are short", () => {
 test("an op's type is shown unless the label says it", () => {
   assert.equal(showsOp("MatMul_3", "MatMul"), false);
   assert.equal(showsOp("weights", "VariableV2"), true);
+});
+
+test("names that would be cut alike are cut where they are the same", () => {
+  const of = (what: string) => `the_scope_of_the_generator_${what}_of_a_network`;
+  const texts = ["kernel", "bias", "kernel_1", "kernel_2"].map(of);
+  const cut = cutApart([...texts, "short"], 26);
+  assert.equal(new Set(cut).size, 5);
+  assert.equal(cut[4], "short");
+  for (const text of cut) assert.ok(text.length <= 26, text);
+  assert.match(cut[0]!, /^the_scop….*kernel/);
+  assert.match(cut[1]!, /bias/);
+  assert.deepEqual(cutApart([texts[0]!, texts[0]!], 26).length, 2);
+});
+
+test("a column shows where names differ that end alike", () => {
+  const of = (what: string) => `gradients/block_0/${what}/tuple/control_dependency`;
+  const found = cores([
+    of("MatMul_grad"),
+    of("BiasAdd_grad"),
+    "gradients/block_0/a_name_of_its_own",
+  ]);
+  const shown = [...found].map(([name, [from, to]]) => name.slice(from, to));
+  assert.deepEqual(shown, ["MatMul_grad", "BiasAdd_grad"]);
 });

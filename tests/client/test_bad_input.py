@@ -17,6 +17,7 @@ import pytest
 
 import tfnb as tf
 from tests.client.bad_input.all_cases import CASES
+from tests.repeats import few
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -189,9 +190,9 @@ def chain(length: int, *, backwards: bool = False, waits: bool = False) -> tf.Gr
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["forwards", "backwards", "waits"])
-def test_a_chain_of_a_hundred_thousand_nodes_runs(sess: tf.Session, order: str) -> None:
+@pytest.mark.parametrize("length", few((20_000, 100_000), 1))
+def test_a_chain_of_very_many_nodes_runs(sess: tf.Session, order: str, length: int) -> None:
     """Nothing on the way is recursive: import, placement, optimization, execution."""
-    length = 100_000
     tf.import_graph_def(
         chain(length, backwards=order == "backwards", waits=order == "waits"), name=""
     )
@@ -199,9 +200,9 @@ def test_a_chain_of_a_hundred_thousand_nodes_runs(sess: tf.Session, order: str) 
 
 
 @pytest.mark.slow
-def test_a_chain_of_constants_of_a_hundred_thousand_nodes_runs(sess: tf.Session) -> None:
+@pytest.mark.parametrize("length", few((20_000, 100_000), 1))
+def test_a_chain_of_very_many_constants_runs(sess: tf.Session, length: int) -> None:
     """What could be folded away beforehand is no recursion either."""
-    length = 100_000
     message = chain(length)
     node = message.node[0]
     node.op = "Const"

@@ -36,7 +36,7 @@ def test_threads_that_ask_for_one_signature_share_its_executors(sess: tf.Session
     found: list[Any] = []
 
     def prepare() -> None:
-        barrier.wait(10)
+        barrier.wait(60)
         found.append(sess._session.prepare((), ("x:0", "y:0"), ()))
 
     threads = [threading.Thread(target=prepare) for _ in range(4)]

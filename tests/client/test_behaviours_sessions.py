@@ -81,7 +81,7 @@ def test_close_gives_blocked_queue_ops_words_of_their_own(side: str) -> None:
         thread, found = in_thread(lambda: sess.run(op))
         wait_until_blocked(sess, thread)
         sess.close()
-        thread.join(10)
+        thread.join(60)
     assert isinstance(found[0], tf.errors.CancelledError)
     assert f"{side} operation was cancelled" in found[0].message
 

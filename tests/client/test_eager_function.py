@@ -107,7 +107,7 @@ def test_a_variable_of_another_graph_is_refused(sess: tf.Session) -> None:
 
 def test_a_function_is_needed() -> None:
     """Not a tensor."""
-    with pytest.raises(TypeError, match="callable"):
+    with pytest.raises(ValueError, match="callable"):
         tf.py_function(3, [], tf.float32)
 
 

@@ -332,3 +332,13 @@ def test_a_flag_may_not_hide_a_method(flags: tf.flags.FlagValues) -> None:
     """Unless it says so."""
     with pytest.raises(tf.flags.FlagNameConflictsWithMethodError, match="conflicts with a method"):
         tf.flags.DEFINE_string("get_help", "", "")
+
+
+def test_the_dictionary_of_flags_holds_flags(flags: tf.flags.FlagValues) -> None:
+    """As programs of TensorFlow 1 read it: `FLAGS.__flags["x"].value`."""
+    tf.flags.DEFINE_integer("x", 3, "")
+    held = getattr(flags, "__flags")
+    assert (held["x"].value, held["x"].default) == (3, 3)
+    flags.x = 5
+    assert held["x"].value == 5
+    assert [flag.value for flag in held.values()] == [5]

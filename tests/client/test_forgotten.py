@@ -9,6 +9,8 @@ of their own, because what they would find stands still.
 from __future__ import annotations
 
 import ast
+import copy
+import gc
 import subprocess
 import sys
 import threading
@@ -70,10 +72,10 @@ def forgotten_session() -> Any:
         y = x + 1.0
         z = y * 2.0
         numbers = tf.data.make_initializable_iterator(tf.data.Dataset.range(3))
-    session = tf.Session(graph=graph, config=tf.ConfigProto(operation_timeout_in_ms=100_000))
+    session = tf.Session(graph=graph, config=tf.ConfigProto(operation_timeout_in_ms=1_000_000))
     session._session.step_events.add(StepObserver())
     session.run(numbers.initializer)
-    session.run(y, {x: 1.0}, options=tf.RunOptions(timeout_in_ms=100_000))
+    session.run(y, {x: 1.0}, options=tf.RunOptions(timeout_in_ms=1_000_000))
     session.partial_run(session.partial_run_setup([y, z], [x]), y, {x: 1.0})
     return session
 
@@ -118,7 +120,7 @@ def use(shared: Shared) -> None:
     session.run(table.initializer)
     session.run(numbers.initializer)
     session.run([numbers.get_next(), found, drawn])
-    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, timeout_in_ms=100_000)
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, timeout_in_ms=1_000_000)
     session.run(z, {x: 1.0}, options=options, run_metadata=tf.RunMetadata())
     setup = session.partial_run_setup([y, z], [x])
     session.partial_run(setup, y, {x: 1.0})
@@ -170,6 +172,36 @@ def test_what_is_forgotten_stops_nobody(kind: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=280,
     )
     assert (found.stdout, found.stderr) == ("4.0 True True\n", "")
+
+
+def test_a_copy_that_is_forgotten_leaves_the_session_open() -> None:
+    """`copy.copy` gives another object for the same session, whichever is forgotten first."""
+    for forgets_copy in (True, False):
+        with tf.Graph().as_default():
+            one = tf.constant(1.0)
+            session = tf.Session()
+            runtime = session._session
+            copied = copy.copy(session)
+            assert copied.run(one) == 1.0
+            left = session if forgets_copy else copied
+            del session, copied
+            gc.collect()
+            assert left.run(one) == 1.0
+            assert left.run(one + 1.0) == 2.0
+            assert not runtime.is_closed
+            del left
+            gc.collect()
+            assert runtime.is_closed
+
+
+def test_a_copy_that_is_closed_closes_the_session() -> None:
+    """It says so itself."""
+    with tf.Graph().as_default():
+        one = tf.constant(1.0)
+        session = tf.Session()
+        copy.copy(session).close()
+        with pytest.raises(RuntimeError, match="closed Session"):
+            session.run(one)

@@ -56,13 +56,13 @@ def test_what_is_made_as_before_is_what_it_was(sess: tf.Session) -> None:
     cell = Cell()
     first = cell.run(lambda: line(3.0))
     assert sess.run(first) == 7.0
-    before, version = names(), sess._current_version
+    before, num_sent = names(), sess._sent_graph.num_sent
     second = cell.run(lambda: line(3.0))
     assert second is first
     assert names() == before
     assert (cell.made.num_kept, cell.made.num_replaced, cell.made.num_removed) == (6, 0, 0)
     assert sess.run(second) == 7.0
-    assert sess._current_version == version
+    assert sess._sent_graph.num_sent == num_sent
 
 
 def test_what_comes_out_differently_takes_the_name(sess: tf.Session) -> None:
@@ -353,7 +353,7 @@ def test_a_static_session_says_that_it_cannot() -> None:
         cell.run(lambda: line(3.0))
         with tf.Session(config=config) as static:
             static._session.create(static.graph.as_graph_def())
-            static._current_version = static.graph.version
+            static._sent_graph.assume_all_sent()
             assert static.run("y:0") == 7.0
             cell.run(lambda: line(5.0))
             with pytest.raises(tf.errors.FailedPreconditionError, match="cannot change"):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 # It takes milliseconds, which benchmarks/interrupts.py measures; a busy machine may take its time.
-GENEROUS_S = 30.0
+GENEROUS_S = 90.0
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ class Interrupter(StepObserver):
         self._is_running.set()
 
     def _send(self) -> None:
-        if self._is_running.wait(10):
+        if self._is_running.wait(60):
             self.sent_at = time.perf_counter()
             main = threading.main_thread().ident
             assert main is not None
@@ -169,7 +169,7 @@ def test_waiting_for_a_thread_of_a_pool_is_stopped() -> None:
 
     def blocked() -> float:
         interrupter.step_started(0, 0, 0)
-        assert may_go.wait(30)
+        assert may_go.wait(60)
         ended.set()
         return 1.0
 
@@ -182,5 +182,5 @@ def test_waiting_for_a_thread_of_a_pool_is_stopped() -> None:
         assert time.perf_counter() - interrupter.sent_at < GENEROUS_S
         interrupter.join()
         may_go.set()
-        assert ended.wait(30)
+        assert ended.wait(60)
         assert sess.run(tf.constant(3)) == 3

@@ -87,6 +87,17 @@ def test_what_is_no_model_is_said(tmp_path: Path, content: bytes, says: str) -> 
         tf.summary(path)
 
 
+def test_what_trains_and_saves_is_not_what_a_model_gives() -> None:
+    """The loss comes before gradients and a saver's nodes."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 3], name="x")
+        loss = tf.reduce_mean(tf.layers.dense(x, 1), name="loss")
+        tf.gradients(loss, x)
+        tf.train.AdamOptimizer().minimize(loss)
+        tf.train.Saver()
+    assert summary(graph).found["outputs"][0] == "loss"
+
+
 def test_tf_summary_is_still_tensorflows_module() -> None:
     """Other modules cannot be called."""
     module: Any = tf.nn

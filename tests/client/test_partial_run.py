@@ -230,7 +230,7 @@ def test_handles_may_be_used_by_several_threads(sess: tf.Session) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert wrong == []
 
 

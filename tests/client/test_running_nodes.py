@@ -14,7 +14,7 @@ from tfnb.client.step_sampler import StepSampler
 from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
 from tfnb.framework import function
 
-_LIMIT_S = 30
+_LIMIT_S = 60
 ALL_WAYS = pytest.mark.parametrize("when", [Lowering.NEVER, Lowering.ALWAYS])
 
 

@@ -537,3 +537,62 @@ def test_a_limit_is_positive() -> None:
     """Zero would allow nothing."""
     with pytest.raises(ValueError, match="`max_nodes` must be positive, not 0"):
         tf.safety.limits(max_nodes=0)
+
+
+def test_elements_that_datasets_leave_out_are_counted() -> None:
+    """skip, filter, unique and shards go through elements inside of one node."""
+
+    def build() -> None:
+        numbers = tf.data.Dataset.range(2**62)
+        endless = tf.data.Dataset.from_tensors(1).repeat()
+        datasets = {
+            "skip": numbers.skip(2**61),
+            "shard": numbers.shard(2**61, 2**60),
+            "filter": numbers.filter(lambda x: x < 0),
+            "unique": endless.apply(tf.data.experimental.unique()).skip(1),
+            "batch": numbers.batch(2**40),
+            "window": numbers.window(1, shift=2**40).skip(1).flat_map(lambda x: x),
+        }
+        tf.identity(numbers.reduce(np.int64(0), lambda x, y: y), name="reduce")
+        for name, dataset in datasets.items():
+            tf.identity(tf.data.make_one_shot_iterator(dataset).get_next(), name=name)
+
+    with load(build) as session:
+        tf.safety.limits(session.graph, max_iterations=1000)
+        for name in ("skip", "shard", "filter", "unique", "batch", "window", "reduce"):
+            with pytest.raises(tf.errors.ResourceExhaustedError, match="more than 1,000 iter"):
+                session.run(f"{name}:0")
+
+
+def test_sizes_of_strings_are_limited(tmp_path: Path) -> None:
+    """The text counts, as the op gives it; where few bytes become many, before it is made."""
+    long = tmp_path / "long"
+    long.write_bytes(b"x" * 100_000)
+
+    def build() -> None:
+        text = tf.placeholder(tf.string, [None], name="text")
+        path = tf.placeholder(tf.string, [], name="path")
+        tf.identity(tf.read_file(path), name="read")
+        tf.identity(text, name="same")
+        wide = tf.strings.join([text, text[0]])
+        tf.identity(wide, name="join")
+        tf.strings.join([text, text], separator="-" * 5000, name="separator")
+        tf.identity(tf.strings.reduce_join(text, 0, separator="-" * 5000), name="reduce")
+        tf.strings.regex_replace(text, "a*", "b" * 5000, name="replace")
+        tf.tile(text, [1000], name="tile")
+        tf.identity(
+            tf.while_loop(lambda x: True, lambda x: tf.strings.join([x, x]), [text[0]]), name="grow"
+        )
+        ragged = tf.RaggedTensor.from_row_splits(text, [0, tf.size(text, out_type=tf.int64)])
+        tf.identity(tf.strings.ngrams(ragged, 3, "-" * 5000, ("<", ">")).values, name="ngrams")
+
+    with load(build) as session:
+        tf.safety.limits(session.graph, max_tensor_bytes=20_000)
+        assert session.run("same:0", {"text:0": ["x" * 100] * 10}).size == 10
+        for name in ("join", "separator", "reduce", "replace", "tile", "grow", "ngrams"):
+            with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM"):
+                session.run(f"{name}:0", {"text:0": ["a" * 100] * 100})
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM"):
+            session.run("same:0", {"text:0": ["x" * 30_000]})
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM"):
+            session.run("read:0", {"path:0": str(long)})

@@ -287,7 +287,7 @@ def test_close_while_others_run_ends_each_run_in_a_known_way() -> None:
     started.wait()
     sess.close()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert surprises == []
     assert not any(thread.is_alive() for thread in threads)
 

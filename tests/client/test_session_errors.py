@@ -252,6 +252,6 @@ def test_close_cancels_a_blocked_run() -> None:
         while not sess._session.active_steps() and thread.is_alive():
             pass
         sess.close()
-        thread.join(10)
+        thread.join(60)
     assert not thread.is_alive()
     assert isinstance(ended[0], tf.errors.CancelledError | RuntimeError)

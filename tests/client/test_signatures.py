@@ -11,29 +11,18 @@ import pytest
 
 import tfnb as tf
 from tests.client.signature_text import parameters_of
+from tfnb.core.op_registry import OpDefinition
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "signatures.txt"
 
-# Parameters that came after TensorFlow 1, for what is not here.
-_LATER = {
-    "canonicalized_coordinates": "XLA's form of the op",
-    "experimental_image_format": "models of several files",
-    "experimental_image_writer_options": "models of several files",
-    "experimental_is_anonymous": "eager tables",
-    "layout": "tensors over several machines",
-    "skip_gradients_aggregation": "strategies for several machines",
-    "sorted_input": "XLA's form of the op",
-    "tile_size": "XLA's form of the op",
-    "use_pybind11_proto": "how TensorFlow is built",
-    "allow_fast_lookup": "an optimization for TPUs",
-    "relative_tolerance": "of messages; assertAllClose compares arrays",
-}
 # What is made here by other means than a call of its class, or by a call of its own.
 _NOT_COMPARED = {
     "tf.DType": "dtypes are there already",
     "tf.Operation": "Graph.create_op makes them",
     "tf.Tensor": "ops make them",
     "tf.data.Dataset": "from_tensor_slices and its like make them",
+    "tf.data.experimental.AutoShardPolicy.from_bytes": "Python's own",
+    "tf.data.experimental.AutoShardPolicy.to_bytes": "Python's own",
     "tf.data.Iterator": "make_one_shot_iterator and its like make them",
     "tf.dtypes.DType": "dtypes are there already",
 }
@@ -42,7 +31,6 @@ _OF_UNITTEST = (
     "tf.test.TestCase.assertMultiLineEqual",
     "tf.test.TestCase.assertRaisesRegexp",
     "tf.test.TestCase.enter_context",
-    "tf.test.TestCase.fail",
 )
 
 
@@ -66,10 +54,9 @@ def _resolved(full: str) -> Any:
 
 
 def _split(text: str) -> list[str]:
-    """The parameters, without those that came later and those that take the rest."""
+    """The parameters, without those that take the rest."""
     # Decorated class methods of TensorFlow show their class.
-    parts = [part for part in text.removeprefix("cls, ").split(", ") if part and part[0] != "*"]
-    return [part for part in parts if part.partition("=")[0] not in _LATER]
+    return [part for part in text.removeprefix("cls, ").split(", ") if part and part[0] != "*"]
 
 
 def _ours(value: Any) -> str | None:
@@ -112,6 +99,82 @@ def test_public_functions_take_what_tensorflows_take() -> None:
             problems.append(f"{full}: {problem}")
     assert not problems, "\n".join(problems)
     assert compared > 2000
+
+
+def _arguments(text: str) -> tuple[list[str], list[str]]:
+    """The names of what may be given by position, and of what only by keyword."""
+    before, star, after = text.removeprefix("cls, ").partition("*")
+    if star and not after.startswith(("*", ",")):
+        after = after.partition(", ")[2]
+    names: tuple[list[str], list[str]] = ([], [])
+    for place, part in ((0, before), (1, after)):
+        for one in part.split(", "):
+            name = one.partition("=")[0].strip(", ")
+            if name and not name.startswith("*"):
+                names[place].append(name)
+    return names
+
+
+def _refusal(value: Any, args: list[Any], kwargs: dict[str, Any]) -> str | None:
+    """What is said against the number and the names of arguments; None if nothing."""
+    if isinstance(value, OpDefinition):
+        # Its signature is made for help: what counts is what a call says.
+        nothing_that_an_op_takes = object()
+        args = [nothing_that_an_op_takes] * (len(args) - 1) + args[-1:]
+        with tf.Graph().as_default():
+            try:
+                value(*args, **kwargs)
+            except (TypeError, ValueError) as error:
+                found = re.search("takes at most|unexpected keyword|multiple values", str(error))
+                return str(error) if found else None
+        return None
+    while True:
+        # Each layer of what is decorated takes the arguments.
+        is_written_in_python = not hasattr(value, "cache_info")
+        signature = inspect.signature(value, follow_wrapped=not is_written_in_python)
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            return f"{error}: {signature}"
+        if not hasattr(value, "__wrapped__"):
+            return None
+        value = value.__wrapped__
+
+
+@pytest.mark.slow
+def test_public_functions_are_called_as_tensorflows_are() -> None:
+    """With all of their positional parameters by position, and with all of them by name."""
+    problems, called = [], 0
+    for full, text in _golden().items():
+        value = None if full in _NOT_COMPARED or full in _OF_UNITTEST else _resolved(full)
+        if value is None or _ours(value) is None or re.match(r"(self, )?\*args, \*\*kw", text):
+            continue
+        called += 1
+        by_position, by_name = _arguments(text)
+        last = [None] if by_position else []
+        problem = _refusal(value, [0] * (len(by_position) - 1) + last, dict.fromkeys(by_name))
+        if problem is None and not isinstance(value, OpDefinition):
+            first = [0] if by_position[:1] == ["self"] else []
+            names = [name for name in by_position[len(first) :] if name != "function"]
+            if len(names) == len(by_position) - len(first):
+                problem = _refusal(value, first, dict.fromkeys([*names, *by_name]))
+        if problem is not None:
+            problems.append(f"{full}({text}): {problem}")
+    assert not problems, "\n".join(problems)
+    assert called > 2000
+
+
+def test_bare_ops_take_their_name_by_position() -> None:
+    """None is the op's own; twice is an error as it is in Python."""
+    with tf.Graph().as_default():
+        x = tf.constant([1.0, -1.0])
+        assert tf.nn.relu(x, None).op.name == "Relu"
+        assert tf.nn.relu(x, "mine").op.name == "mine"
+        assert tf.bitcast(x, tf.int32, None).op.name == "Bitcast"
+        with pytest.raises(TypeError, match="multiple values for argument 'name'"):
+            tf.nn.relu(x, None, name="mine")
+        with pytest.raises(TypeError, match=r"at most 2 arguments \(features, name\), got 3"):
+            tf.nn.relu(x, None, None)
 
 
 def test_ops_say_what_they_take() -> None:

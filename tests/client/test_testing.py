@@ -329,3 +329,51 @@ def test_commands_files_and_streams_of_a_test(case: tf.test.TestCase) -> None:
     assert (captured.contents(), stream.getvalue()) == ("hidden", "")
     case.doCleanups()
     assert not Path(file.full_path).exists()
+
+
+def test_graphs_are_compared_with_their_versions(case: tf.test.TestCase) -> None:
+    """The text says nothing of versions; others are refused."""
+    with tf.Graph().as_default() as graph:
+        tf.no_op(name="a")
+    text = 'node { name: "a" op: "NoOp" }'
+    found = graph.as_graph_def()
+    case.assertProtoEqualsVersion(text, found)
+    with pytest.raises(AssertionError):
+        case.assertProtoEqualsVersion(text, found, producer=21)
+
+
+def test_shapes_that_do_not_fit_are_expected(case: tf.test.TestCase) -> None:
+    """While building or running, in whichever words."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        with case.assertRaisesIncompatibleShapesError(ValueError):
+            tf.constant([1, 2]) + tf.constant([1, 2, 3])
+        one, other = (tf.placeholder_with_default([1] * n, [None]) for n in (2, 3))
+        with case.assertRaisesIncompatibleShapesError():
+            session.run(one + other)
+
+
+def test_two_tensors_are_computed_together(case: tf.test.TestCase) -> None:
+    """Other pairs stay as they are."""
+    with tf.Graph().as_default(), tf.Session().as_default():
+        assert case.evaluate_if_both_tensors(tf.constant(1), tf.constant(2)) == (1, 2)
+        mixed = tf.constant(1), 2
+        assert case.evaluate_if_both_tensors(*mixed) == mixed
+
+
+def test_notes_of_a_test_and_of_its_parts() -> None:
+    """A part sees those of the test, and its own go before."""
+    found: list[Any] = []
+
+    class Case(tf.test.TestCase):
+        def test_it(self) -> None:
+            self.record_property("where", "test")
+            self.record_property("kind", "whole")
+            with self.subTest("part"):
+                self.record_property("where", "part")
+                part = self._subtest
+                found.append(self.get_recorded_properties())
+            found.extend([self.get_recorded_properties(), self.get_recorded_properties(part)])
+
+    assert Case("test_it").run().wasSuccessful()
+    whole = {"where": "test", "kind": "whole"}
+    assert found == [{**whole, "where": "part"}, whole, {"where": "part"}]

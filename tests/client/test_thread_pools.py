@@ -20,7 +20,7 @@ from tfnb.proto.config_pb2 import ThreadPoolOptionProto
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-LIMIT_S = 30
+LIMIT_S = 60
 
 
 @pytest.fixture(autouse=True)

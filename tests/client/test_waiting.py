@@ -155,8 +155,9 @@ def test_a_receiver_says_what_its_sender_comes_after():
         far = tf.negative(tf.negative(item))
     with tf.device("/cpu:0"):
         y = far + 1.0
-    text = message_of(y, tf.ConfigProto(device_count={"CPU": 2}))
-    assert "    that comes after 'q_Dequeue'" in text.splitlines()
+    words = "    that comes after 'q_Dequeue'"
+    text = message_of(y, tf.ConfigProto(device_count={"CPU": 2}), words)
+    assert words in text.splitlines()
 
 
 @pytest.mark.usefixtures("graph")
@@ -245,7 +246,7 @@ def test_another_thread_may_ask_while_steps_run():
         assert "'q_Dequeue' (QueueDequeueV2) waits for elements of queue 'q'" in text
         assert line_of_this_test("here") in text
         sess.run(fill)
-        thread.join(30)
+        thread.join(60)
         assert not thread.is_alive()
         assert sess.waiting() == "No step is in flight."
 

@@ -132,6 +132,6 @@ def test_others_that_go_on_are_no_danger(scene: Callable[[], None], said: str) -
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=280,
     )
     assert (found.returncode, found.stdout.strip()) == (0, said), found.stderr

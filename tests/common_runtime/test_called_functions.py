@@ -52,16 +52,18 @@ def call(graph: Any, x: Any, name: str, **more: Any) -> Any:
     return graph.create_op("PartitionedCall", [x], attrs=attrs, name="call").outputs[0]
 
 
-def test_an_unknown_function_is_refused_with_the_graph_that_calls_it(graph: Any):
-    """TensorFlow looks when the graph is extended, whatever is fetched; the session stays."""
+def test_an_unknown_function_is_refused_with_what_needs_the_call(graph: Any):
+    """TensorFlow refuses every run of new nodes then; here the session goes on beside it."""
     x = tf.constant(3.0)
     doubled = x * 2
     with tf.Session() as session:
         assert session.run(doubled) == 6.0
-        call(graph, x, "nobody")
+        called = call(graph, x, "nobody")
         for _ in range(2):
-            with pytest.raises(tf.errors.InvalidArgumentError, match='function "nobody'):
-                session.run(x + 1)
+            for needs_it in (called, called + 1):
+                with pytest.raises(tf.errors.InvalidArgumentError, match='function "nobody'):
+                    session.run(needs_it)
+            assert session.run(x + 1) == 4.0
         assert session.run(doubled) == 6.0
 
 

@@ -25,7 +25,7 @@ def test_steps_end_in_the_order_of_their_deadlines() -> None:
     late, soon = a_step(), a_step()
     found.set(late, 3_600_000)
     found.set(soon, 1)
-    assert soon.wake.wait(30)
+    assert soon.wake.wait(60)
     assert isinstance(soon.stop, errors.DeadlineExceededError)
     assert late.stop is None
     assert found.num_set() == 1
@@ -63,7 +63,7 @@ def test_a_deadline_may_lie_centuries_away(timeout_ms: int) -> None:
     found.set(a_step(), timeout_ms)
     soon = a_step()
     found.set(soon, 1)
-    assert soon.wake.wait(30)
+    assert soon.wake.wait(60)
 
 
 def test_the_thread_ends_and_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,6 +73,6 @@ def test_the_thread_ends_and_is_started_again(monkeypatch: pytest.MonkeyPatch) -
     for _ in range(3):
         step = a_step()
         found.set(step, 1)
-        assert step.wake.wait(30)
+        assert step.wake.wait(60)
         while found._is_serving:
             pass

@@ -231,9 +231,9 @@ def test_close_ends_a_step_that_runs_in_another_thread():
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert started.event.wait(30)
+    assert started.event.wait(60)
     native.close()
-    thread.join(30)
+    thread.join(60)
     assert not thread.is_alive()
     assert [errors.CancelledError] == [type(error) for error in caught]
 
@@ -532,7 +532,7 @@ def test_threads_that_build_one_signature_at_once_share_the_first():
 
         def graph_partitioned(self, signature):
             """Waits for the other thread."""
-            both.wait(30)
+            both.wait(60)
 
     native.step_events.add(Meet())
     threads = [
@@ -542,7 +542,7 @@ def test_threads_that_build_one_signature_at_once_share_the_first():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     first, second = found
     assert first is second
     assert native.prepare(("p:0",), ("s:0",), ()) is first

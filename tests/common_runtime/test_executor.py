@@ -266,7 +266,7 @@ def test_a_step_that_is_asked_to_end_ends_between_two_nodes():
     step = StepContext(run_state.step_id, run_state, call_frame=frame)
 
     def stop() -> None:
-        assert hooks_seen.wait(30)
+        assert hooks_seen.wait(60)
         run_state.end(errors.cancelled("enough"))
 
     thread = threading.Thread(target=stop)

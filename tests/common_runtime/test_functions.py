@@ -209,9 +209,9 @@ def test_closing_the_session_ends_what_waits_inside_a_call():
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert inside.wait(20)
+    assert inside.wait(60)
     session.close()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
     assert isinstance(failed[0], tf.errors.CancelledError)
 

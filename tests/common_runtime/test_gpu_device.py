@@ -453,7 +453,7 @@ def no_driver():
 @pytest.mark.parametrize(
     ("module", "message"),
     [
-        (None, r"CUDA is not enabled\. Here CuPy is not installed\."),
+        (None, r"CUDA is not enabled\. Reason: CuPy is not installed: pip install 'tfnb\[gpu\]'\."),
         (answers(lambda: 0), "the CUDA driver knows no device"),
         (answers(no_driver), "the CUDA driver answers: cudaErrorInsufficientDriver"),
         ("broken", "CuPy does not load: libcublas is missing"),

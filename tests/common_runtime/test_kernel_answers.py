@@ -40,7 +40,7 @@ def both_ways(builder, *args):
             found.append(error)
         if pool is not None:
             pool.close()
-            assert pool.join(30)
+            assert pool.join(60)
     return found
 
 

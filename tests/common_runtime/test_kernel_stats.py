@@ -25,7 +25,7 @@ def pool():
     made = ThreadPool("test", 3)
     yield made
     made.close()
-    assert made.join(30)
+    assert made.join(60)
 
 
 def sum_of_two():
@@ -144,7 +144,7 @@ def test_kernels_of_one_step_run_at_the_same_time(pool):
     barrier = threading.Barrier(2)
 
     def meet(xp, x):
-        barrier.wait(30)
+        barrier.wait(60)
         return x
 
     with registered("TestMeet", "x: int32 -> y: int32", meet):

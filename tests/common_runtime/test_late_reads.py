@@ -62,6 +62,25 @@ def test_what_is_computed_beside_a_training_step_is_of_the_old_weights(session, 
         assert found[1:3] == [start, start]
 
 
+@pytest.mark.parametrize(("size", "expected"), [(2, 4.0), (32, 1.0)])
+def test_weights_clipped_beside_a_large_forward_pass_are_clipped_before_it(session, size, expected):
+    """In TensorFlow cheap updates are over before large products and what is behind them begins."""
+    x = tf.placeholder(tf.float32, [1, size])
+    first = tf.Variable(np.full([size, size], 4.0, np.float32), use_resource=False)
+    second = tf.Variable(np.full([size, 1], 4.0, np.float32), use_resource=False)
+    loss = tf.reduce_sum(tf.matmul(tf.matmul(x, first) / size, second)) / size
+    step = tf.train.GradientDescentOptimizer(1.0).minimize(-loss)
+    clip = [v.assign(tf.clip_by_value(v, -1.0, 1.0)) for v in (first, second)]
+    feeds = {x: np.ones([1, size])}
+    for fetches in (clip, [step, *clip]):
+        for _ in range(3):  # the second step of a signature goes another way than the first
+            session.run(tf.global_variables_initializer())
+            assert session.run([loss, fetches, *session.more], feeds)[0] == expected**2
+    session.run(tf.global_variables_initializer())
+    # A step that is computed from the loss writes after the loss has read.
+    assert session.run([loss, step, *session.more], feeds)[0] == 16.0
+
+
 def test_fetching_a_variable_beside_an_assignment_gives_what_it_is_at_the_end(session):
     """By itself or by its read value; a copy of it is of before."""
     v = tf.Variable(2.0, use_resource=False)
@@ -69,6 +88,32 @@ def test_fetching_a_variable_beside_an_assignment_gives_what_it_is_at_the_end(se
     step = tf.assign_sub(v, 1.0)
     session.run(v.initializer)
     assert values(session, [v, v.value(), copy, step, *session.more])[:3] == [1.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("reader_device", ["/cpu:0", "/cpu:1"])
+def test_fetching_a_variable_of_another_device_gives_what_it_is_at_the_end(reader_device):
+    """The edge to the fetch is cut; the variable is read as late as on one device."""
+    with tf.Graph().as_default():
+        with tf.device("/cpu:1"):
+            v = tf.Variable([1.0, 1.0], use_resource=False)
+            step = tf.assign_add(v, [1.0, 1.0])
+        with tf.device(reader_device):
+            read = tf.identity(tf.identity(v))
+            computed = v * 1.0
+        config = tf.ConfigProto(device_count={"CPU": 2})
+        with tf.Session(config=config) as session:
+            session.run(v.initializer)
+            # The second step of a signature goes another way than the first.
+            for number in (2.0, 3.0, 4.0):
+                found = values(session, [v, read, step])
+                assert found == [[number, number]] * 3
+            fetched, before, _ = session.run(["Variable:0", computed, step.op])
+            assert fetched.tolist() == [5.0, 5.0]
+            assert before.tolist() == [4.0, 4.0]
+            with tf.device("/cpu:1"):
+                empty = tf.Variable([1.0], use_resource=False)
+            with pytest.raises(tf.errors.FailedPreconditionError, match="Variable_1"):
+                session.run(empty)
 
 
 def test_a_branch_reads_what_it_assigned():
@@ -123,9 +168,10 @@ def test_a_partial_run_reads_late_too():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_traced", [False, True])
 @pytest.mark.parametrize("use_resource", [False, True])
-def test_a_loop_that_waits_for_an_assignment_beside_it_ends(use_resource):
-    """Reading comes first where the order is open, but not for ever; node by node, as traced."""
+def test_a_loop_that_waits_for_an_assignment_beside_it_ends(use_resource, is_traced):
+    """Reading comes first where the order is open, but not for ever."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(0.0, use_resource=use_resource)
         step = tf.assign(v, 1.0).op
@@ -135,6 +181,27 @@ def test_a_loop_that_waits_for_an_assignment_beside_it_ends(use_resource):
                 return v.read_value() < 1.0
 
         rounds = tf.while_loop(is_waiting, lambda i: i + 1, [0])
+        level = tf.RunOptions.SOFTWARE_TRACE if is_traced else tf.RunOptions.NO_TRACE
+        options = tf.RunOptions(trace_level=level, timeout_in_ms=60_000)
+        for _ in range(1 if is_traced else 3):
+            session.run(v.initializer)
+            found = session.run([rounds, step], options=options, run_metadata=tf.RunMetadata())
+            assert found[0] > 0
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_loop_before_or_behind_an_assignment_is_one_function(use_resource):
+    """What a step of training is: the loop reads the weights, the update waits for the loop."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(1.0, use_resource=use_resource)
+        (total, _) = tf.while_loop(
+            lambda _, i: i < 3, lambda s, i: (s + v.read_value(), i + 1), [0.0, 0]
+        )
+        update = tf.assign_add(v, total)
+        with tf.control_dependencies([update]):
+            behind, _ = tf.while_loop(
+                lambda _, i: i < 2, lambda s, i: (s + v.read_value(), i + 1), [0.0, 0]
+            )
         session.run(v.initializer)
-        traced = tf.RunOptions(trace_level=tf.RunOptions.SOFTWARE_TRACE, timeout_in_ms=60_000)
-        assert session.run([rounds, step], options=traced, run_metadata=tf.RunMetadata())[0] > 0
+        assert session.run([total, behind]) == [3.0, 8.0]
+        assert len(session.emitted_sources()) >= 1

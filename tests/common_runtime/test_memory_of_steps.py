@@ -73,7 +73,14 @@ def peaks(build: Callable[[Any, int], Any], num_ops: int) -> list[float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("build", "tensors"), [(chain, 1), (reverse, 1), (fan_out, 2), (loop, 1), (gradient, 2)]
+    ("build", "tensors"),
+    [
+        (chain, 1),
+        (loop, 1),
+        (gradient, 2),
+        pytest.param(reverse, 1, marks=pytest.mark.repeats),
+        pytest.param(fan_out, 2, marks=pytest.mark.repeats),
+    ],
 )
 def test_a_longer_graph_needs_no_more_memory(
     build: Callable[[Any, int], Any], tensors: int

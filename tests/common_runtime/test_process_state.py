@@ -21,7 +21,7 @@ def _run(numbers: list[int], **variables: str) -> list[int]:
     kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
     program = [sys.executable, "-c", _FIRST_DECIDES.format(numbers=numbers)]
     done = subprocess.run(
-        program, env=kept | variables, capture_output=True, text=True, check=True, timeout=120
+        program, env=kept | variables, capture_output=True, text=True, check=True, timeout=280
     )
     return [int(line) for line in done.stdout.split()]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -20,7 +21,9 @@ from tests.common_runtime.metadata_text import (
     sharing_text,
     stats_text,
 )
+from tfnb.common_runtime.immutable_executor_state import NodeItem
 from tfnb.common_runtime.session_factory import SessionOptions, new_session
+from tfnb.common_runtime.step_stats_collector import StepStatsCollector
 from tfnb.core import dtypes, errors
 from tfnb.proto import config_pb2, graph_pb2
 
@@ -167,3 +170,29 @@ def test_moments_of_a_node_are_in_order():
             assert row.scheduled_nanos <= row.all_start_nanos
             assert 0 <= row.op_start_rel_nanos <= row.op_end_rel_nanos <= row.all_end_rel_nanos
             assert row.all_start_micros == row.all_start_nanos // 1000
+
+
+def test_a_trace_of_a_loop_charges_a_node_what_it_cost():
+    """An emitted function ran: a constant, a Switch, a Merge took no time, a comparison did."""
+    (case,) = [case for case in CASES if case["name"] == "loop FULL_TRACE 1"]
+    times = {}
+    for row in ran(case).step_stats.dev_stats[0].node_stats:
+        op = row.timeline_label.partition(" = ")[2].partition("(")[0]
+        times[op] = times.get(op, 0) + row.all_end_rel_nanos
+    idle = {"Const", "Enter", "Merge", "Switch", "NextIteration", "Exit", "LoopCond", "_Retval"}
+    assert {op for op, ns in times.items() if ns == 0} >= idle & times.keys()
+    assert times["Less"] > 0
+
+
+def test_small_kernels_are_traced_without_a_trace_of_memory():
+    """It would take longer than they do; large tensors are worth it."""
+    tracing = []
+
+    for size in (8, 1 << 18):
+        collector = StepStatsCollector(measures_kernels=True)
+        item = NodeItem(0, "x", "Identity")
+        collector.record_outputs(1, 0, "", item, (np.zeros(size, np.int8),))
+        tracing.append(tracemalloc.is_tracing())
+        collector.finish()
+    assert tracing == [False, True]
+    assert not tracemalloc.is_tracing()

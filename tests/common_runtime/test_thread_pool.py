@@ -11,7 +11,7 @@ from tfnb.common_runtime.thread_pool import InterOpThreadPools, ThreadPool, defa
 from tfnb.core import errors
 from tfnb.proto import config_pb2
 
-LIMIT_S = 30
+LIMIT_S = 60
 
 
 def config(**fields):

@@ -83,17 +83,17 @@ class Cancelling:
         assert self.manager.register_callback(self.token, self._wait)
         self.thread = threading.Thread(target=self.manager.start_cancel)
         self.thread.start()
-        assert self.inside.wait(30)
+        assert self.inside.wait(60)
 
     def _wait(self) -> None:
         self.inside.set()
-        assert self.may_go.wait(30)
+        assert self.may_go.wait(60)
         self.ended.set()
 
     def go(self) -> None:
         """Lets the callback end."""
         self.may_go.set()
-        self.thread.join(30)
+        self.thread.join(60)
 
 
 def test_deregistering_waits_for_the_callback_that_runs():
@@ -108,7 +108,7 @@ def test_deregistering_waits_for_the_callback_that_runs():
     assert not running.manager.is_cancelled
     assert found == []
     running.go()
-    waiter.join(30)
+    waiter.join(60)
     assert found == [(False, True)]
 
 

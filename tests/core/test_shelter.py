@@ -13,7 +13,7 @@ from tfnb.core import errors, shelter
 from tfnb.core.shelter import call_sheltered
 from tfnb.core.step_events import IDLE_HOOKS
 
-LIMIT_S = 30
+LIMIT_S = 60
 
 
 def test_a_call_is_made_in_another_thread_and_is_over_when_it_returns() -> None:

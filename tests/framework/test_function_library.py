@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from google.protobuf import text_format
 
 import tfnb as tf
+from tfnb.framework.function import Defun
 from tfnb.framework.function_library import GraphFunction
 from tfnb.proto import graph_pb2
 
@@ -59,3 +62,17 @@ def test_a_function_can_be_removed(graph: tf.Graph) -> None:
     assert graph._get_function("Twice") is None
     with pytest.raises(ValueError, match="Function 'Twice' is not found"):
         graph._remove_function("Twice")
+
+
+def test_functions_that_call_the_one_before_twice_are_built_once_each() -> None:
+    """Not once for each of the ways to them, which would never end here."""
+
+    def calling_twice(inner: Any) -> Any:
+        return lambda x: inner(inner(x))
+
+    with tf.Graph().as_default() as graph:
+        function = Defun(tf.float32, func_name="f0")(lambda x: x + 1.0)
+        for level in range(1, 40):
+            function = Defun(tf.float32, func_name=f"f{level}")(calling_twice(function))
+        function(tf.constant(0.0))
+        assert {*graph._functions} == {f"f{level}" for level in range(40)}

@@ -57,6 +57,32 @@ def test_is_nested(value: Any, expected: bool) -> None:
     assert nest.is_nested(value) is expected
 
 
+@pytest.mark.parametrize(
+    ("view", "flat"),
+    [
+        ({"b": 1, "a": 2, "c": 0}.values(), [1, 2, 0]),
+        ({"b": 1, "a": 2, "c": 0}.keys(), ["b", "a", "c"]),
+        ({"b": 1, "a": 2}.items(), ["b", 1, "a", 2]),
+    ],
+)
+def test_views_of_dicts_keep_their_order(view: Any, flat: list[Any]) -> None:
+    """A view's members are not sorted: they may be tensors, which cannot be compared."""
+    assert nest.flatten(view) == flat
+    assert nest.flatten(nest.map_structure(lambda x: x, view)) == flat
+
+
+def test_values_of_a_dict_are_variables_to_train_and_elements_to_map() -> None:
+    """minimize() and map_fn take the values of a dict, in its order."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        weights = {"w": tf.Variable(1.0, name="w"), "b": tf.Variable(2.0, name="b")}
+        optimizer = tf.train.GradientDescentOptimizer(1.0)
+        pairs = optimizer.compute_gradients(weights["w"] * weights["b"], var_list=weights.values())
+        assert [variable.name for _, variable in pairs] == ["w:0", "b:0"]
+        elements = {"q": tf.constant([1, 2]), "a": tf.constant([10, 20])}.values()
+        found = tf.map_fn(lambda pair: pair[0] * 2 + pair[1], elements, dtype=tf.int32)
+        assert session.run(found).tolist() == [12, 24]
+
+
 def test_flatten_sorts_dicts_by_key() -> None:
     """A dict's order of insertion does not matter."""
     assert nest.flatten({"b": 1, "a": [2, (3,)]}) == [2, 3, 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from google.protobuf import text_format
 
@@ -66,6 +67,65 @@ def test_ops_for_references_behind_frozen_variables_are_mended() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         tf.import_graph_def(mended, name="")
         assert session.run(["sub:0", "merge:0", "as:0"]) == [3.0, 5.0, 2.0]
+
+
+def _float_variable(*values: float) -> Any:
+    return tf.Variable(np.array(values, np.float32), use_resource=False)
+
+
+def _scatter_in_loop() -> Any:
+    variable = _float_variable(1, 2, 3)
+
+    def body(i: Any, total: Any) -> Any:
+        return i + 1, total + tf.scatter_add(variable, [0], [tf.cast(i, tf.float32)])
+
+    return tf.while_loop(lambda i, _: i < 1, body, [0, tf.zeros([3])])[1]
+
+
+def _adam() -> Any:
+    variables = {name: _float_variable(1, 2)._ref() for name in ("var", "m", "v")}
+    numbers = {"beta1_power": 0.9, "beta2_power": 0.99, "beta1": 0.9, "beta2": 0.99}
+    return tf.raw_ops.ApplyAdam(**variables, **numbers, lr=0.1, epsilon=1e-8, grad=[1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: tf.scatter_add(_float_variable(1, 2, 3), [0, 2], [5.0, 6.0]),
+        lambda: tf.scatter_mul(_float_variable(1, 2, 3), [0, 2], 3.0),
+        lambda: tf.scatter_nd_update(_float_variable(1, 2, 3), [[0], [2]], [5.0, 6.0]),
+        lambda: tf.scatter_nd_add(
+            tf.scatter_update(_float_variable(1, 2, 3), [0, 1], [7.0, 8.0]), [[0]], [5.0]
+        ),
+        lambda: tf.count_up_to(tf.Variable(3, use_resource=False), 10),
+        _adam,
+        _scatter_in_loop,
+    ],
+    ids=["scatter_add", "scatter_mul", "nd_update", "chain", "count_up_to", "adam", "loop"],
+)
+def test_updates_of_frozen_variables_run_on_a_copy_of_the_value(build: Any) -> None:
+    """Every step begins with the frozen value, and gives what the first step of the program did."""
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        output = build()
+        session.run(tf.global_variables_initializer())
+        values = {variable.op.name: session.run(variable) for variable in tf.global_variables()}
+        expected = session.run(output)
+    message = graph.as_graph_def()
+    for node in message.node:
+        if node.name in values:
+            node.op = "Const"
+            node.ClearField("attr")
+            value = tf.make_tensor_proto(values[node.name])
+            node.attr["dtype"].type = value.dtype
+            node.attr["value"].tensor.CopyFrom(value)
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="repair_graph_def"):
+        tf.import_graph_def(message, name="")
+    mended, notes = tf.graph_util.repair_graph_def(message)
+    assert any("begins with" in note for note in notes)
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(mended, name="")
+        for _ in range(2):
+            np.testing.assert_array_equal(session.run(output.name), expected)
 
 
 def test_assignments_to_resources_are_mended() -> None:

@@ -67,7 +67,7 @@ def test_none_stands_for_the_default() -> None:
     ("args", "kwargs", "text"),
     [
         (("x",), {}, "No argument for input b found in MatMul"),
-        (("x", "x", 1, 2, 3, 4, 5), {}, "MatMul takes at most"),
+        (("x", "x", 1, 2, 3, 4, 5, 6), {}, "MatMul takes at most 7 arguments"),
         (("x", "x"), {"transpose_c": True}, "MatMul got unexpected keyword arguments: transpose_c"),
         (("x", "x"), {"a": "x"}, "MatMul got multiple values for argument 'a'"),
         (

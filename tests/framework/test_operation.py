@@ -59,7 +59,7 @@ def test_a_declared_attribute_keeps_its_kind() -> None:
 
 
 def test_node_def_says_everything() -> None:
-    """Name, op, inputs with ports, control inputs sorted by name, device, attributes."""
+    """Name, op, inputs with ports, control inputs in order, device, attributes."""
     z, a = tf.no_op(name="z"), tf.no_op(name="a")
     x = tf.constant([1, 2], name="x")
     _, second = tf.unstack(x, name="u")
@@ -67,7 +67,7 @@ def test_node_def_says_everything() -> None:
         y = tf.add(second, x, name="y")
     node = y.op.node_def
     assert (node.name, node.op, node.device) == ("y", "AddV2", "/device:CPU:0")
-    assert list(node.input) == ["u:1", "x", "^a", "^z"]
+    assert list(node.input) == ["u:1", "x", "^z", "^a"]
     assert node.attr["T"].type == tf.int32.as_datatype_enum
     assert y.op.op_def.input_arg[0].name == "x"
 
@@ -79,6 +79,24 @@ def test_node_def_is_the_callers_copy() -> None:
     assert op.node_def.name == "n"
     assert str(op) == str(op.node_def)
     assert repr(op) == "<tf.Operation 'n' type=NoOp>"
+
+
+def test_node_def_keeps_control_inputs_as_they_were_added() -> None:
+    """The message of a graph sorts them, as TensorFlow's does."""
+    graph = tf.get_default_graph()
+    nodes = [tf.no_op(name=name) for name in "zam"]
+    one = tf.constant(1, name="one")
+    with tf.control_dependencies(nodes):
+        op = tf.identity(one, name="last").op
+    last = next(node for node in graph.as_graph_def().node if node.name == "last")
+    assert list(op.node_def.input) == ["one", "^z", "^a", "^m"]
+    assert list(last.input) == ["one", "^a", "^m", "^z"]
+    last.input[:] = ["one", "^m", "^z", "^a"]
+    message = graph.as_graph_def()
+    message.node[-1].CopyFrom(last)
+    tf.import_graph_def(message, name="copy")
+    found = graph.get_operation_by_name("copy/last").node_def.input
+    assert list(found) == ["copy/one", "^copy/m", "^copy/z", "^copy/a"]
 
 
 def test_a_constants_message_does_not_follow_the_array() -> None:

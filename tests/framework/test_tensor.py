@@ -135,3 +135,14 @@ def test_eval_needs_a_session_on_the_same_graph() -> None:
         a.eval(session=session)
     session.graph = a.graph
     assert a.eval({a: 2}, session) == (a, {a: 2})
+
+
+def test_tensors_are_not_pickled_and_their_own_copies() -> None:
+    """A tensor is part of its graph; so is a variable."""
+    x = tf.constant(1)
+    assert copy.copy(x) is x
+    with pytest.raises(TypeError, match="cannot pickle 'Tensor' object"):
+        copy.deepcopy(x)
+    variable = tf.Variable(1.0, use_resource=True)
+    with pytest.raises(NotImplementedError, match="only available when eager execution"):
+        copy.deepcopy(variable)

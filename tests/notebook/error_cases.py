@@ -66,7 +66,7 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "07 a queue that nobody fills": (
         "q = tf.FIFOQueue(2, tf.float32, name='q')\ntake = q.dequeue(name='take')",
-        "tf.get_default_session().run(take, options=tf.RunOptions(timeout_in_ms=100))",
+        "tf.get_default_session().run(take, options=tf.RunOptions(timeout_in_ms=2000))",
     ),
     "09 a fetch inside a loop": (
         "seen = []\n"

@@ -170,3 +170,101 @@ def test_what_two_threads_show_is_all_sent(monkeypatch: pytest.MonkeyPatch) -> N
         publisher.join()
     shown = [m["state"]["_debug"]["stop"]["node"] for m in sent if "_debug" in m.get("state", {})]
     assert shown == [f"n{number}" for number in range(300)]
+
+
+class LateView:
+    """The debugger of a tab: it attaches while it has a reason."""
+
+    def __init__(self, session: Any) -> None:
+        self.debug = Debug(attaches_late=True)
+        self.debug.widget = self.widget = DebugWidget(None, view="debug")
+        self.events = session._session.step_events
+        self.debug._join(self.events)
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether steps that begin now are debugged."""
+        return self.events.debugger is not None
+
+    def say(self, **content: Any) -> None:
+        """A message of the front end."""
+        self.debug._hear(self.widget, content, [])
+
+
+def test_a_tabs_debugger_attaches_while_there_is_a_breakpoint_or_a_pause() -> None:
+    """Detached by hand it stays so until something else is asked for."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.square(tf.constant(3.0), name="y")
+        view = LateView(session)
+        assert not view.is_attached
+        assert view.widget._notice == {}
+        view.say(command="break", node="y")
+        assert view.is_attached
+        assert "node by node" in view.widget._notice["text"]
+        view.say(command="detach")
+        assert not view.is_attached
+        assert view.widget._notice["command"] == "attach"
+        view.debug.fit()
+        assert not view.is_attached
+        view.say(command="attach")
+        assert view.is_attached
+        view.say(command="clear", number="1")
+        assert not view.is_attached
+        view.say(command="pause")
+        assert view.is_attached
+        view.say(command="detach")
+        assert not view.is_attached
+
+
+def test_a_step_is_debugged_to_its_end_after_a_command_that_goes_on() -> None:
+    """Step and Iteration keep the debugger; Continue without breakpoints lets it go."""
+    stops: list[str] = []
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [], name="x")
+        y = tf.square(tf.negative(x), name="y")
+        view = LateView(session)
+        debugger = view.debug.debuggers[0]
+        hears = debugger._on_stop
+        assert hears is not None
+
+        def stopped(stop: Any) -> None:
+            hears(stop)
+            stops.append(stop.node)
+            view.say(command="step" if len(stops) < 3 else "continue")
+
+        debugger._on_stop = stopped
+        view.say(command="pause")
+        assert session.run(y, {x: 3.0}) == 9.0
+        assert len(stops) == 3
+        assert not view.is_attached
+
+
+def test_two_tabs_debuggers_do_not_quarrel() -> None:
+    """A session has one debugger; the other attaches when that has left."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        one, other = LateView(session), LateView(session)
+        one.say(command="break", node="y")
+        other.say(command="break", node="y")
+        assert one.events.debugger is one.debug.debuggers[0]
+        one.say(command="clear", number="1")
+        other.debug.fit()
+        assert one.events.debugger is other.debug.debuggers[0]
+
+
+def test_a_breakpoint_is_set_in_every_session() -> None:
+    """The next step may be of any of them, also of one that is made later."""
+    with tf.Graph().as_default(), tf.Session() as session, tf.Session() as other:
+        view = LateView(session)
+        view.debug._join(other._session.step_events)
+        view.say(command="break", node="y", condition="max > 3")
+        view.say(command="break", node="z")
+        view.say(command="clear", number="1")
+        with tf.Session() as third:
+            view.debug._join(third._session.step_events)
+            assert [[str(one) for one in each.breakpoints] for each in view.debug.debuggers] == [
+                ["node z"]
+            ] * 3
+            assert [one["number"] for one in view.widget._debug["breakpoints"]] == [2]
+            view.say(command="clear", number="2")
+            assert not any(each.breakpoints for each in view.debug.debuggers)
+        assert not view.is_attached

@@ -139,3 +139,20 @@ def test_a_widget_saves_itself(tmp_path: Path) -> None:
     assert not (tmp_path / "w.png").exists()
     widget._handle_custom_msg({"picture": base64.b64encode(png).decode()}, [])
     assert (tmp_path / "w.png").read_bytes() == png
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(graph: Any, tmp_path: Path) -> None:
+    """Where there is no room for the new one, the old one stays."""
+    resource = pytest.importorskip("resource")
+    tf.constant(1.0)
+    path = tmp_path / "g.html"
+    path.write_text("old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            export(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert path.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["g.html"]

@@ -119,3 +119,23 @@ def test_the_cell_that_loads_the_extension_is_known(shell: Any) -> None:
     shell.run_cell(cell, store_history=True)
     site = shell.user_ns["x"].op.creation_site
     assert (site.cell, site.line, site.text) == (number, 3, "x = tf.constant(1.0)")
+
+
+@pytest.mark.parametrize(
+    ("number", "is_told"), [((7, 0, 9), False), ((7, 2, 0), True), ((7, 4, 0), False)]
+)
+def test_a_kernel_that_loses_messages_is_told_of(
+    shell: Any,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    number: tuple[int, int, int],
+    is_told: bool,
+) -> None:
+    """With the line to type; the kernel belongs to the user's Jupyter, so none is required."""
+    monkeypatch.setattr("ipykernel.version_info", number)
+    monkeypatch.setattr(shell, "kernel", object(), raising=False)
+    run(shell, "%load_ext tfnb")
+    printed = capsys.readouterr().out
+    wanted = "ipykernel 7.2.0 loses messages, and buttons of views then do nothing: pip install"
+    assert (wanted in printed) is is_told
+    assert "tfnb opened an interactive session" in printed

@@ -100,10 +100,12 @@ def test_a_running_cell_is_looked_into_and_its_step_is_cancelled(kernel: Kernel)
     opened = kernel.wait_for("opened")
     assert (opened["id"], opened["view"]) == ("a1", f"graph/{session}")
     kernel.say("cancel", session=session, step=step)
-    printed = kernel.wait(
-        lambda one: one["msg_type"] == "stream" and one["parent_header"].get("msg_id") == cell
-    )
-    assert "cancelled in JupyterLab" in printed["content"]["text"]
+    printed = ""
+    while "\n" not in printed:  # a line may come in pieces
+        printed += kernel.wait(
+            lambda one: one["msg_type"] == "stream" and one["parent_header"].get("msg_id") == cell
+        )["content"]["text"]
+    assert "cancelled in JupyterLab" in printed
 
 
 def test_unloading_says_good_bye(kernel: Kernel) -> None:

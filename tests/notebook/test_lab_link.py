@@ -21,6 +21,7 @@ from tfnb.notebook.lab_snapshot import (
 )
 from tfnb.notebook.view_group import view_group
 from tfnb.notebook.views.compare import latest_comparison
+from tfnb.notebook.views.debug import Debug
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,7 +167,7 @@ def test_a_running_step_is_told_held_let_go_and_cancelled(page: Page, session: A
     page.say({"request": "cancel", "session": key, "step": step["step"] + 1000})
     assert running.runtime.active_steps()[0].error is None
     page.say({"request": "cancel", "session": key, "step": step["step"]})
-    running.thread.join(30)
+    running.thread.join(60)
     assert isinstance(running.errors[0], tf.errors.CancelledError)
     assert "cancelled in JupyterLab" in str(running.errors[0])
 
@@ -330,6 +331,9 @@ def test_progress_and_debugger_end_with_their_tabs(page: Page, session: Any) -> 
     before = len(events.observers)
     for view in ("progress", "debug"):
         _opened(page, view=view)
+    debugger = page.link.views._views["debug"].widget
+    assert events.debugger is None  # not before there is a reason
+    debugger._handle_custom_msg({"command": "break", "node": "y"}, [])
     assert events.debugger is not None
     assert len(events.observers) > before
     page.ask("close", view="progress")
@@ -437,3 +441,30 @@ def test_a_loop_of_steps_has_a_pace(session: Any) -> None:
     assert [pace(0, 250), pace(0, 250)] == [20.0] * 2
     assert pace(0, 2_000) == 0.0
     assert [pace(1, 2_000) for _ in range(8)][4:] == [0.5] * 4
+
+
+def test_the_debuggers_tab_shows_that_of_the_cell_that_runs(page: Page, session: Any) -> None:
+    """And its own again behind it, with the breakpoints that it had."""
+    page.ask("watch")
+    _opened(page, view="debug")
+    own = page.link.views._views["debug"].widget
+    own._handle_custom_msg({"command": "break", "node": "nowhere"}, [])
+    events = session._session.step_events
+    with Debug(stop_at_start=True) as of_cell:
+        assert events.debugger in of_cell.debuggers
+        page.ask("look")
+        assert "debug" not in page.link.views.titles()
+        _opened(page, view="debug")
+        mirror = page.link.views._views["debug"].widget
+        of_cell.widget.show_answer("seen in both")
+        assert mirror._debug["answer"] == "seen in both"
+        mirror._handle_custom_msg({"command": "break", "node": "y"}, [])
+        assert [one["text"] for one in of_cell.widget._debug["breakpoints"]] == ["node y"]
+    page.ask("look")
+    assert "debug" not in page.link.views.titles()
+    _opened(page, view="debug")
+    again = page.link.views._views["debug"].widget
+    assert [one["text"] for one in again._debug["breakpoints"]] == ["node nowhere"]
+    assert events.debugger is not None
+    page.ask("close", view="debug")
+    assert events.debugger is None

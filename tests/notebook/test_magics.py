@@ -10,6 +10,7 @@ from IPython.core.completer import provisionalcompleter
 import tfnb as tf
 from tfnb.notebook.completion import completions
 from tfnb.notebook.extension import extension_of
+from tfnb.notebook.magics import CELL_COMMANDS, LINE_COMMANDS, without_empty_body
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,14 +66,14 @@ def test_running_prints_the_nodes_of_steps_in_other_threads(
     loaded.run_cell(
         "import threading\n"
         "here, go = threading.Event(), threading.Event()\n"
-        "slow = tf.py_func(lambda: here.set() or go.wait(30), [], tf.bool, name='slow')\n"
+        "slow = tf.py_func(lambda: here.set() or go.wait(60), [], tf.bool, name='slow')\n"
         "session = tf.Session()\n"
         "thread = threading.Thread(target=session.run, args=(slow,))\n"
         "thread.start()\n"
-        "here.wait(30)"
+        "here.wait(60)"
     )
     text = out(loaded, "%tfnb running", capsys)
-    loaded.run_cell("go.set()\nthread.join(30)\nsession.close()")
+    loaded.run_cell("go.set()\nthread.join(60)\nsession.close()")
     assert "'slow' (PyFunc) runs, made at cell " in text
 
 
@@ -133,6 +134,41 @@ def test_help_of_a_subcommand_names_its_options(
 
     assert "--colour" in text
     assert "Error" not in text
+
+
+@pytest.mark.parametrize("command", CELL_COMMANDS)
+@pytest.mark.parametrize("line", ["%tfnb {} -h", "%%tfnb {} --help", "%%tfnb {} -h\nprint('ran')"])
+def test_help_needs_no_cell(
+    loaded: Any, capsys: pytest.CaptureFixture[str], command: str, line: str
+) -> None:
+    """Neither a cell below it, nor does one run."""
+    text = out(loaded, line.format(command), capsys)
+
+    assert text.lstrip().startswith(f"%%tfnb {command}")
+    assert "Run the cell" in text
+    assert "ran\n" not in text
+    assert "Error" not in text
+
+
+@pytest.mark.parametrize("line", ["%tfnb?", "%%tfnb?", "tfnb?", "%%tfnb", "%%tfnb -h", "%%tfnb\n1"])
+def test_every_way_to_ask_lists_the_subcommands(
+    loaded: Any, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    """IPython's own question mark, too."""
+    text = out(loaded, line, capsys)
+
+    for command in (*LINE_COMMANDS, *CELL_COMMANDS):
+        if command != "help":
+            assert f"%tfnb {command}" in text
+
+
+def test_a_cell_magic_without_a_cell_says_so(
+    loaded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In our words; other magics get IPython's."""
+    assert "watch needs a cell" in out(loaded, "%%tfnb watch\n\n", capsys)
+    loaded.run_line_magic("unload_ext", "tfnb")
+    assert without_empty_body not in loaded.input_transformers_cleanup
 
 
 def test_placement_and_partitions_show_the_last_run(
@@ -214,7 +250,7 @@ def test_watch_tells_of_a_failed_step(loaded: Any, capsys: pytest.CaptureFixture
     cell = "%%tfnb watch\n(tf.constant([1.0]) + tf.placeholder(tf.float32, name='p')).eval()"
     text = out(loaded, cell, capsys)
 
-    assert "failed: 1 step" in text
+    assert "failed: 0 steps, 1 failed" in text
     assert "InvalidArgumentError" in text
 
 

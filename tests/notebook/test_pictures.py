@@ -12,6 +12,7 @@ from tfnb.notebook.scene import SceneNode, build_scene
 from tfnb.notebook.scene_svg import scene_svg
 from tfnb.notebook.scene_text import scene_text
 from tfnb.notebook.svg_writer import SvgWriter
+from tfnb.notebook.table_svg import passes_svg, placement_svg
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -82,3 +83,46 @@ def test_a_large_picture_says_what_it_does_not_draw() -> None:
     nodes = [SceneNode(f"a{i}/x", "Neg") for i in range(118)]
 
     assert "28 boxes not drawn" in scene_svg(build_scene(nodes))
+
+
+def test_a_picture_of_partitions_has_a_lane_for_each_device() -> None:
+    """With what is sent between them, and names as text."""
+    nodes = [
+        SceneNode("x", "Const", partition=0),
+        SceneNode("x/_1", "_Send", ((0, 0),), partition=0),
+        SceneNode("x/_2", "_Recv", ((1, 0),), partition=1),
+        SceneNode(HOSTILE, "Neg", ((2, 0),), partition=1),
+    ]
+    devices = [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(2)]
+    root = ET.fromstring(scene_svg(build_scene(nodes, partitions=devices, in_lanes=True)))
+    texts = [element.text for element in root.iter() if element.tag.endswith("text")]
+
+    assert {"CPU:0", "CPU:1", "_Send", "_Recv"} <= {*texts}
+    rects = [e for e in root.iter() if e.tag.endswith("rect") and e.get("fill") == "#eceef0"]
+    (a, b) = [(float(e.get("x", 0)), float(e.get("width", 0))) for e in rects[:2]]
+    assert a[0] + a[1] < b[0]
+    lines = [e for e in root.iter() if e.tag.endswith("path") and e.get("stroke") == "#c2387a"]
+    assert len(lines) == 1
+
+
+def test_a_picture_of_a_placement_says_each_node_with_its_device_and_why() -> None:
+    """Long names are cut in the middle, rows beyond a number are counted."""
+    nodes = [
+        SceneNode(f"scope/{HOSTILE}_{i}", "Neg", assigned_device="/device:CPU:0", reason="only one")
+        for i in range(60)
+    ]
+    svg = placement_svg(build_scene(nodes))
+    texts = [element.text for element in ET.fromstring(svg).iter()]
+
+    assert texts.count("only one") == 40
+    assert "… 20 more" in texts
+    assert "Placement: /device:CPU:0: 60" in texts
+
+
+def test_a_picture_of_passes_lists_what_each_did() -> None:
+    """In the order in which they ran."""
+    told = [{"name": HOSTILE, "summary": "3 folded", "where": "on CPU:0"}] * 2
+    texts = [element.text for element in ET.fromstring(passes_svg(told)).iter()]
+
+    assert texts.count("3 folded") == 2
+    assert f"2. {HOSTILE}" in texts

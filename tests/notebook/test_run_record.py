@@ -53,6 +53,16 @@ def test_loops_are_frames_with_parents_and_iterations() -> None:
     assert sorted(record.iteration[begun].tolist()) == [0, 1, 2, 3, 4]
 
 
+def test_the_summary_counts_bodies_that_ran() -> None:
+    """Not the iteration that ends a loop, nor a frame that was entered dead."""
+    text = record_text(recorded_loop(iterations=4))
+
+    (outer,) = {line for line in text.splitlines() if "loop outer/while_context" in line}
+    assert outer.endswith(": 4 iterations")
+    (inner,) = [line for line in text.splitlines() if "loop outer/inner" in line]
+    assert inner.endswith(": 8 iterations, entered 4×")
+
+
 def test_transfers_are_kept_with_their_bytes() -> None:
     """What goes to the other device, and arrives."""
     record = recorded_loop()

@@ -16,7 +16,7 @@ from tfnb.notebook.step_recorder import EventLog
 from tfnb.notebook.summary_svg import headline
 from tfnb.notebook.views.progress import Watch
 
-_LIMIT_S = 30
+_LIMIT_S = 60
 
 
 class Stops:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +11,13 @@ import pytest
 
 import tfnb as tf
 from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
+from tfnb.core.step_events import StepObserver
+from tfnb.notebook import step_model
 from tfnb.notebook.step_frames import FrameBook
 from tfnb.notebook.step_model import DEAD, DONE, FAILED, MAX_READ, RAN, WAITING, StepModel
 from tfnb.notebook.step_publisher import StepPublisher
 from tfnb.notebook.step_recorder import EventLog, StepRecorder
+from tfnb.notebook.summary_svg import summary_svg, summary_text
 from tfnb.notebook.targets import events_of
 from tfnb.notebook.views.progress import Watch
 
@@ -21,6 +25,13 @@ if TYPE_CHECKING:
     from tfnb.notebook.scene import Scene
 
 STATE = 0b111
+
+
+class NodeListener(StepObserver):
+    """Hears of every node."""
+
+    def node_done(self, *event: Any) -> None:
+        """Hears."""
 
 
 class Pictures:
@@ -122,7 +133,8 @@ def test_a_running_step_is_seen_between_its_nodes(graph: Any) -> None:
         watched = Watched(session)
         runner = threading.Thread(target=session.run, args=(after,))
         runner.start()
-        while "waiting" not in str(watched.sink.counters[-1:]):
+        # The phase before the first step is called "waiting", too.
+        while "'current': 'waiting'" not in str(watched.sink.counters[-1:]):
             watched.publisher.publish()
         states = watched.states_by_name()
         counters = watched.sink.counters[-1]
@@ -133,6 +145,35 @@ def test_a_running_step_is_seen_between_its_nodes(graph: Any) -> None:
     assert counters["phase"] == "running"
     assert states["after"] == WAITING
     assert counters["partitions"][0]["current"] == "waiting"
+
+
+def test_a_step_that_begins_while_the_log_is_read_keeps_its_nodes(graph: Any) -> None:
+    """Its beginning is looked for again when its first events are there."""
+
+    class Late(deque[Any]):
+        """Seems to be empty when it is asked first."""
+
+        has_been_asked = False
+
+        def __len__(self) -> int:
+            if not self.has_been_asked:
+                self.has_been_asked = True
+                return 0
+            return super().__len__()
+
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = tf.exp(x, name="y")
+    with tf.Session() as session:
+        watched = Watched(session)
+        events = events_of(session)
+        assert events is not None
+        events.add(NodeListener())
+        session.run(y, {x: 1.0})
+        watched.log.steps = Late(watched.log.steps)
+        watched.publisher.publish()
+        assert watched.states_by_name()["y"] == DONE
+        watched.publisher.publish()
+    assert watched.sink.counters[-1]["partitions"][0]["runs"] == 3
 
 
 def test_loops_show_their_iterations(graph: Any) -> None:
@@ -163,7 +204,31 @@ def test_nested_loops_are_rows_below_each_other(graph: Any) -> None:
     outer, inner = watched.sink.counters[-1]["frames"]
     assert (outer["name"].split("/")[0], outer["depth"], outer["iteration"]) == ("out", 0, 4)
     assert (inner["depth"], inner["iteration"]) == (1, 3)
-    assert inner["runs"] >= 4
+    assert inner["runs"] == 4
+
+
+@pytest.mark.parametrize("when", [Lowering.NEVER, Lowering.ALWAYS])
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_loop_is_entered_as_often_as_it_is(graph: Any, when: Lowering, devices: int) -> None:
+    """Not where a cond leaves it out, but where it ends at once."""
+
+    def body(i: Any, x: Any) -> list[Any]:
+        def turn() -> Any:
+            return tf.while_loop(lambda j: j < i - 3, lambda j: j + 1, [0], name="in")
+
+        with tf.device(f"/cpu:{devices - 1}"):
+            return [i + 1, x + tf.cond(i < 5, turn, lambda: 0)]
+
+    result = tf.while_loop(lambda i, x: i < 8, body, [0, 0], name="out")[1]
+    config = tf.ConfigProto(device_count={"CPU": devices})
+    with tf.Session(config=config) as session, lowering(when):
+        watched = Watched(session)
+        assert session.run(result) == 1
+        watched.publisher.publish()
+
+    rows = watched.sink.counters[-1]["frames"]
+    assert {row["runs"] for row in rows if "in" in row["name"].split("/")[-2]} == {5}
+    assert {row["runs"] for row in rows if row["depth"] == 0} == {1}
 
 
 def test_a_branch_not_taken_is_dead_and_a_loop_body_is_not(graph: Any) -> None:
@@ -198,6 +263,32 @@ def test_counts_travel_as_powers_of_two(graph: Any) -> None:
     assert levels["loop/Exit_1"] == (10).bit_length()
 
 
+@pytest.mark.parametrize("how", ["interrupt", "close"])
+def test_a_cancelled_step_is_neither_done_nor_failed(graph: Any, how: str) -> None:
+    """It is counted by itself, and no error."""
+    session = tf.Session()
+
+    def end(value: Any) -> Any:
+        if how == "interrupt":
+            raise KeyboardInterrupt
+        session.close()
+        return value
+
+    step = tf.identity(tf.py_func(end, [tf.constant(1.0)], tf.float32), name="after")
+    watched = Watched(session)
+    with pytest.raises((KeyboardInterrupt, tf.errors.CancelledError)):
+        session.run(step)
+    session.close()
+    watched.publisher.publish()
+    counters = watched.sink.counters[-1]
+    assert (counters["phase"], counters["steps"], counters["cancelled"]) == ("cancelled", 0, 1)
+    assert counters["failed"] == 0
+    text = summary_text(watched.model, counters)
+    assert text.startswith("cancelled: 0 steps, 1 cancelled · ")
+    assert "error" not in text
+    assert "Cancelled" in summary_svg(watched.model, counters)
+
+
 def test_a_failed_step_shows_where(graph: Any) -> None:
     """The node that failed is marked, and the message is there."""
     bad = tf.reshape(tf.placeholder(tf.float32, name="p"), [2, 2], name="bad")
@@ -208,7 +299,8 @@ def test_a_failed_step_shows_where(graph: Any) -> None:
         watched.publisher.publish(is_final=True)
 
     assert watched.states_by_name()["bad"] == FAILED
-    assert watched.sink.counters[-1]["phase"] == "failed"
+    counters = watched.sink.counters[-1]
+    assert (counters["phase"], counters["steps"], counters["failed"]) == ("failed", 0, 1)
     assert "reshape" in watched.sink.counters[-1]["error"].lower()
 
 
@@ -320,3 +412,56 @@ def test_frames_are_known_whatever_is_read_first() -> None:
     assert book.rows()[0].is_done
     book.iteration_started(0, 99, 0, "CPU:0", ("loop",))  # a frame nobody told of
     assert len(book.rows()) == 1
+
+
+def test_the_user_chooses_which_of_alternating_steps_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its steps are shown as they come, longer or not; without a choice those that take longest."""
+    note_time = StepModel._note_time
+
+    def note_known_time(model: StepModel, key: tuple[int, int], _: int) -> None:
+        is_long = model._signatures[key].partitioned.fetches[0] == "long/Exit:0"
+        note_time(model, key, 1000 if is_long else 10)
+
+    # On a busy machine a short step may take longer than a long one, and both very long.
+    monkeypatch.setattr(StepModel, "_note_time", note_known_time)
+    monkeypatch.setattr(step_model, "STAYS_NS", 10**15)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [], name="x")
+        short = tf.negative(x, name="short")
+        long = tf.while_loop(lambda i: i < 200, lambda i: i + 1, [0], name="long")
+        watched = Watched(session)
+        watched.model.offers_choice = watched.model.is_open = True
+
+        def step_shown(*fetches: Any) -> str:
+            for fetch in fetches:
+                session.run(fetch, {x: 1.0})
+            watched.publisher.publish()
+            step = watched.model.step
+            assert step is not None
+            return step.signature.partitioned.fetches[0]
+
+        assert step_shown(short, long, short, long, short) == "long/Exit:0"
+        choices = watched.sink.counters[-1]["choices"]
+        assert [(one["number"], one["what"], one["steps"]) for one in choices] == [
+            (0, "short:0", 3),
+            (1, "long/Exit:0", 2),
+        ]
+        assert watched.sink.counters[-1]["chosen"] is None
+
+        watched.model.wanted = 0
+        assert watched.publisher.publish()  # at once, though no step runs
+        assert "short" in {node.name for node in watched.sink.scenes[-1].nodes}
+        assert watched.sink.counters[-1]["chosen"] == 0
+        assert step_shown(long) == "short:0"
+        assert step_shown(short, long) == "short:0"
+        assert watched.model.step is not None
+        first = watched.model.step.step_id
+        assert step_shown(long, short, long) == "short:0"
+        assert watched.model.step.step_id > first
+
+        watched.model.wanted = None
+        assert step_shown(short, long, short) == "long/Exit:0"
+        watched.model.wanted = 17  # there is none: what is shown stays
+        assert step_shown(short, long) == "long/Exit:0"

@@ -186,6 +186,44 @@ def test_a_tape_says_what_a_plain_listener_hears(build: Callable[[], Any]) -> No
     assert tensors.peak()[1] == highest
 
 
+@pytest.mark.parametrize("build", [chain, loop, training])
+def test_a_tape_of_an_emitted_function_says_what_one_of_the_reference_does(
+    build: Callable[[], Any],
+) -> None:
+    """The same events but for their order, the same tensors; all that die are seen to die."""
+    found = []
+    for watches in (False, True):
+        with tf.Graph().as_default() as graph:
+            tf.set_random_seed(1)
+            fetches = build()
+            init = tf.global_variables_initializer()
+        with tf.Session(graph=graph) as session:
+            session.run(init)
+            tape = RunTape(lambda graph=graph: graph)  # type: ignore[misc]
+            session._session.step_events.add(tape)
+            if watches:
+                session._session.step_events.add(PlainListener())
+            for _ in range(3):
+                session.run(fetches)
+        reader = TapeReader(tape.done[-1])
+        assert reader.dropped == 0
+        assert (tape.done[-1].journal is None) == watches
+        assert [event[5] for event in reader.events] == sorted(event[5] for event in reader.events)
+        record = tape.latest()
+        assert record is not None
+        found.append(
+            (
+                sorted(tuple(event[:5]) for event in reader.events),
+                sorted((*row[:3], row[4], row[6]) for row in reader.made),
+                sorted(map(tuple, (frame[:-1] for frame in reader.frames))),
+            )
+        )
+        # What is fetched lives on.
+        held = int(np.isinf(record.tensors.freed_ns).sum())
+        found[-1] = (*found[-1], held)
+    assert found[0] == found[1]
+
+
 def plain_calls() -> Any:
     """A configuration in which calls stay calls."""
     config = tf.ConfigProto()

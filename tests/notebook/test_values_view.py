@@ -73,7 +73,7 @@ def test_the_picture_breaks_its_line_between_loops_and_at_nan(loop: Any) -> None
     """So that it never lies about what lies between."""
     one = WatchedTensor("w:0", 100)
     for step, means in ((1, [1.0, 2.0, math.nan, 3.0, 4.0]), (2, [5.0, 6.0])):
-        one.values += [WatchedValue(step, "f", 1, i, np.float32(m)) for i, m in enumerate(means)]
+        one.values.extend(WatchedValue(step, "f", 1, i, np.float32(m)) for i, m in enumerate(means))
     svg = values_svg([one])
     assert svg.count("<path") == 3
     texts = [e.text for e in ElementTree.fromstring(svg).iter() if e.text]
@@ -85,9 +85,9 @@ def test_hostile_names_and_values_stay_in_the_picture() -> None:
     evil = "<img src=x onerror=alert(1)>\x1b\u202e" + "n" * 1_000_000
     value = np.array(evil.encode(), object)
     one = WatchedTensor(f"{evil}:0", 100)
-    one.values += [WatchedValue(1, evil, 1, i, value) for i in range(100)]
+    one.values.extend(WatchedValue(1, evil, 1, i, value) for i in range(100))
     other = WatchedTensor("numbers:0", 5_000)
-    other.values += [WatchedValue(1, "", 0, i, np.float32(i % 7)) for i in range(5_000)]
+    other.values.extend(WatchedValue(1, "", 0, i, np.float32(i % 7)) for i in range(5_000))
     svg = values_svg([one, other] * 40)
     assert "<img" not in svg
     assert len(svg) < 200_000

@@ -5,6 +5,7 @@ Importing this adds them to its ``GRAPHS`` and ``RUNS``.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,14 +19,15 @@ if TYPE_CHECKING:
 
 
 def _flow(tf: Any) -> Any:
-    """The module with the classes that are no public names."""
+    """The classes that are no public names."""
     if "tensorflow" in tf.__name__:
         from tensorflow.python.ops import data_flow_ops
 
         return data_flow_ops
-    from tfnb.ops import data_flow_ops
+    from tfnb.ops import accumulators, barriers, data_flow_ops, record_input, staging_areas
 
-    return data_flow_ops
+    rooms = (data_flow_ops, accumulators, barriers, record_input, staging_areas)
+    return SimpleNamespace(**{name: one for room in rooms for name, one in vars(room).items()})
 
 
 @graph

@@ -75,8 +75,41 @@ def _tracked(tf: Any) -> tuple[Any, list[Any]]:
     return root, [train, also]
 
 
+def _tables(tf: Any) -> tuple[Any, list[Any]]:
+    """Tables of all kinds in an object, and those that change."""
+    words = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([0, 1], tf.int64))
+    lines = tf.lookup.TextFileInitializer(
+        __file__, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE,
+        tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER,
+    )  # fmt: skip
+    changing = [
+        tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, name="changing"),
+        tf.lookup.experimental.MutableHashTable(tf.int64, tf.float32, [0.0, 0.0]),
+        tf.lookup.experimental.DenseHashTable(
+            tf.int64, tf.float32, -1.0, empty_key=-1, deleted_key=-2, initial_num_buckets=8
+        ),
+    ]
+    root = tf.train.Checkpoint(
+        v=tf.Variable([4.0], name="beside"),
+        tables=tf.train.Checkpoint(first=changing[0], second=changing[1]),
+        dense=changing[2],
+        static=tf.lookup.StaticHashTable(words, -1),
+        vocabulary=tf.lookup.StaticVocabularyTable(words, 3),
+        lines=tf.lookup.StaticHashTable(lines, -1),
+    )
+    return root, changing
+
+
 def write(tf: Any, folder: str) -> None:
     """Writes a file of each kind."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        root, (first, second, dense) = _tables(tf)
+        sess.run(tf.global_variables_initializer())
+        sess.run(first.insert(tf.constant(["x", "y"]), tf.constant([7, 8], tf.int64)))
+        sess.run(second.insert(tf.constant([3], tf.int64), tf.constant([[1.0, 2.0]])))
+        sess.run(dense.insert(tf.constant([5, 6], tf.int64), tf.constant([2.5, 3.5])))
+        sess.run(dense.remove(tf.constant([6], tf.int64)))
+        root.save(os.path.join(folder, "tables", "x"))
     with tf.Graph().as_default(), tf.Session() as sess:
         root, train = _tracked(tf)
         sess.run(tf.global_variables_initializer())
@@ -168,6 +201,19 @@ def read(tf: Any, folder: str) -> dict[str, Any]:
         found["objects: names"] = [[key, list(s)] for key, s in tf.train.list_variables(path)]
         stored = tf.train.load_variable(path, "_CHECKPOINTABLE_OBJECT_GRAPH")
         found["objects: graph"] = bytes(stored).hex()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        root, (first, second, dense) = _tables(tf)
+        path = os.path.join(folder, "tables", "x-1")
+        status = root.restore(path)
+        status.assert_consumed()
+        status.run_restore_ops()
+        sizes = [first.size(), second.size(), dense.size()]
+        numbers = tf.constant([3, 5, 6], tf.int64)
+        found["tables"] = sess.run([sizes, root.v, first.lookup(tf.constant(["x", "y", "z"]))])
+        found["tables of numbers"] = sess.run([second.lookup(numbers), dense.lookup(numbers)])
+        found["tables: names"] = [[key, list(s)] for key, s in tf.train.list_variables(path)]
+        stored = tf.train.load_variable(path, "_CHECKPOINTABLE_OBJECT_GRAPH")
+        found["tables: graph"] = bytes(stored).hex()
     feeds = {"x:0": [[1.0, 2.0], [3.0, 4.0]]}
     for name, file, fed in (("binary", "model.meta", feeds), ("text", "text.meta", {})):
         with tf.Graph().as_default(), tf.Session() as sess:

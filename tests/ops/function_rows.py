@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-_RANDOM = np.random.RandomState(3)
+from tests.exact_numbers import RandomNumbers
+
+_RANDOM = RandomNumbers(3)
 NAMES: dict[str, Any] = {
     "logits": _RANDOM.randn(5, 4, 6).astype(np.float32),
     "labels": np.array([[1, 2, 2], [3, 3, 3], [4, 0, 0], [0, 0, 0]], np.int32),

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from tests import exact_numbers
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -25,9 +27,9 @@ def upstream_gradient(value: Any, position: int) -> Any:
     """The incoming gradient used for an output of this value: fixed, without symmetry."""
     value = np.asarray(value)
     count = np.arange(value.size, dtype=np.float64)
-    numbers = np.cos(count * 1.7 + position) + 1.5
+    numbers = exact_numbers.cos(count * 1.7 + position) + 1.5
     if value.dtype.kind == "c":
-        numbers = numbers + 1j * np.sin(count + 0.3)
+        numbers = numbers + 1j * exact_numbers.sin(count + 0.3)
     return numbers.reshape(value.shape).astype(value.dtype)
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.exact_numbers import RandomNumbers
+
 ROWS = [
     "tf.image.resize_images(a, [5, 11])",
     "tf.image.resize_images(a[0], [20, 5], method=1)",
@@ -65,7 +67,7 @@ ROWS = [
 
 def values(tf: Any) -> dict[str, Any]:
     """The value of each row."""
-    state = np.random.RandomState(4)
+    state = RandomNumbers(4)
     a = state.uniform(size=(2, 16, 18, 3)).astype(np.float32)
     b = (a * 0.8 + 0.2 * state.uniform(size=a.shape)).astype(np.float32)
     found = {}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tests import exact_numbers
 from tests.ops.pipeline_scenarios import nodes_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ def values_only(build: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def numbers(*shape: int) -> np.ndarray[Any, Any]:
     """Numbers between -1 and 1 that are the same everywhere."""
     count = int(np.prod(shape))
-    return np.sin(np.arange(count, dtype=np.float64) * 1.7).reshape(shape).astype(np.float32)
+    return (
+        exact_numbers.sin(np.arange(count, dtype=np.float64) * 1.7)
+        .reshape(shape)
+        .astype(np.float32)
+    )
 
 
 def answer(tf: Any, build: Callable[[Any], Any]) -> dict[str, Any]:

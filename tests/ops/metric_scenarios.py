@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tests.exact_numbers import RandomNumbers
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -16,21 +18,21 @@ BATCHES = 3
 ROWS, CLASSES = 6, 4
 
 
-def _data(seed: int) -> dict[str, Any]:
+def data(seed: int) -> dict[str, Any]:
     """One batch of everything that a scenario may feed."""
-    rng = np.random.default_rng(seed)
+    rng = RandomNumbers(seed)
     return {
         "floats": rng.normal(size=(ROWS, CLASSES)).astype(np.float32),
         "targets": rng.normal(size=(ROWS, CLASSES)).astype(np.float32),
-        "parts": rng.random((ROWS, CLASSES)).astype(np.float32),
-        "bits": rng.integers(0, 2, (ROWS, CLASSES)).astype(np.float32),
-        "onehot": np.eye(CLASSES, dtype=np.float32)[rng.integers(0, CLASSES, ROWS)],
-        "classes": rng.integers(0, CLASSES, ROWS),
-        "guesses": rng.integers(0, CLASSES, ROWS),
-        "some": rng.integers(0, CLASSES + 1, (ROWS, 2)),
-        "weights": rng.integers(0, 3, (ROWS, CLASSES)).astype(np.float32),
-        "row_weights": rng.integers(0, 3, (ROWS, 1)).astype(np.float32),
-        "vector_weights": rng.integers(0, 3, ROWS).astype(np.float32),
+        "parts": rng.random_sample((ROWS, CLASSES)).astype(np.float32),
+        "bits": rng.randint(0, 2, (ROWS, CLASSES)).astype(np.float32),
+        "onehot": np.eye(CLASSES, dtype=np.float32)[rng.randint(0, CLASSES, ROWS)],
+        "classes": rng.randint(0, CLASSES, ROWS),
+        "guesses": rng.randint(0, CLASSES, ROWS),
+        "some": rng.randint(0, CLASSES + 1, (ROWS, 2)),
+        "weights": rng.randint(0, 3, (ROWS, CLASSES)).astype(np.float32),
+        "row_weights": rng.randint(0, 3, (ROWS, 1)).astype(np.float32),
+        "vector_weights": rng.randint(0, 3, ROWS).astype(np.float32),
     }
 
 
@@ -302,7 +304,7 @@ for _k in (1, 3):
 
 def outline(tf: Any, name: str) -> dict[str, Any]:
     """The graph of a scenario, and what it gives for each batch."""
-    batches = [_data(seed) for seed in range(BATCHES)]
+    batches = [data(seed) for seed in range(BATCHES)]
     fed: dict[str, Any] = {}
     with tf.Graph().as_default() as graph:
 

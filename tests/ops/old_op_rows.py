@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from tests import exact_numbers
 from tests.ops.samples import Sample, integers, normal, op
 
 _WELL = normal(2, 3, 3).astype(np.float64) + 3 * np.eye(3)
-_POSITIVE = _WELL @ _WELL.swapaxes(-1, -2)
-_LOWER = np.linalg.cholesky(_POSITIVE)
+_POSITIVE = exact_numbers.matmul(_WELL, _WELL.swapaxes(-1, -2))
+_LOWER = exact_numbers.cholesky(_POSITIVE)
 _VOLUME = {"strides": [1, 2, 1, 1, 1], "padding": "SAME"}
 _ARRAYS = normal(1, 4, 5, 3, 2), normal(2, 3, 2, 2, 3), normal(1, 2, 5, 3, 3)
 

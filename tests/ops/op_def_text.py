@@ -61,13 +61,17 @@ def value_text(value: Any) -> str:
         parts += ["true" if b else "false" for b in items.b]
         parts += [type_name(t) for t in items.type]
         parts += ["shape" + str([d.size for d in s.dim]) for s in items.shape]
+        parts += [_tensor_text(tensor) for tensor in items.tensor]
         return "[" + ", ".join(parts) + "]"
     if kind == "func":
         return f"func {value.func.name}"
     if kind == "tensor":
-        tensor = value.tensor
-        return f"tensor {type_name(tensor.dtype)} {tensor.SerializeToString().hex()}"
+        return _tensor_text(value.tensor)
     return str(getattr(value, kind)) if kind else "unset"
+
+
+def _tensor_text(tensor: Any) -> str:
+    return f"tensor {type_name(tensor.dtype)} {tensor.SerializeToString().hex()}"
 
 
 def attr_text(attr: Any) -> str:

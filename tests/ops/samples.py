@@ -13,11 +13,14 @@ from __future__ import annotations
 import importlib.util
 import zlib
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+
+from tests.exact_numbers import RandomNumbers
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = HERE.parent / "golden"
@@ -203,20 +206,25 @@ def _cast(value: Any, target: Any) -> Any:
         return wide.astype(target)
 
 
+@cache
+def _normal(seed: int, shape: tuple[int, ...]) -> Any:
+    return RandomNumbers(seed).normal(size=shape).astype(np.float32)
+
+
 def normal(*shape: int, seed: int = 0) -> Any:
     """The same normally distributed float32 numbers everywhere."""
-    return np.random.RandomState(seed + sum(shape)).normal(size=shape).astype(np.float32)
+    return _normal(seed + sum(shape), shape).copy()
 
 
 def uniform(*shape: int, low: float = 0.0, high: float = 1.0, seed: int = 0) -> Any:
     """The same uniformly distributed float32 numbers everywhere."""
-    state = np.random.RandomState(seed + sum(shape))
+    state = RandomNumbers(seed + sum(shape))
     return state.uniform(low, high, size=shape).astype(np.float32)
 
 
 def integers(*shape: int, low: int = -9, high: int = 10, seed: int = 0) -> Any:
     """The same int32 numbers everywhere."""
-    state = np.random.RandomState(seed + sum(shape))
+    state = RandomNumbers(seed + sum(shape))
     return state.randint(low, high, size=shape).astype(np.int32)
 
 
@@ -225,8 +233,9 @@ def families() -> list[str]:
     return sorted(path.stem.removeprefix("samples_") for path in HERE.glob("samples_*.py"))
 
 
+@cache
 def family(name: str) -> list[Sample]:
-    """The rows of one family."""
+    """The rows of one family; the same list each time."""
     path = HERE / f"samples_{name}.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None

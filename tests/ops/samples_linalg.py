@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tests import exact_numbers
 from tests.ops.samples import Sample, checked, normal, op, sweep
 
 NAN = float("nan")
@@ -21,7 +22,7 @@ def _well(*shape: int, seed: int = 0) -> Any:
 
 def _positive(*shape: int, seed: int = 0) -> Any:
     a = normal(*shape, seed=seed)
-    return a @ a.swapaxes(-1, -2) + np.eye(shape[-1], dtype=np.float32)
+    return exact_numbers.matmul(a, a.swapaxes(-1, -2)) + np.eye(shape[-1], dtype=np.float32)
 
 
 _COMPLEX = (_well(3, 3) + 1j * normal(3, 3, seed=4)).astype(np.complex128)
@@ -185,7 +186,7 @@ def _decompositions() -> None:
         )
     positive = _positive(3, 3) + 1j * (normal(3, 3) - normal(3, 3).T) * 0.1
     for dtype, rtol in (("half", 5e-2), ("float", 1e-3), ("double", 1e-9)):
-        lower = np.linalg.cholesky(_positive(2, 3, 3))
+        lower = exact_numbers.cholesky(_positive(2, 3, 3))
         SAMPLES.append(checked(sweep(dtype, "CholeskyGrad", lower, normal(2, 3, 3)), rtol=rtol))
     SAMPLES.append(op("CholeskyGrad", np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32)))
     SAMPLES.append(op("CholeskyGrad", normal(2, 3), normal(2, 3), error="square|equal"))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.exact_numbers import RandomNumbers
 from tests.ops.samples import NUMPY_TYPES, Many, Sample, normal, op, sweep
 
 SAMPLES: list[Sample | list[Sample]] = []
@@ -23,7 +24,7 @@ def numbers(dtype: str, *shape: int, seed: int = 0, bits: int | None = None) -> 
     low, high = int(info.min), int(info.max)
     if bits is not None:
         low, high = max(low, -(1 << bits)), min(high, 1 << bits)
-    state = np.random.RandomState(seed + sum(shape))
+    state = RandomNumbers(seed + sum(shape))
     return state.randint(low, high, size=shape, dtype=np.int64).astype(target)
 
 

@@ -8,7 +8,9 @@ from tests.ops.samples import checked, normal, op, sweep, uniform
 
 _ALPHA = np.float32([0.3, 1.0, 2.5, 40.0])
 _RATE = np.float32([0.3, 9.0, 10.0, 40.0, 1000.0])
-_LOGITS = np.log(np.float32([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]]))
+_LOGITS = np.float32(
+    [[-2.302585125, -1.6094379, -0.35667494], [-0.69314718, -1.3862944, -1.3862944]]
+)
 _KEY, _COUNTER = np.uint64([2**63 + 5]), np.uint64([2**64 - 3, 2**64 - 1])
 _BOUNDS = [
     (0.0, 1.0, -2.0, 2.0),

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.exact_numbers import RandomNumbers
+
 ROWS = [
     "tf.signal.hann_window(8)",
     "tf.signal.hann_window(n)",
@@ -67,7 +69,7 @@ ROWS = [
 
 def values(tf: Any) -> dict[str, Any]:
     """The value of each row."""
-    state = np.random.RandomState(7)
+    state = RandomNumbers(7)
     x = state.normal(size=(3, 45)).astype(np.float32)
     found = {}
     for row in ROWS:

@@ -49,7 +49,7 @@ def test_join_raises_the_first_exception_with_its_traceback() -> None:
             raise RuntimeError("first")
 
     coord = tf.train.Coordinator()
-    _started(fails_here).join(30)
+    _started(fails_here).join(60)
     coord.request_stop(ValueError("second"))
     with pytest.raises(RuntimeError, match="first") as info:
         coord.join()
@@ -94,7 +94,7 @@ def test_threads_that_do_not_stop_are_named() -> None:
     with pytest.raises(RuntimeError, match="threads still running: stubborn"):
         coord.join([thread], stop_grace_period_secs=0.02)
     release.set()
-    thread.join(30)
+    thread.join(60)
 
 
 def test_a_coordinator_may_begin_again() -> None:

@@ -62,11 +62,18 @@ def test_a_cluster_in_all_its_forms() -> None:
     assert not tf.train.ClusterSpec({})
 
 
-@pytest.mark.parametrize("cluster", [3, {"ps": "a:1"}, {"ps": {"x": "a:1"}}, {"ps": [3]}])
+@pytest.mark.parametrize("cluster", [3, {"ps": "a:1"}, {"ps": {1.5: "a:1"}}, {"ps": [3]}])
 def test_what_is_no_cluster_is_refused(cluster: Any) -> None:
     """By type."""
     with pytest.raises(TypeError, match="must "):
         tf.train.ClusterSpec(cluster)
+
+
+def test_the_number_of_a_task_may_be_a_text() -> None:
+    """One that is none is named."""
+    assert tf.train.ClusterSpec({"ps": {"1": "a:1"}}).task_indices("ps") == [1]
+    with pytest.raises(ValueError, match=r"invalid literal for int.*'x'"):
+        tf.train.ClusterSpec({"ps": {"x": "a:1"}})
 
 
 def test_jobs_and_tasks_that_are_not_there() -> None:

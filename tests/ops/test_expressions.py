@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tfnb.ops.all_ops  # noqa: F401 - every op with an expression
+from tests.joined import in_one_test
 from tfnb.common_runtime.cpu_device import CpuDevice
 from tfnb.core import dtypes, op_registry
 from tfnb.core.op_expression import expressions_of, tile_of
@@ -83,8 +84,8 @@ def answer(function, args):
     return str(np.asarray(found).dtype), np.shape(found), np.asarray(found).tobytes()
 
 
-@pytest.mark.parametrize("dtype", _DTYPES.values(), ids=_DTYPES)
 @pytest.mark.parametrize("name", sorted(_EXACT))
+@in_one_test("dtype", _DTYPES.values())
 def test_an_expression_of_scalars_gives_the_kernels_bits(name, dtype):
     """Every pair of numbers, zeros of both signs, infinities and NaN among them."""
     kernel = kernel_of(_EXACT[name], dtype)
@@ -97,8 +98,8 @@ def test_an_expression_of_scalars_gives_the_kernels_bits(name, dtype):
             assert (args, answer(function, args)) == (args, answer(kernel.compute, args))
 
 
-@pytest.mark.parametrize("dtype", _DTYPES.values(), ids=_DTYPES)
 @pytest.mark.parametrize("name", sorted(_EXACT))
+@in_one_test("dtype", _DTYPES.values())
 def test_an_expression_for_all_ranks_gives_the_kernels_bits(name, dtype):
     """Arrays, arrays with scalars, arrays that do not fit."""
     kernel = kernel_of(_EXACT[name], dtype)

@@ -168,3 +168,26 @@ def test_a_checkpoint_of_objects_that_lacks_a_variable_says_so() -> None:
         tf.Variable(0.0, name="other")
         with pytest.raises(tf.errors.NotFoundError, match=r"other +float32 \(\) +missing"):
             tf.train.Saver().restore(sess, str(_FOLDER / "objects"))
+
+
+def test_tables_of_a_checkpoint_are_looked_at_as_variables_are(tmp_path: Path) -> None:
+    """One without contents is named; one that is filled once is filled where it is not known."""
+    path = str(tmp_path / "x")
+
+    def static() -> tf.lookup.StaticHashTable:
+        words = tf.lookup.KeyValueTensorInitializer(["a"], tf.constant([1], tf.int64))
+        return tf.lookup.StaticHashTable(words, -1)
+
+    with tf.Graph().as_default(), tf.Session() as sess:
+        root = tf.train.Checkpoint(static=static(), v=tf.Variable(3.0))
+        root.restore(None).initialize_or_restore()
+        assert sess.run(root.static.size()) == 1
+        root.save(path)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+        root = tf.train.Checkpoint(other=static(), v=tf.Variable(4.0), table=table)
+        status = root.restore(f"{path}-1")
+        with pytest.raises(AssertionError, match=r"1 of 1 unmatched.*MutableHashTable"):
+            status.assert_existing_objects_matched()
+        status.initialize_or_restore()
+        assert sess.run([root.other.size(), root.v]) == [1, 3.0]

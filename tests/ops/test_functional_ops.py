@@ -203,9 +203,9 @@ def test_a_loop_ends_when_its_session_is_closed(graph):
 
     thread = threading.Thread(target=run)
     thread.start()
-    inside.wait(5)
+    inside.wait(60)
     session.close()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
     assert isinstance(failed[0], (tf.errors.CancelledError, RuntimeError))
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.time_outs import let_time_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,10 +65,10 @@ def _interrupted(started: threading.Event) -> Iterator[None]:
     heard = threading.Event()
 
     def act() -> None:
-        started.wait(20)
+        started.wait(60)
         for _ in range(5):
             signal.pthread_kill(main, signal.SIGINT)
-            if heard.wait(10):
+            if heard.wait(60):
                 break
 
     main = threading.main_thread().ident
@@ -110,7 +111,9 @@ def test_an_interrupt_loses_no_element_of_a_batch() -> None:
     def slow(x: Any) -> Any:
         if x == 5 and not started.is_set():
             started.set()
-            threading.Event().wait(20)  # until the interrupt
+            never = threading.Event()
+            for _ in range(6000):  # one that comes just before a wait is heard after it
+                never.wait(0.01)
         return x
 
     dataset = tf.data.Dataset.range(12).map(
@@ -148,9 +151,9 @@ def test_close_ends_a_get_next_of_another_thread() -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert started.wait(20)
+    assert started.wait(60)
     session.close()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
     assert isinstance(ended[0], tf.errors.CancelledError | RuntimeError)
 
@@ -158,7 +161,15 @@ def test_close_ends_a_get_next_of_another_thread() -> None:
 def test_a_function_may_wait_for_a_queue() -> None:
     """Another thread fills it; a deadline ends the wait."""
     queue = tf.FIFOQueue(4, tf.int64, shapes=[[]])
-    dataset = tf.data.Dataset.range(3).map(lambda x: x + queue.dequeue())
+    taken: list[Any] = []
+
+    def take(x: Any) -> Any:
+        taken.append(x)
+        return x
+
+    dataset = tf.data.Dataset.range(3).map(
+        lambda x: tf.reshape(tf.py_func(take, [x], tf.int64), []) + queue.dequeue()
+    )
     iterator = tf.data.make_initializable_iterator(dataset)
     element = iterator.get_next()
     put = queue.enqueue(tf.constant(10, tf.int64))
@@ -166,8 +177,10 @@ def test_a_function_may_wait_for_a_queue() -> None:
         session.run(iterator.initializer)
         session.run(put)
         assert session.run(element) == 10
-        with pytest.raises(tf.errors.DeadlineExceededError):
-            session.run(element, options=tf.RunOptions(timeout_in_ms=50))
+        let_time_out(
+            lambda limit: session.run(element, options=tf.RunOptions(timeout_in_ms=limit)),
+            lambda: len(taken) == 2,
+        )
         thread = threading.Thread(target=lambda: session.run(put))
         thread.start()
         assert session.run(element) == 12
@@ -191,7 +204,7 @@ def test_threads_that_share_an_iterator_get_every_element_once() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(20)
+            thread.join(60)
     assert sorted(seen) == [2 * n for n in range(60)]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.joined import in_one_test
 from tfnb.core import op_registry, work_sharder
 from tfnb.ops import large_arrays
 from tfnb.ops.large_arrays import choose, plain_ways, sum_of_squares, sum_over, zero_where
@@ -50,9 +51,9 @@ _TWO = ["ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "LeakyReluGrad", "Softpl
         "InvGrad", "Maximum", "Minimum", "SquaredDifference"]  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
-@pytest.mark.parametrize("shape", [(0,), (7,), (64,), (300,), (13, 40)])
 @pytest.mark.parametrize("op", _ONE + _TWO)
+@in_one_test("shape", [(0,), (7,), (64,), (300,), (13, 40)])
+@in_one_test("dtype", ["f4", "f8", "f2"])
 def test_elementwise_ops_equal_the_plain_ones(op: str, shape: tuple[int, ...], dtype: str) -> None:
     """To the last bit but for the sign of zero, with NaN and infinities, in tiles or whole."""
     size = int(np.prod(shape))
@@ -129,9 +130,9 @@ _SHAPES = [((7, 9), (0,)), ((7, 9), (1,)), ((7, 9), (0, 1)), ((3000, 3), (0,)), 
            ((5, 2500, 1), (0, 1))]  # fmt: skip
 
 
-@pytest.mark.parametrize("keep_dims", [False, True])
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "F", "f2"])
 @pytest.mark.parametrize(("shape", "axes"), _SHAPES)
+@in_one_test("dtype", ["f4", "f8", "i4", "F", "f2"])
+@in_one_test("keep_dims", [False, True])
 def test_sums_are_sums(
     shape: tuple[int, ...], axes: tuple[int, ...], dtype: str, keep_dims: bool
 ) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import re
+import sys
+import threading
 
 import pytest
 
+import tfnb as tf
 from tfnb.ops.linear_regex import BoundedPattern, _Machine
 from tfnb.ops.re2_syntax import PatternError, compile_pattern
 
@@ -62,3 +65,70 @@ def test_counts_within_counts_are_limited() -> None:
         compile_pattern("((a{1000}){1000}){1000}")
     assert compile_pattern("(a{10}){100}").fullmatch("a" * 1000) is not None
     assert compile_pattern("(a{2,3}){1,300}").fullmatch("a" * 601) is not None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "replaced"),
+    [
+        (r"((a)*)*", "aab", "<aa>b<>"),
+        (r"(a*)+", "abaa", "<a>b<aa>"),
+        (r"(a|b?)*", "ab", "<b>"),
+        (r"(a?){2,}", "aab", "<a>b<>"),
+        (r"(a*?)*", "ab", "<>a<>b<>"),
+        (r"(|a)+", "aa", "<>a<>a<>"),
+        (r"(?:(a*)|b)*", "bab", "<>b<a>"),
+        (r"(\b|a)*", "aab", "<>a<a>b<>"),
+        (r"(|a){0,3}b", "ab", "<a>"),
+    ],
+)
+def test_a_loop_of_what_may_be_empty_gives_what_tensorflow_gives(
+    pattern: str, text: str, replaced: str
+) -> None:
+    """An empty round changes no group, and is not taken where another one is possible."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        for size in (1, 7):  # short texts and long ones
+            found = sess.run(tf.strings.regex_replace("\n".join([text] * size), pattern, r"<\1>"))
+            assert found.decode() == "\n".join([replaced] * size)
+
+
+@pytest.mark.parametrize(
+    ("inside", "end", "replaced"),
+    [
+        ("(", ")", b"b<a>"),
+        ("(?:", ")", b"ba"),
+        ("(", ")*", b"<>b<a>"),
+        ("(", ")??", b"<>b<>a<>"),
+        ("(b|", ")", b"<b><a>"),
+        ("(b?", ")", b"<ba>"),
+        ("(?i:", ")", b"ba"),
+    ],
+)
+def test_a_thousand_groups_in_each_other_are_read(inside: str, end: str, replaced: bytes) -> None:
+    """In a thread, too; Python's stack has as much room afterwards as before."""
+    before = sys.getrecursionlimit()
+    pattern = inside * 1000 + "a" + end * 1000
+    found: list[object] = []
+
+    def ask() -> None:
+        with tf.Graph().as_default(), tf.Session() as sess:
+            found.append(sess.run(tf.strings.regex_replace("ba", pattern, rewrite)))
+
+    rewrite = r"\0" if "?" in inside[1:2] else r"<\1>"
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [replaced] * 2
+    assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inside", ["(", "(?i:", "(?i:(?-i)", "(a|"])
+def test_groups_nested_without_end_are_refused(inside: str) -> None:
+    """By an error, not by the end of the process; what is not refused is matched."""
+    with pytest.raises(PatternError, match="groups are nested deeper than"):
+        compile_pattern(inside * 4001 + "a" + ")*" * 4001)
+    compiled = compile_pattern(inside * 4000 + "a" + ")*" * 4000)
+    assert compiled.fullmatch("aa") is not None
+    assert compiled.search("b") is not None

@@ -22,6 +22,7 @@ from tests.ops.samples import op as call
 from tests.ops.samples import uniform
 from tests.ops.test_samples import answer_of
 from tests.random_calls.stored import PATH, decode
+from tests.repeats import few
 from tfnb.client.session import Session
 from tfnb.core import errors, op_registry
 from tfnb.framework.convert import convert_to_tensor
@@ -155,7 +156,9 @@ class Slope:
             self.grads = gradients(results, self.sources, weights)
             self.loss = [
                 reduce_sum(real(t * conj(w))) if t.dtype.is_complex else reduce_sum(t * w)
-                for t, w in zip(results, weights, strict=True)
+                for t, w, value in zip(results, weights, values, strict=True)
+                # Vectors that Svd was not asked for are scalars, with a static shape of [0].
+                if t.shape.rank in (None, np.ndim(value))
             ]
             self.dense = [None if g is None else convert_to_tensor(g) for g in self.grads]
         sizes = [t.dtype.real_dtype.size for t in [*results, *self.sources]]
@@ -260,8 +263,9 @@ def names() -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("most", few((2, _MOST_CALLS), 1))
 @pytest.mark.parametrize("op", names())
-def test_a_gradient_is_the_derivative(op: str) -> None:
+def test_a_gradient_is_the_derivative(op: str, most: int) -> None:
     """Along a random direction, where the function is smooth."""
     done = 0
     for row in calls_with_gradients()[op]:
@@ -273,7 +277,7 @@ def test_a_gradient_is_the_derivative(op: str) -> None:
         if op in _BY_DESIGN:
             continue
         assert not found, f"{op}{row.attrs}: {found}"
-        if done >= _MOST_CALLS:
+        if done >= most:
             break
     assert done or op in _BY_DESIGN, (
         f"none of {len(calls_with_gradients()[op])} calls of {op} can be compared"

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.slow
 def test_the_table_is_up_to_date() -> None:
-    """scripts/generate_ops_table.py was run after the last change."""
+    """`make tables` was run after the last change."""
     script = ROOT / "scripts" / "generate_ops_table.py"
     check = subprocess.run(
         [sys.executable, script, "--check"], capture_output=True, text=True, check=False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import queue
+import threading
 
 import numpy as np
 import pytest
@@ -33,6 +35,40 @@ def test_a_function_without_results_is_an_op(sess):
     sess.run(op)
     sess.run([op, op])
     assert calls == [1, 1]
+
+
+def test_functions_of_one_step_may_wait_for_each_other(sess):
+    """Where the graph leaves their order open they run together, without a declared pool."""
+    numbers = queue.Queue(1)
+
+    def put():
+        numbers.put(42)
+        numbers.join()
+        return 42
+
+    def get():
+        found = numbers.get()
+        numbers.task_done()
+        return found
+
+    fetches = [tf.py_func(put, [], tf.int64), tf.py_func(get, [], tf.int64)]
+    for _ in range(3):
+        assert sess.run(fetches) == [42, 42]
+    handle = sess.partial_run_setup(fetches, [])
+    assert sess.partial_run(handle, fetches) == [42, 42]
+
+
+def test_functions_in_a_row_run_in_the_calling_thread(sess):
+    """A function that waits for the other one's value cannot run beside it."""
+    threads = []
+
+    def note(x):
+        threads.append(threading.current_thread())
+        return x
+
+    first = tf.py_func(note, [1.0], tf.float32)
+    assert sess.run(tf.py_func(note, [tf.sqrt(first)], tf.float32)) == 1.0
+    assert threads == [threading.current_thread()] * 2
 
 
 def test_writing_into_an_argument_changes_nothing_else(sess):
@@ -88,6 +124,18 @@ def test_a_graph_from_elsewhere_brings_no_function():
     with tf.Graph().as_default(), tf.Session() as session:
         (y,) = tf.import_graph_def(definition, return_elements=["f:0"])
         with pytest.raises(
-            tf.errors.InvalidArgumentError, match=r"callback pyfunc_.* is not found"
+            tf.errors.InvalidArgumentError, match=r"Could not find callback with key=pyfunc_"
         ):
             session.run(y)
+
+
+def test_a_function_of_another_process_is_named_as_in_tensorflow() -> None:
+    """A token that is no text is told apart."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        for token, error, text in (
+            (b"nope", tf.errors.InvalidArgumentError, "Could not find callback with key=nope in"),
+            (b"\xb0", tf.errors.InternalError, "`token` is a well-formed UTF-8 string"),
+        ):
+            node = tf.raw_ops.PyFunc(input=[1], token=token, Tout=[tf.int32])
+            with pytest.raises(error, match=text):
+                session.run(node)

@@ -34,7 +34,7 @@ def test_threads_fill_the_queue_until_the_source_ends(sess: Any) -> None:
     sess.run(tf.global_variables_initializer())
     threads = runner.create_threads(sess, start=True)
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert len(threads) == 3
     assert sorted(sess.run(queue.dequeue_many(10)).tolist()) == list(range(10))
     assert sess.run(queue.is_closed())
@@ -93,7 +93,7 @@ def test_a_failure_without_a_coordinator_is_kept(
     queue = tf.FIFOQueue(2, tf.int32, shapes=[[]])
     runner = tf.train.QueueRunner(queue, [queue.enqueue(tf.constant(1) // tf.constant(0))])
     for thread in runner.create_threads(sess, start=True):
-        thread.join(30)
+        thread.join(60)
     assert [type(error) for error in runner.exceptions_raised] == [tf.errors.InvalidArgumentError]
 
 
@@ -106,7 +106,7 @@ def test_another_error_may_be_the_end(sess: Any) -> None:
         queue_closed_exception_types=(tf.errors.InvalidArgumentError,),
     )
     for thread in runner.create_threads(sess, start=True):
-        thread.join(30)
+        thread.join(60)
     assert runner.exceptions_raised == []
     assert sess.run(queue.is_closed())
 

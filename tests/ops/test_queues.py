@@ -46,7 +46,7 @@ def test_a_dequeue_waits_for_another_thread(sess):
     thread = threading.Thread(target=lambda: got.append(sess.run(take)))
     thread.start()
     sess.run(put)
-    thread.join(30)
+    thread.join(60)
     assert got == [5.0]
 
 
@@ -85,7 +85,7 @@ def test_closing_can_cancel_those_who_wait_to_put_in(sess):
     thread = threading.Thread(target=wait)
     thread.start()
     sess.run(queue.close(cancel_pending_enqueues=True))
-    thread.join(30)
+    thread.join(60)
     assert len(caught) == 1
 
 
@@ -96,7 +96,7 @@ def test_more_elements_than_fit_wait_for_room(sess):
     thread = threading.Thread(target=lambda: got.append(sess.run(take).tolist()))
     thread.start()
     sess.run(put)
-    thread.join(30)
+    thread.join(60)
     assert got == [[1, 2, 3, 4]]
 
 
@@ -226,7 +226,7 @@ def test_two_steps_that_are_first_to_use_a_queue_use_the_same_one(sess):
                 for thread in threads:
                     thread.start()
                 for thread in threads:
-                    thread.join(30)
+                    thread.join(60)
                     assert not thread.is_alive()
     finally:
         sys.setswitchinterval(interval)

@@ -12,7 +12,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.core import crc32c, file_system
-from tfnb.ops.data_flow_ops import RecordInput
+from tfnb.ops.record_input import RecordInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -134,7 +134,7 @@ def test_a_read_waits_for_a_name(reading: Callable[[Any], Reading]) -> None:
     names.put("a", "b", close=False)
     names.put("c")
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert sorted(got) == ["a", "b", "c"]
 
 

@@ -312,5 +312,10 @@ def test_a_process_killed_while_saving_leaves_a_whole_checkpoint(
             values = sess.run(variables)
             assert len({*values[0].tolist(), *values[1].tolist()}) == 1
             seen.append(values[0][0])
+            saver.save(sess, str(tmp_path / str(deadly) / "m"))
+            left = [one.name for one in (tmp_path / str(deadly)).iterdir()]
+            assert not [
+                one for one in left if one.endswith("_temp") or re.search("data-.*tempstate", one)
+            ]
     assert (seen[0], seen[-1]) == (1.0, 2.0)
     assert sorted(seen) == seen

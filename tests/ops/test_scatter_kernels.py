@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.joined import in_one_test
 from tfnb.core import op_registry
 from tfnb.ops.large_arrays import plain_ways
 from tfnb.ops.scatter_kernels import scatter_rows
@@ -25,12 +26,13 @@ _KINDS = [
 
 
 @pytest.mark.parametrize(("operation", "dtype"), _KINDS)
-@pytest.mark.parametrize("shape", [(), (5,), (2, 3)])
-@pytest.mark.parametrize(("count", "places"), [(1, 9), (40, 400), (200, 9), (300, 1), (0, 3)])
+@in_one_test("shape", [(), (5,), (2, 3)])
+@in_one_test("sizes", [(1, 9), (40, 400), (200, 9), (300, 1), (0, 3)])
 def test_scattered_as_by_a_loop(
-    count: int, places: int, shape: tuple[int, ...], operation: str, dtype: str
+    sizes: tuple[int, int], shape: tuple[int, ...], operation: str, dtype: str
 ) -> None:
     """Places that come once, often, and more often than there are ranks."""
+    count, places = sizes
     rng = np.random.default_rng(0)
     ids = rng.integers(0, places, count).astype("i4")
     rows = (4 * rng.standard_normal((count, *shape))).astype(dtype)

@@ -46,6 +46,7 @@ def _twice_differentiable() -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.repeats
 @pytest.mark.parametrize("op", _twice_differentiable())
 def test_a_second_gradient_is_the_derivative_of_the_first(op: str) -> None:
     """Along a random direction, where the gradient is smooth."""

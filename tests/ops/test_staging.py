@@ -11,7 +11,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.core.cancellation import CancellationManager
-from tfnb.ops.data_flow_ops import MapStagingArea, StagingArea
+from tfnb.ops.staging_areas import MapStagingArea, StagingArea
 from tfnb.ops.staging_kernels import Row
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ def test_a_waiting_get_ends_with_its_session() -> None:
         fetch = StagingArea([tf.int32]).get()
         thread = threading.Thread(target=wait, args=(session, fetch))
         thread.start()
-        started.wait(30)
+        started.wait(60)
         session.close()
-        thread.join(30)
+        thread.join(60)
     assert len(caught) == 1
 
 

@@ -28,6 +28,7 @@ def _stored(path: Path = PATH) -> Golden:
     return Golden(path)
 
 
+@cache
 def _keys_by_op(path: Path = PATH) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for key in _stored(path).index:

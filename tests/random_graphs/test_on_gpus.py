@@ -10,6 +10,7 @@ from tests.common_runtime.conftest import cupy  # noqa: F401 - a fixture
 from tests.random_graphs.case import Case, Node
 from tests.random_graphs.generator import case_of_seed
 from tests.random_graphs.ways import Everything, _script, plain_config, reference
+from tests.repeats import few
 from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def test_nodes_on_gpus_are_counted_as_the_reference_tells(seed: int, cupy: Recor
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(40))
+@pytest.mark.parametrize("block", few(range(40), 4))
 def test_many_graphs_on_gpus_give_what_they_give_on_cpus(
     block: int,
     cupy: RecordingCupy,  # noqa: F811

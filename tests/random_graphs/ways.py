@@ -7,6 +7,7 @@ same states afterwards, and the same number of executions where the graph is the
 from __future__ import annotations
 
 import copy
+import itertools
 import random
 import re
 import sys
@@ -20,11 +21,15 @@ import numpy as np
 import tfnb.common_runtime.direct_session_factory
 import tfnb.ops.all_ops  # noqa: F401
 from tests.random_graphs.case import Case, Node, Step, array_of, value_of
+from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.immutable_executor_state import CONTEXT, PURE, PURE_ONE
+from tfnb.common_runtime.lowering import source
 from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.replay import replay
+from tfnb.common_runtime.run_state import Leave
 from tfnb.common_runtime.session_factory import SessionOptions, new_session
 from tfnb.core import errors
-from tfnb.core.step_events import StepObserver
+from tfnb.core.step_events import NOT_NEAR, RunsThrough, StepObserver
 from tfnb.proto import config_pb2, graph_pb2
 
 if TYPE_CHECKING:
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import FrameType
 
+    from tfnb.client.debugger.stop import Stop
     from tfnb.common_runtime.direct_session import DirectSession
 
 Outcome = dict[str, Any]
@@ -182,8 +188,117 @@ class Everything(Executions):
         return {name: count for name, count in sorted(counts.items()) if count}
 
 
+class Events(Executions):
+    """Every event of nodes, frames and iterations, but for its time.
+
+    Args:
+      takes_journals: whether it takes what emitted functions write down.
+    """
+
+    def __init__(self, takes_journals: bool) -> None:
+        super().__init__()
+        self.takes_journals = takes_journals  # type: ignore[misc]
+        self.num_journals = 0
+        self._frames: dict[int, list[tuple[str, ...]]] = {}
+        self._paths: dict[tuple[int, int], tuple[Any, ...]] = {}
+        self._open: Counter[Any] = Counter()
+        self._now = 0
+
+    def graph_partitioned(self, partitioned: Any) -> None:
+        """Notes the names."""
+        super().graph_partitioned(partitioned)
+        self._frames[partitioned.signature_id] = [one.frame_names for one in partitioned.partitions]
+
+    def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
+        """Another step."""
+        super().step_started(step_id, signature_id, t_ns)
+        self._paths, self._now = {}, 0
+        self._open.clear()
+
+    def _path(self, partition: int, frame_id: int) -> tuple[Any, ...]:
+        return self._paths[partition, frame_id] if frame_id else ()
+
+    def _note(self, t_ns: int, *what: Any) -> None:
+        assert t_ns >= self._now
+        self._now = t_ns
+        self.counts[repr(what)] += 1
+
+    def node_started(  # type: ignore[override]
+        self, step_id: int, partition: int, node: int, frame: int, iteration: int, t_ns: int
+    ) -> None:
+        """It is open until it is done."""
+        assert t_ns >= self._now
+        self._now = t_ns
+        self._open[partition, node, frame, iteration] += 1
+
+    def node_done(  # type: ignore[override]
+        self,
+        step_id: int,
+        partition: int,
+        node: int,
+        frame: int,
+        iteration: int,
+        t_ns: int,
+        is_dead: bool,
+    ) -> None:
+        """Where a node ran, or was dead."""
+        assert self._open[partition, node, frame, iteration] == 1
+        self._open[partition, node, frame, iteration] = 0
+        name = self._names[self._signature][partition][node]
+        self._note(t_ns, name, self._path(partition, frame), iteration, is_dead)
+
+    def frame_entered(  # type: ignore[override]
+        self,
+        step_id: int,
+        partition: int,
+        frame: int,
+        parent: int,
+        iteration: int,
+        name: int,
+        t_ns: int,
+    ) -> None:
+        """A frame has the path of that around it."""
+        found = self._frames[self._signature][partition][name]
+        self._paths[partition, frame] = *self._path(partition, parent), (iteration, found)
+        self._note(t_ns, "entered", self._path(partition, frame))
+
+    def iteration_started(  # type: ignore[override]
+        self, step_id: int, partition: int, frame: int, iteration: int, t_ns: int
+    ) -> None:
+        """An event."""
+        self._note(t_ns, "begins", self._path(partition, frame), iteration)
+
+    def iteration_done(  # type: ignore[override]
+        self, step_id: int, partition: int, frame: int, iteration: int, t_ns: int
+    ) -> None:
+        """An event."""
+        if frame:
+            self._note(t_ns, "ends", self._path(partition, frame), iteration)
+
+    def frame_done(self, step_id: int, partition: int, frame: int, t_ns: int) -> None:  # type: ignore[override]
+        """An event."""
+        self._note(t_ns, "done", self._path(partition, frame))
+
+    def frame_dead(self, step_id: int, partition: int, frame: int) -> None:  # type: ignore[override]
+        """An event."""
+        self._note(self._now, "died", self._path(partition, frame))
+
+    def journal_ended(self, step_id: int, journal: Any) -> None:
+        """Hears of it now."""
+        self.num_journals += 1
+        replay(journal, self, step_id)
+
+    def take(self) -> dict[str, int]:
+        """The events since the last call."""
+        counts, self.counts = self.counts, Counter()
+        return dict(sorted(counts.items()))
+
+
 class Steps(Counts):
     """As a debugger sees them that stops before and behind each node."""
+
+    most_kept = 1
+    stops_soon = False
 
     def attach(self, session: DirectSession) -> None:
         """Drives the session's steps."""
@@ -193,15 +308,61 @@ class Steps(Counts):
         """Drives all steps."""
         return True
 
+    def near_now(self, immutable: Any) -> None:
+        """It is asked each time."""
+
+    def lets_run(self, run_state: Any, immutable: Any) -> None:
+        """Not as an emitted function."""
+
     def choose(self, executor: Any, ready: Any) -> Any:
         """The first that is ready."""
         return ready.popleft()
+
+    def kept(self, run_state: Any, journal: Any) -> None:
+        """Nothing is kept."""
 
     def ran(self, executor: Any, tagged: Any, outputs: Any) -> None:
         """Counts."""
         item, _, is_dead = tagged
         if not is_dead:
             self.counts[item.name] += 1
+
+
+class Leaves(Steps):
+    """As a debugger that lets a step run as an emitted function, and then node by node.
+
+    Args:
+      after: how many looks at the flag by which a step is ended go by before the function is left.
+    """
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.after = after
+        self.num_left = 0
+
+    def lets_run(self, run_state: Any, immutable: Any) -> RunsThrough | None:  # type: ignore[override]
+        """Until it is left."""
+        if run_state.depth:
+            return None
+        run_state.stop, looks = Leave(), itertools.count()
+
+        def heed_stop() -> None:
+            if isinstance(run_state.stop, Leave) and not run_state.may_be_left:
+                run_state.stop = None  # there is no such function
+                return
+            if isinstance(run_state.stop, Leave) and next(looks) >= self.after:
+                self.num_left += 1
+                raise run_state.stop
+            if not isinstance(run_state.stop, Leave):
+                raise run_state.stop
+
+        run_state.heed_stop = heed_stop
+        return RunsThrough((), NOT_NEAR)
+
+    def take(self) -> dict[str, int]:
+        """What ran in the function was not counted."""
+        self.counts.clear()
+        return {}
 
 
 class Traces(Counts):
@@ -295,6 +456,63 @@ def unwatched(case: Case) -> list[Outcome]:
     return _script(case, plain_config())
 
 
+def left(case: Case, after: int) -> tuple[list[Outcome], int]:
+    """As an emitted function, left somewhere; and how often it was."""
+    leaves = Leaves(after)
+    with lowering(Lowering.ALWAYS), looking_at_every_node():
+        return _script(_on_one_device(case), plain_config(), counts=leaves), leaves.num_left
+
+
+class Stops(Counts):
+    """As a debugger stops at breakpoints, with what lies there.
+
+    Args:
+      breakpoints: arguments of ``Debugger.break_at``.
+    """
+
+    def __init__(self, breakpoints: Sequence[dict[str, Any]]) -> None:
+        super().__init__()
+        self._breakpoints = breakpoints
+
+    def attach(self, session: DirectSession) -> None:
+        """Sets them."""
+        debugger = Debugger(events=session.step_events, on_stop=self._note)
+        for one in self._breakpoints:
+            debugger.break_at(**one)
+        self._resume = debugger.attach().resume
+
+    def _note(self, stop: Stop) -> None:
+        values = [
+            (name, None if value is None else _named([name], [value]))
+            for name, value in (*stop.inputs, *stop.outputs)
+            if value is None or isinstance(value, np.ndarray | np.generic)
+        ]
+        what = stop.node, stop.loops, stop.phase, stop.is_dead, stop.reason, values
+        self.counts[repr(what)] += 1
+        self._resume()
+
+    def take(self) -> dict[str, int]:
+        """The stops since the last call."""
+        counts, self.counts = self.counts, Counter()
+        return dict(sorted(counts.items()))
+
+
+def stops(case: Case, when: Lowering, breakpoints: Sequence[dict[str, Any]]) -> list[Outcome]:
+    """Where a debugger stops, on one device."""
+    with lowering(when):
+        return _script(_on_one_device(case), plain_config(), counts=Stops(breakpoints))
+
+
+@contextmanager
+def looking_at_every_node() -> Iterator[None]:
+    """Has emitted functions look before every node whether they are to end."""
+    before, source.CALLS_PER_CHECK = source.CALLS_PER_CHECK, 0.0  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        source.CALLS_PER_CHECK = before  # type: ignore[misc]
+
+
 def optimized(case: Case) -> list[Outcome]:
     """With all passes, watched or not does not matter."""
     return _script(case, optimized_config())
@@ -326,6 +544,24 @@ def everything_counted(case: Case, *, on_one: bool = True) -> tuple[list[Outcome
         return _script(
             _on_one_device(case) if on_one else case, plain_config(), counts=counts
         ), counts.num_counted
+
+
+def told(case: Case) -> list[Outcome]:
+    """Every event that the reference tells of, on one device."""
+    return _script(_on_one_device(case), plain_config(), counts=Events(False))
+
+
+def written_down(case: Case, *, each: bool = False) -> tuple[list[Outcome], int]:
+    """The same of emitted functions, and how many steps wrote theirs down.
+
+    Args:
+      case: the script.
+      each: whether the time of each line is taken.
+    """
+    events = Events(True)
+    events.times_each_line = each  # type: ignore[misc]
+    with lowering(Lowering.ALWAYS):
+        return _script(_on_one_device(case), plain_config(), counts=events), events.num_journals
 
 
 def lowered_line_by_line(case: Case) -> list[Outcome]:
@@ -483,14 +719,20 @@ COUNTED = (stepped, traced, on_one_device, on_several_devices, with_other_parall
 
 def disagreements(case: Case, ways: Sequence[Way] = tuple(WAYS)) -> list[str]:
     """Where the ways give other answers than the reference, a line each."""
-    wanted = reference(case)
-    if any(one.get("error", ("",))[0] == "DeadlineExceededError" for one in wanted):
+    reference_outcomes = reference(case)
+    if any(one.get("error", ("",))[0] == "DeadlineExceededError" for one in reference_outcomes):
         return []
     lines = []
     for way in ways:
         if case.is_odd and way in (on_several_devices, in_pieces):
             continue  # what is never sent is waited for
+        if case.is_odd and way is on_one_device:
+            continue  # partitions decide which of a Merge's two live inputs comes first
         got = way(case)
+        if case.is_odd and way is lowered_on_one_device:
+            wanted = on_one_device(case)
+        else:
+            wanted = reference_outcomes
         if way in REPLACED and any(_NO_PIVOT in one.get("text", "") for one in (*wanted, *got)):
             continue  # a part of a loop without an end is refused only where it spans devices
         with_counts = way in COUNTED

@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.feeds import Feed
-from tfnb.client.session_errors import explain, explain_interrupt
+from tfnb.client.session_errors import explain, explain_interrupt, out_of_memory
 from tfnb.client.tensor_handle import TensorHandle, is_handle_op
 from tfnb.common_runtime.fetched_values import as_numbers
 from tfnb.core import errors
@@ -103,40 +103,45 @@ class CallPlan:
                 self.executors = runtime.prepare(*self.signature)
             except errors.OpError as error:
                 raise explain(error, self.graph, self) from error.__cause__
+            except MemoryError as error:
+                raise out_of_memory(error) from error
 
     def run(self, values: Iterable[Any], options: Any = None, run_metadata: Any = None) -> Any:
         """Run one step; ``values`` are the user's values of ``feeds``, in order."""
-        converters = self._converters
-        converted: Sequence[Any] = ()
-        if converters:
-            if self._only_converter is not None:
-                (value,) = values
-                converted = [self._only_converter(value)]
-            else:
-                converted = [convert(value) for convert, value in zip(converters, values)]
-        results: list[Any]
-        executors = self.executors
-        if executors is None:
-            results = []
-        else:
-            try:
-                if options is None and run_metadata is None and executors.quick is not None:
-                    results = executors.quick(self.runtime, converted)
+        try:
+            converters = self._converters
+            converted: Sequence[Any] = ()
+            if converters:
+                if self._only_converter is not None:
+                    (value,) = values
+                    converted = [self._only_converter(value)]
                 else:
-                    prepared = executors, converted, options, run_metadata
-                    results = as_numbers(self._run_prepared(*prepared))
-            except (errors.OpError, KeyboardInterrupt) as failure:
-                self._explain(failure)
-                raise
-        if self._only_value:
-            return results[0] if self._finish is None else self._finish(results)[0]
-        if self._only_operation:
-            return None
-        if self._finish is not None:
-            results = self._finish(results)
-        if self._answers is not None:
-            results = self._merge_answers(results, values)
-        return self._build_results(results)
+                    converted = [convert(value) for convert, value in zip(converters, values)]
+            results: list[Any]
+            executors = self.executors
+            if executors is None:
+                results = []
+            else:
+                try:
+                    if options is None and run_metadata is None and executors.quick is not None:
+                        results = executors.quick(self.runtime, converted)
+                    else:
+                        prepared = executors, converted, options, run_metadata
+                        results = as_numbers(self._run_prepared(*prepared))
+                except (errors.OpError, KeyboardInterrupt) as failure:
+                    self._explain(failure)
+                    raise
+            if self._only_value:
+                return results[0] if self._finish is None else self._finish(results)[0]
+            if self._only_operation:
+                return None
+            if self._finish is not None:
+                results = self._finish(results)
+            if self._answers is not None:
+                results = self._merge_answers(results, values)
+            return self._build_results(results)
+        except MemoryError as error:
+            raise out_of_memory(error) from error
 
     def without_feeds(self) -> Callable[[], Any]:
         """``run(())`` as a function; shorter where one value is fetched."""
@@ -152,6 +157,8 @@ class CallPlan:
             except (errors.OpError, KeyboardInterrupt) as failure:
                 self._explain(failure)
                 raise
+            except MemoryError as error:
+                raise out_of_memory(error) from error
 
         return run_alone
 

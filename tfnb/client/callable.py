@@ -9,14 +9,17 @@ import numpy as np
 from tfnb.client.call_plan import CallPlan
 from tfnb.client.feeds import Feed, fed_tensor
 from tfnb.client.fetches import FetchMapper, structure_key
-from tfnb.client.session_errors import explain, explain_interrupt
+from tfnb.client.session_errors import explain, explain_interrupt, out_of_memory
 from tfnb.core import errors
+from tfnb.core.collector_pause import without_collector
 from tfnb.proto.config_pb2 import CallableOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.client.session import BaseSession
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
 
 
 def make_callable(
@@ -48,8 +51,9 @@ def make_callable(
 
     session._check_runnable("make_callable")
     mapper = FetchMapper(session.graph, fetches)
-    session._extend_graph()
-    plan = CallPlan(session, mapper, ())
+    with without_collector(session.graph.version):
+        session._extend_graph(mapper.slots)
+        plan = CallPlan(session, mapper, ())
     if accept_options:
 
         def run_with_options(options: Any = None, run_metadata: Any = None) -> Any:
@@ -77,6 +81,7 @@ class CallableFromOptions:
         self._session = session
         self._handle: int | None = None
         graph = session.graph
+        session._extend_graph(_elements_of(graph, callable_options))
         # A connected tensor is replaced in the runtime; its placeholder takes no value here.
         tensors = [fed_tensor(graph, _with_port(name)) for name in callable_options.feed]
         self._feeds = [Feed(tensor, session._session) for tensor in tensors]
@@ -87,6 +92,12 @@ class CallableFromOptions:
 
     def __call__(self, *values: Any, run_metadata: Any = None) -> list[Any]:
         """Run the step; ``run_metadata`` is filled as the message's run options say."""
+        try:
+            return self._run(values, run_metadata)
+        except MemoryError as error:
+            raise out_of_memory(error) from error
+
+    def _run(self, values: Sequence[Any], run_metadata: Any) -> list[Any]:
         if len(values) == len(self._feeds):
             converted = [feed.convert(value) for feed, value in zip(self._feeds, values)]
         else:
@@ -107,6 +118,16 @@ class CallableFromOptions:
     def __del__(self) -> None:
         if self._handle is not None and not self._session._closed:
             self._session._session.release_callable(self._handle)
+
+
+def _elements_of(graph: Graph, options: CallableOptions) -> list[Operation]:
+    """The operations that a message names; the runtime says which names mean nothing."""
+    names = [*options.feed, *options.fetch, *options.target]
+    for connection in options.tensor_connection:
+        names += [connection.from_tensor, connection.to_tensor]
+    nodes = graph._nodes_by_name
+    ops = [name.split(":")[0].removeprefix("^") for name in names]
+    return [nodes[name] for name in ops if name in nodes]
 
 
 def _with_port(name: str) -> str:

@@ -1,9 +1,9 @@
 """``tf.py_function``: a Python function of tensors that have values, as an op.
 
-There is no eager mode. A call gives the function tensors of a graph of its own, and a session runs
-this graph as soon as somebody wants to know a value (``x.numpy()``, ``if x > 0``, ``np.sin(x)``).
-What was computed once is fed from then on, so that an op with effects runs once. The gradient calls
-the function again and differentiates what it built.
+There is no eager mode. A call passes tensors of a new graph to the function, and a session runs
+this graph when the function reads a value (``x.numpy()``, ``if x > 0``, ``np.sin(x)``). Computed
+values are fed from then on, so that an op with side effects runs once. The gradient calls the
+function again and differentiates the graph it built.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.graph import Graph
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.gradients import gradients
-from tfnb.ops.script_ops import call_node, eager_py_func_op, types_of
+from tfnb.ops.script_ops import (
+    call_node,
+    check_callable,
+    decorator_of,
+    eager_py_func_op,
+    types_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -110,13 +116,15 @@ class EvaluatedGraph(Graph):
             self._pending.append(op)
 
     def value(self, tensor: Tensor) -> Any:
-        """What the tensor's value is."""
+        """Returns the tensor's value."""
         if tensor not in self._values:
             self.run([tensor])
         return self._values[tensor]
 
     def run(self, tensors: Sequence[Tensor]) -> None:
         """Computes these values, and runs what has effects."""
+        if not tensors and not self._pending:
+            return
         if self._session is None:
             self._session = Session(graph=self)
         wanted = {t for t in tensors if t not in self._values}
@@ -157,21 +165,23 @@ def _evaluate(
 def _outputs(
     function: Callable[..., Any], types: Sequence[Any], inputs: Sequence[Any]
 ) -> list[Tensor]:
-    """What the function returns, as tensors of these dtypes.
+    """Calls the function; returns its results as tensors of these dtypes.
 
     Raises:
-      ValueError: it returns more or fewer.
+      ValueError: the number of results differs.
     """
     found = function(*inputs)
     if not types:
         return []
     values = list(found) if isinstance(found, list | tuple) else [found]
-    if len(types) == 1 and len(values) != 1:
+    if found is None:
+        values = []
+    elif len(types) == 1 and len(values) != 1:
         values = [found]
     if len(values) != len(types):
         raise ValueError(
             f"{getattr(function, '__name__', 'the function')} returns {len(values)} values, but "
-            f"Tout has {len(types)}"
+            f"expects to see {len(types)} values."
         )
     tensors = [convert_to_tensor(value, dtype) for value, dtype in zip(values, types, strict=True)]
     for tensor in tensors:
@@ -224,10 +234,12 @@ def py_function(
       A tensor, or a list of them where ``Tout`` is a list; the op itself where it is empty.
 
     Raises:
-      TypeError: ``func`` cannot be called.
+      ValueError: ``func`` cannot be called.
+      TypeError: it is not said what the function gives.
     """
-    if not callable(func):
-        raise TypeError(f"Argument `func` must be callable, not {func!r}")
+    if Tout is None or func is None:
+        return decorator_of(py_function, Tout, name=name)
+    check_callable(func)
     types, is_list = types_of(Tout)
     inputs = [convert_to_tensor(value) for value in inp or ()]
     input_types = [tensor.dtype.base_dtype for tensor in inputs]

@@ -1,12 +1,12 @@
-"""Event files: what TensorBoard reads, written by a thread.
+"""Event files for TensorBoard, written by a thread.
 
 ``EventFileWriter`` puts events into a queue of bounded length; its thread takes them out, writes
-them, and flushes the file every ``flush_secs``. Who adds an event waits while the queue is full.
-The thread knows only the ``_EventLog`` and never the writer, so that a writer nobody holds any more
-is finished: its events are written, and the thread ends. The same happens at the interpreter's
-exit.
+them, and flushes the file every ``flush_secs``. ``add_event`` blocks while the queue is full. The
+thread references only the ``_EventLog``, never the writer, so that a writer without references is
+finalized: its events are written, and the thread ends. The same happens when the interpreter
+exits.
 
-The file is made when its first event is written, and begins with an event that says its version.
+The file is made when its first event is written, and begins with an event that holds its version.
 Corresponds to ``event_file_writer.py`` and ``events_writer.cc``.
 """
 
@@ -21,17 +21,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tfnb.client import gfile
+from tfnb.core import forking
 from tfnb.core.events_writer import EventsWriter
 
 if TYPE_CHECKING:
     from tfnb.proto import event_pb2
 
-# How long one wait lasts, in seconds, before it is looked whether the thread still lives.
+# Longest wait, in seconds, before it is checked whether the thread is still alive.
 _WAIT = 0.1
 
 
 class _Flush:
-    """A place in the queue; ``done`` is set when everything before it is in the file."""
+    """A marker in the queue; ``done`` is set when everything before it is in the file."""
 
     def __init__(self, is_last: bool) -> None:
         self.is_last = is_last
@@ -40,11 +41,11 @@ class _Flush:
 
 @dataclass(slots=True)
 class _EventLog:
-    """What the thread and the writer share.
+    """The state that the thread and the writer share.
 
     Attributes:
         pending: Events and flushes, in order; thread safe.
-        error: What the thread failed with; set once, before the thread ends.
+        error: The exception that ended the thread; set once, before the thread ends.
     """
 
     file: EventsWriter
@@ -57,7 +58,7 @@ class _EventLog:
         """Add to the queue, waiting for room.
 
         Raises:
-            Exception: What the thread failed with.
+            Exception: The exception that ended the thread.
         """
         while True:
             if self.error is not None:
@@ -84,7 +85,7 @@ class _EventLog:
         self.thread.start()
 
     def finish(self) -> None:
-        """Write everything, end the thread, close the file; harmless when repeated."""
+        """Write everything, end the thread, close the file; a second call does nothing."""
         thread = self.thread
         if thread is None:
             return
@@ -95,7 +96,7 @@ class _EventLog:
             self.file.close()
 
     def _write(self) -> None:
-        """The thread's life."""
+        """Run the thread: write events until the last flush."""
         due = time.monotonic() + self.flush_secs
         try:
             while True:
@@ -123,10 +124,10 @@ class EventFileWriter:
     """Adds events to an event file in a directory; thread safe.
 
     Args:
-        logdir: The directory, which is made if need be.
+        logdir: The directory; it is made if it does not exist.
         max_queue: How many events may wait to be written.
         flush_secs: How often the file is flushed, in seconds.
-        filename_suffix: What the file's name ends with.
+        filename_suffix: The end of the file's name.
     """
 
     def __init__(
@@ -145,6 +146,15 @@ class EventFileWriter:
         self._lock = threading.Lock()
         self._closed = False  # guarded by self._lock
         self._begin()
+        forking.renew_in_child(self)
+
+    def renew_after_fork(self) -> None:
+        """Begin a new file in a forked child, which has no writing thread, at its first event."""
+        self._lock = threading.Lock()
+        if not self._closed:
+            self._finalizer.detach()
+            self._log.file.disown()
+            self._begin()
 
     def _begin(self) -> None:
         log = _EventLog(
@@ -171,7 +181,7 @@ class EventFileWriter:
             self._log.flush()
 
     def close(self) -> None:
-        """Write everything and close the file; harmless when repeated."""
+        """Write everything and close the file; a second call does nothing."""
         with self._lock:
             if self._closed:
                 return
@@ -180,7 +190,7 @@ class EventFileWriter:
         self._log.finish()
 
     def reopen(self) -> None:
-        """Go on in a new file after ``close``; nothing happens if the writer is open."""
+        """Continue in a new file after ``close``; nothing happens if the writer is open."""
         with self._lock:
             if self._closed:
                 self._begin()
@@ -188,7 +198,7 @@ class EventFileWriter:
 
 
 def _finish_quietly(log: _EventLog) -> None:
-    """The end of a writer that nobody closed: nobody is there to hear of a failure."""
+    """Finish a writer that was not closed; a failure is logged, since it has no caller."""
     try:
         log.finish()
     except Exception as error:

@@ -20,6 +20,7 @@ import numpy as np
 from tfnb.client import conversions
 from tfnb.client.tensor_handle import TensorHandle
 from tfnb.core import dtypes, errors
+from tfnb.core.text_bytes import text_bytes
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -145,6 +146,8 @@ class Feed:
             self.convert = _numeric_converter(tensor, runtime)
 
     def _convert_strings(self, value: Any) -> Any:
+        if isinstance(value, int):
+            raise TypeError(_precision_loss(self.tensor, value))
         array = as_array(self.tensor, value)
         if isinstance(array, TensorHandle):
             return array.fed_to(self._runtime)
@@ -166,7 +169,7 @@ class Feed:
     def answer(self, value: Any) -> Any:
         """What a fetch of the fed tensor gives: an array of its own, never a NumPy scalar."""
         if isinstance(value, TensorHandle):
-            return value
+            return value.eval()
         if self.tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant):
             return value
         array = as_array(self.tensor, value)
@@ -293,9 +296,11 @@ def _fed_a_tensor(key: Tensor, value: Tensor) -> str:
 
 
 def _precision_loss(tensor: Tensor, value: int) -> str:
+    dtype = tensor.dtype.base_dtype
+    kind = dtype.as_numpy_dtype if dtype == dtypes.string else dtype.name
     return (
         f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type "
-        f"{tensor.dtype.base_dtype.name}. Try explicitly setting the type of the feed tensor to a "
+        f"{kind}. Try explicitly setting the type of the feed tensor to a "
         "larger type (e.g. int64)."
     )
 
@@ -304,7 +309,7 @@ def _as_bytes(tensor: Tensor, item: Any) -> bytes:
     if item.__class__ is bytes:
         return item
     if isinstance(item, str):
-        return item.encode()
+        return text_bytes(item)
     if isinstance(item, bytes | bytearray):
         return bytes(item)
     raise errors.internal(

@@ -50,7 +50,10 @@ class FetchMapper:
         self._index: dict[Tensor | Operation, int] = {}
         self.slots: list[Tensor | Operation] = []
         self.is_repeatable = True
-        self.build_results: Builder = self._map(fetches)
+        try:
+            self.build_results: Builder = self._map(fetches)
+        except RecursionError:
+            raise _nested_too_deep() from None
         if _are_slots(fetches, self.slots):
             self.build_results = type(fetches)  # the values are the answer
 
@@ -165,7 +168,7 @@ def _graph_element(graph: Graph, fetch: Any) -> Tensor | Operation:
         )
     except TypeError as error:
         raise TypeError(
-            f'Argument `fetch` = {fetch!r} has invalid type "{type(fetch).__name__}" must be a '
+            f'Argument `fetch` = {fetch} has invalid type "{type(fetch).__name__}" must be a '
             f"string or Tensor. ({error})"
         ) from None
     except (ValueError, KeyError) as error:
@@ -206,14 +209,31 @@ def structure_key(fetches: Any) -> Hashable | None:
 
     >>> structure_key(["a:0", ("b:0",)])
     (<class 'list'>, 'a:0', (<class 'tuple'>, 'b:0'))
+
+    Raises:
+        ValueError: The structure is nested deeper than Python's stack has room for.
     """
+    try:
+        return _key(fetches)
+    except RecursionError:
+        raise _nested_too_deep() from None
+
+
+def _nested_too_deep() -> ValueError:
+    return ValueError(
+        "The fetches are nested deeper than Python's stack has room for, or hold themselves. Fetch "
+        "a flat list, such as tf.nest.flatten gives of a structure that is less deep."
+    )
+
+
+def _key(fetches: Any) -> Hashable | None:
     kind = fetches.__class__
     if kind in LEAF_TYPES:
         return fetches  # type: ignore[no-any-return]
     if kind is list or kind is tuple or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
-        parts = [part if part.__class__ in LEAF_TYPES else structure_key(part) for part in fetches]
+        parts = [part if part.__class__ in LEAF_TYPES else _key(part) for part in fetches]
     elif kind is dict or kind is collections.OrderedDict:
-        parts = [*fetches, *map(structure_key, fetches.values())]
+        parts = [*fetches, *map(_key, fetches.values())]
     else:
         return None
     return None if None in parts else (kind, *parts)

@@ -127,8 +127,7 @@ class FlagValues:
                     return [*found, *words[::-1]]
         return found
 
-    # -- reading and checking
-    # --------------------------------------------------------------------------------------
+    # -- reading and checking ----------------------------------------------------------------------
 
     def validate_all_flags(self) -> None:
         """Ask what must hold for the flags.
@@ -183,8 +182,7 @@ class FlagValues:
         if not self._is_parsed:
             self(sys.argv)
 
-    # -- defining
-    # -------------------------------------------------------------------------------------------
+    # -- defining ----------------------------------------------------------------------------------
 
     def _define(self, flag: Flag, module_name: str | None = None) -> None:
         if not flag.allow_using_method_names and flag.name in dir(FlagValues):
@@ -207,8 +205,8 @@ class FlagValues:
         return found
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__flags":  # what programs of TensorFlow 1.4 read
-            return {key: flag.value for key, flag in self._flags.items()}
+        if name == "__flags":  # what programs of TensorFlow 1 read: name -> Flag
+            return self._flags
         if name.startswith("__"):
             raise AttributeError(name)
         flag = self._find(name)
@@ -293,8 +291,7 @@ class FlagValues:
         for name in list(flag_values):
             self.__delattr__(name)
 
-    # -- as text
-    # --------------------------------------------------------------------------------------------
+    # -- as text -----------------------------------------------------------------------------------
 
     def flags_into_string(self) -> str:
         """Words of a command line that give all flags their values, one in a line."""
@@ -365,8 +362,7 @@ class FlagValues:
         out: Any = outfile or sys.stdout
         out.write(text.encode() if is_binary else text)
 
-    # -- modules
-    # --------------------------------------------------------------------------------------------
+    # -- modules -----------------------------------------------------------------------------------
 
     def flags_by_module_dict(self) -> dict[str, list[Flag]]:
         """Module -> the flags that it defines."""

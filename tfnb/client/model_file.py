@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +13,7 @@ from google.protobuf.message import DecodeError
 from tfnb.core import file_system
 from tfnb.ops.saved_model import constants
 from tfnb.ops.saved_model.loader import SavedModelLoader, contains_saved_model
+from tfnb.ops.training.checkpoint_state import checkpoint_exists, latest_checkpoint
 from tfnb.proto import graph_pb2, meta_graph_pb2
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 type_of_kind = Literal["GraphDef", "MetaGraphDef", "SavedModel", "checkpoint"]
 
+# How a LevelDB table ends.
+_TABLE_MARK = bytes.fromhex("57fb808b247547db")
+_FILE_OF_CHECKPOINT = re.compile(r"\.(index|data-\d{5}-of-\d{5})$")
 # What stands in place of a file whose content a version control system keeps elsewhere.
 _POINTER = b"version https://git-lfs"
 
@@ -68,6 +73,12 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
     name = os.path.basename(path)
     if name in (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT):
         path = os.path.dirname(path) or "."
+    checkpoint = checkpoint_of(path)
+    if checkpoint is not None:
+        raise ModelFileError(
+            f"{path} is a checkpoint, which has the values of variables and no graph; give the "
+            f"file with the graph, and --checkpoint {checkpoint}"
+        )
     if os.path.isdir(path):
         return _saved_model(path, tags)
     if tags is not None:
@@ -78,12 +89,16 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
             f"{path} is a Git LFS pointer, not the file itself; run 'git lfs pull' where it came "
             "from"
         )
+    if not data.strip():
+        raise ModelFileError(f"{path} is empty ({len(data)} bytes); it holds no model")
     if path.endswith((".meta", ".meta.txt", ".metatxt")):
         meta_graph = _parsed(path, data, meta_graph_pb2.MetaGraphDef())
+        if not meta_graph.graph_def.node:
+            raise ModelFileError(f"{path} holds a MetaGraphDef without nodes")
         return ModelFile(path, "MetaGraphDef", meta_graph.graph_def, meta_graph)
     try:
         graph_def = _parsed(path, data, graph_pb2.GraphDef())
-        if graph_def.node or not data:
+        if graph_def.node:
             return ModelFile(path, "GraphDef", graph_def)
     except ModelFileError as error:
         problem = error
@@ -96,6 +111,26 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
     if not meta_graph.graph_def.node:
         raise problem
     return ModelFile(path, "MetaGraphDef", meta_graph.graph_def, meta_graph)
+
+
+def checkpoint_of(path: str) -> str | None:
+    """The prefix of the checkpoint that a path means; None if it means something else.
+
+    A path means one if it is a prefix, a file of a checkpoint of either format, or a folder with
+    checkpoints and without a SavedModel, which means its last one.
+    """
+    if os.path.isdir(path):
+        return None if contains_saved_model(path) else latest_checkpoint(path)
+    prefix = _FILE_OF_CHECKPOINT.sub("", path)
+    if os.path.isfile(f"{prefix}.index"):
+        return prefix
+    if not os.path.isfile(path):
+        return path if path and checkpoint_exists(path) else None
+    if os.path.getsize(path) < len(_TABLE_MARK):
+        return None
+    with open(path, "rb") as file:
+        file.seek(-len(_TABLE_MARK), os.SEEK_END)
+        return path if file.read() == _TABLE_MARK else None
 
 
 def _parsed(path: str, data: bytes, message: Any) -> Any:

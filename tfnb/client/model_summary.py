@@ -1,4 +1,4 @@
-"""What a model takes, gives, contains and needs: ``tfnb.summary(...)``, ``tfnb summary FILE``."""
+"""Inputs, outputs, contents and required values of a model: ``tfnb.summary``, ``tfnb summary``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.model_file import ModelFile, read_model
+from tfnb.client.model_file import ModelFile, checkpoint_of, read_model
 from tfnb.client.session import BaseSession
 from tfnb.core import dtypes, op_registry
 from tfnb.core.tensor_shape import TensorShape
@@ -19,18 +19,17 @@ from tfnb.proto import graph_pb2
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# How a LevelDB table ends.
-_TABLE_MARK = bytes.fromhex("57fb808b247547db")
-# Of more outputs than this, those behind are not ranked.
+# Only this many outputs are ranked; the rest keep their order.
 _MOST_RANKED = 64
 
 _INPUTS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
+_MUST_BE_FED = ("Placeholder", "PlaceholderV2")
 _NO_OUTPUTS = ("NoOp", "Const", "Assert", "SaveV2", "SaveSlices")
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp", "TemporaryVariable")
 
 
 def describe(model: ModelFile) -> dict[str, Any]:
-    """What there is to say of a model, as a JSON object."""
+    """Return the description of a model as a JSON object."""
     nodes = list(model.graph_def.node)
     functions = {f.signature.name: f for f in model.graph_def.library.function}
     inner = [node for function in functions.values() for node in function.node_def]
@@ -39,6 +38,7 @@ def describe(model: ModelFile) -> dict[str, Any]:
     unknown = sorted(
         {n.op for n in (*nodes, *inner) if n.op not in known and op_registry.find(n.op) is None}
     )
+    outputs = _outputs(nodes)
     found: dict[str, Any] = {
         "path": model.path,
         "kind": model.kind,
@@ -47,7 +47,8 @@ def describe(model: ModelFile) -> dict[str, Any]:
         "functions": len(functions),
         "inputs": [_tensor(node) for node in nodes if node.op in _INPUTS],
         "variables": [_tensor(node) for node in nodes if node.op in _VARIABLES],
-        "outputs": _outputs(nodes),
+        "outputs": outputs,
+        "needed": _needed(outputs[:1], nodes),
         "effects": _effects((*nodes, *inner)),
         "ops": dict(ops.most_common()),
         "unknown_ops": unknown,
@@ -67,20 +68,25 @@ def describe(model: ModelFile) -> dict[str, Any]:
 
 
 def _outputs(nodes: Sequence[Any]) -> list[str]:
-    """Nodes that nobody consumes; those that an input leads to come first, and the largest cone."""
+    """Return nodes without consumers: first those that depend on an input, by largest cone.
+
+    Nodes that train come late; nodes that read or write files, such as a saver's, come last.
+    """
     consumed = {name.lstrip("^").partition(":")[0] for node in nodes for name in node.input}
     by_name = {node.name: node for node in nodes}
     fed = {node.name for node in nodes if node.op in _INPUTS}
+    acting = {name for names in _effects(nodes).values() for name in names}
     names = [n.name for n in nodes if n.name not in consumed and n.op not in _NO_OUTPUTS]
     ranked = []
     for place, name in enumerate(names[:_MOST_RANKED]):
         cone = _cone(name, by_name)
-        ranked.append((not (cone & fed), -len(cone), place, name))
+        trains = name.partition("/")[0].startswith("gradients")
+        ranked.append((bool(cone & acting), trains, not (cone & fed), -len(cone), place, name))
     return [*(name for *_, name in sorted(ranked)), *names[_MOST_RANKED:]]
 
 
 def _cone(name: str, by_name: dict[str, Any]) -> set[str]:
-    """All nodes that a node depends on."""
+    """Return all nodes that a node depends on."""
     found, stack = {name}, [name]
     while stack:
         node = by_name.get(stack.pop())
@@ -92,8 +98,15 @@ def _cone(name: str, by_name: dict[str, Any]) -> set[str]:
     return found
 
 
+def _needed(outputs: Sequence[str], nodes: Sequence[Any]) -> list[str]:
+    """Return the inputs and variables that the outputs depend on."""
+    by_name = {node.name: node for node in nodes}
+    cone = {name for output in outputs for name in _cone(output, by_name)}
+    return [n.name for n in nodes if n.name in cone and n.op in (*_MUST_BE_FED, *_VARIABLES)]
+
+
 def _effects(nodes: Sequence[Any]) -> dict[str, list[str]]:
-    """Kind of effect -> the nodes that have it."""
+    """Return the nodes that have effects, by kind of effect."""
     found: dict[str, list[str]] = {}
     for node in nodes:
         definition = op_registry.find(node.op)
@@ -105,7 +118,7 @@ def _effects(nodes: Sequence[Any]) -> dict[str, list[str]]:
 
 
 def _tensor(node: Any) -> dict[str, Any]:
-    """Name, dtype and shape of a node's output, as its attributes give them."""
+    """Return name, dtype and shape of a node's output, as its attributes give them."""
     dtype = node.attr["dtype"].type
     shape = None
     if "shape" in node.attr and not node.attr["shape"].shape.unknown_rank:
@@ -140,7 +153,7 @@ def _infos(infos: Any) -> dict[str, Any]:
 
 
 def text_of(found: dict[str, Any], limit: int = 20) -> str:
-    """The same for people: at most ``limit`` lines of each part."""
+    """Return the description as text, with at most ``limit`` lines for each part."""
     if found["kind"] == "checkpoint":
         rows = [f"{item['name']} {_of_type(item)}" for item in found["variables"]]
         return "\n".join([f"{found['path']}: checkpoint", *_part("variables", rows, limit)])
@@ -169,10 +182,10 @@ def text_of(found: dict[str, Any], limit: int = 20) -> str:
 
 
 class ModelSummary:
-    """What :func:`summary` found; shown as text.
+    """The result of :func:`summary`; shown as text.
 
     Attributes:
-      found: the same as a JSON object.
+      found: the description as a JSON object.
     """
 
     def __init__(self, found: dict[str, Any]) -> None:
@@ -185,12 +198,12 @@ class ModelSummary:
 
 
 def summary(target: Any = None, tags: Sequence[str] | None = None) -> ModelSummary:
-    """What a model takes, gives, contains and needs; nothing is run.
+    """Describe a model's inputs, outputs, contents and required values, without running it.
 
     Args:
         target: A file with a GraphDef or MetaGraphDef, binary or text, the folder of a SavedModel,
             the prefix of a checkpoint; or a graph, a GraphDef; the default graph if not given.
-        tags: Of the graph that is wanted of a SavedModel; needed if it has several.
+        tags: Tags of the graph to take from a SavedModel; required if it has several.
 
     Raises:
         NotFoundError: There is no such file.
@@ -204,24 +217,21 @@ def summary(target: Any = None, tags: Sequence[str] | None = None) -> ModelSumma
         return ModelSummary(describe(ModelFile("graph", "GraphDef", target.as_graph_def())))
     if isinstance(target, graph_pb2.GraphDef):
         return ModelSummary(describe(ModelFile("graph", "GraphDef", target)))
-    path = os.fspath(target)
-    if _is_checkpoint(path):
-        return ModelSummary(_describe_checkpoint(path))
-    return ModelSummary(describe(read_model(path, tags)))
+    return ModelSummary(describe_path(os.fspath(target), tags))
 
 
-def _is_checkpoint(path: str) -> bool:
-    """Whether this is a checkpoint's prefix, or a file of the old format, which ends in a mark."""
-    if os.path.isfile(f"{path}.index"):
-        return True
-    if not os.path.isfile(path) or os.path.getsize(path) < len(_TABLE_MARK):
-        return False
-    with open(path, "rb") as file:
-        file.seek(-len(_TABLE_MARK), os.SEEK_END)
-        return file.read() == _TABLE_MARK
+def describe_path(path: str, tags: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return the description of the model or checkpoint at a path, as a JSON object.
+
+    Raises:
+        NotFoundError: There is no such file.
+        ModelFileError: It holds no model.
+    """
+    checkpoint = checkpoint_of(path)
+    return describe(read_model(path, tags)) if checkpoint is None else _of_checkpoint(checkpoint)
 
 
-def _describe_checkpoint(path: str) -> dict[str, Any]:
+def _of_checkpoint(path: str) -> dict[str, Any]:
     reader = load_checkpoint(path)
     shapes = reader.get_variable_to_shape_map()
     types = reader.get_variable_to_dtype_map()
@@ -236,25 +246,66 @@ def _describe_checkpoint(path: str) -> dict[str, Any]:
 
 
 def example_call(found: dict[str, Any]) -> str:
-    """Lines that run the model once, ready to be pasted; "" where there is nothing to run."""
+    """Return lines of Python that run the model once, or "" if there is nothing to run."""
     if found["kind"] == "checkpoint" or not found["outputs"]:
         return ""
-    feeds = ", ".join(f"{one['name'] + ':0'!r}: {_zeros(one)}" for one in found["inputs"][:4])
+    if found["kind"] != "SavedModel" and found["path"] != "graph":
+        return example_command(found)
+    inputs = [one for one in found["inputs"] if one["name"] in found["needed"]]
+    feeds = ", ".join(f"{one['name'] + ':0'!r}: {_zeros(one)}" for one in inputs)
     call = f"session.run({found['outputs'][0] + ':0'!r}" + (f", {{{feeds}}})" if feeds else ")")
     if found["kind"] == "SavedModel":
         load = f"tf.saved_model.load(session, {list(found['tags'])!r}, {found['path']!r})"
         return f"with tf.Session(graph=tf.Graph()) as session:\n    {load}\n    {call}"
-    if found["path"] == "graph":
-        return call
-    return f"tfnb run {shlex.quote(found['path'])} --fetch {shlex.quote(found['outputs'][0])}"
+    return call
+
+
+def example_command(found: dict[str, Any]) -> str:
+    """Return a shell command that runs the model once, or "" if there is nothing to run."""
+    if found["kind"] == "checkpoint" or not found["outputs"]:
+        return ""
+    words = ["tfnb", "run", found["path"]]
+    signature = _usual_signature(found.get("signatures", {}))
+    if signature is not None and found["kind"] == "SavedModel":
+        key, told = signature
+        feeds = [(name, info["shape"]) for name, info in told["inputs"].items()]
+        words += ["--signature", key]
+        fetches: list[str] = []
+    else:
+        inputs = [one for one in found["inputs"] if one["name"] in found["needed"]]
+        feeds = [(one["name"], one["shape"]) for one in inputs]
+        fetches = found["outputs"][:1]
+    for name, shape in feeds:
+        sizes = ",".join("1" if size is None else str(size) for size in shape or ())
+        words += ["--feed", f"{name}=zeros({sizes})"]
+    for name in fetches:
+        words += ["--fetch", name]
+    variables = {one["name"] for one in found["variables"]}
+    if found["kind"] != "SavedModel" and variables & set(found["needed"]):
+        words += ["--checkpoint", _checkpoint_beside(found["path"]) or "CHECKPOINT"]
+    return " ".join(map(shlex.quote, words))
+
+
+def _usual_signature(signatures: dict[str, Any]) -> tuple[str, Any] | None:
+    usual = [(k, s) for k, s in signatures.items() if not k.startswith("__") and s["outputs"]]
+    return max(usual, key=lambda one: one[0] == "serving_default", default=None)
+
+
+def _checkpoint_beside(path: str) -> str | None:
+    """Return the checkpoint written with a graph's file, or the latest one in its folder."""
+    own = checkpoint_of(path.removesuffix(".meta")) if path.endswith(".meta") else None
+    return own or checkpoint_of(os.path.dirname(path) or ".")
 
 
 def _zeros(tensor: dict[str, Any]) -> str:
-    """An array that may be fed, as Python source."""
+    """Return an array that can be fed, as Python source."""
     if tensor["dtype"] == "string":
-        return "b''" if tensor["shape"] == [] else "[b'']"
-    shape = tuple(1 if size is None else size for size in tensor["shape"] or ())
-    return f"np.zeros({shape!r}, {tensor['dtype']!r})"
+        return f"np.full({_sizes(tensor)!r}, b'', object)"
+    return f"np.zeros({_sizes(tensor)!r}, {tensor['dtype']!r})"
+
+
+def _sizes(tensor: dict[str, Any]) -> tuple[int, ...]:
+    return tuple(1 if size is None else size for size in tensor["shape"] or ())
 
 
 def _of_type(item: dict[str, Any]) -> str:

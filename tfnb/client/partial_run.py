@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.client import conversions
 from tfnb.client.feeds import Feed, expand_feed_dict, fed_tensor
 from tfnb.client.fetches import FetchMapper
-from tfnb.client.session_errors import explain, explain_interrupt
+from tfnb.client.session_errors import explain, explain_interrupt, out_of_memory
 from tfnb.core import errors
 from tfnb.core.resource_mgr import owned
 from tfnb.framework.operation import Operation
@@ -28,15 +28,18 @@ def setup(session: BaseSession, fetches: Any, feeds: Any) -> str:
     graph = session.graph
     fed = [fed_tensor(graph, part) for key in _as_list(feeds) for part in _parts(key)]
     mapper = FetchMapper(graph, fetches)
-    session._extend_graph()
+    session._extend_graph([*mapper.slots, *fed])
     fetched = [element.name for element in mapper.slots if isinstance(element, Tensor)]
     targets = [element.name for element in mapper.slots if isinstance(element, Operation)]
+    handle: str
     try:
-        handle: str = session._session.partial_run_setup(
+        handle = session._session.partial_run_setup(
             [tensor.name for tensor in fed], fetched, targets
         )
     except errors.OpError as error:
         raise explain(error, graph, None) from error.__cause__
+    except MemoryError as error:
+        raise out_of_memory(error) from error
     return handle
 
 
@@ -44,6 +47,15 @@ def run(
     session: BaseSession, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None
 ) -> Any:
     """Feed and fetch a part of the step."""
+    try:
+        return _run(session, handle, fetches, feed_dict)
+    except MemoryError as error:
+        raise out_of_memory(error) from error
+
+
+def _run(
+    session: BaseSession, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None
+) -> Any:
     session._check_runnable("partial_run")
     graph = session.graph
     given = expand_feed_dict(graph, feed_dict) if feed_dict else {}
@@ -55,10 +67,11 @@ def run(
             "(non-empty). Name operations in partial_run_setup; they run by themselves there."
         )
     feeds = {tensor: Feed(tensor, session._session) for tensor in given}
-    wanted = [e.name for e in mapper.slots if isinstance(e, Tensor) and e not in feeds]
+    unfed = [e for e in mapper.slots if isinstance(e, Tensor) and e not in feeds]
+    wanted = [tensor.name for tensor in unfed]
     results: list[Any] = []
     if wanted or feeds:
-        session._extend_graph()
+        session._extend_graph([*unfed, *feeds])
         # The step goes on after this call, so the values are given to it, not lent.
         values = {feed.name: owned(feed.convert(given[tensor])) for tensor, feed in feeds.items()}
         try:

@@ -6,7 +6,7 @@ import os
 import zlib
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from tfnb.core.tf_record import RecordWriter, records_of_file
+from tfnb.core.tf_record import RecordsOfFile, RecordWriter
 from tfnb.proto import event_pb2
 
 if TYPE_CHECKING:
@@ -153,19 +153,22 @@ class TFRecordWriter:
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     """The records of a TFRecord file, read one after the other.
 
+    After the last one it can be asked again for those that were added since.
+
     Raises:
         NotFoundError: There is no such file.
         DataLossError: A checksum is wrong, or the last record is not whole.
     """
-    return records_of_file(os.fsdecode(path), TFRecordOptions.get_compression_type_string(options))
+    return RecordsOfFile(os.fsdecode(path), TFRecordOptions.get_compression_type_string(options))
 
 
 def summary_iterator(path: Any) -> Iterator[event_pb2.Event]:
     """The events of an event file, read one after the other.
 
+    After the last one it can be asked again, for those that a running program has added.
+
     Raises:
         NotFoundError: There is no such file.
         DataLossError: A checksum is wrong, or the last event is not whole.
     """
-    for record in tf_record_iterator(path):
-        yield event_pb2.Event.FromString(record)
+    return map(event_pb2.Event.FromString, tf_record_iterator(path))

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.client import partial_run
@@ -26,14 +25,16 @@ from tfnb.client.callable import CallableFromOptions, make_callable
 from tfnb.client.feeds import expand_feed_dict
 from tfnb.client.fetches import LEAF_TYPES, FetchMapper, structure_key
 from tfnb.client.process_config import process_config
-from tfnb.client.session_errors import describe, explain
+from tfnb.client.sent_graph import SentGraph
+from tfnb.client.session_errors import describe
 from tfnb.common_runtime import direct_session_factory, session_factory
 from tfnb.common_runtime.optimization_registry import OptimizationReports
-from tfnb.core import errors
+from tfnb.core.collector_pause import without_collector
+from tfnb.core.lost_interrupts import keep_interrupts
+from tfnb.core.weak_registry import WeakRegistry
 from tfnb.framework import default_session, traceback_of_user
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.graph import Graph
-from tfnb.framework.loaded_nodes import mark_loaded
 from tfnb.proto.config_pb2 import ConfigProto, RunMetadata, RunOptions
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.running_nodes import RunningNode
     from tfnb.framework.default_session import SessionLike
     from tfnb.framework.default_stack import StackController
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
     from tfnb.proto.graph_pb2 import GraphDef
 
 
@@ -52,12 +55,12 @@ if TYPE_CHECKING:
 assert direct_session_factory.DIRECT_SESSION_FACTORY is not None
 
 
-_live_sessions: weakref.WeakSet[BaseSession] = weakref.WeakSet()
+_live_sessions: WeakRegistry[BaseSession] = WeakRegistry()
 
 
 def live_sessions() -> list[BaseSession]:
     """The sessions that are open, in no particular order."""
-    return [session for session in _live_sessions.copy() if not session._closed]
+    return [session for session in _live_sessions if not session._closed]
 
 
 class DeviceAttributes:
@@ -103,6 +106,8 @@ class DeviceAttributes:
 class BaseSession:
     """What Session and InteractiveSession have in common: running a graph."""
 
+    _num_objects = 1  # that stand for this session: copies share their attributes
+
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         """Open a session on a graph; nothing is sent to the runtime before the first run.
 
@@ -126,17 +131,20 @@ class BaseSession:
         self._target = _checked_target(target)
         self._config = _checked_config(config)
         self._add_shapes: bool = self._config.graph_options.infer_shapes
-        self._extend_lock = threading.Lock()
-        self._current_version = 0  # guarded by self._extend_lock
-        self._revision = graph._revision  # likewise; another one and all is sent anew
         self._plans: dict[Any, CallPlan] = {}
         self._session = session_factory.new_session(
             session_factory.SessionOptions(self._target, self._config)
+        )
+        self._sent_graph = SentGraph(
+            graph,
+            self._session,
+            sends_all=self._config.experimental.optimize_for_static_graph,
         )
         self._session.effects_policy = graph._effects_policy
         graph._effects_policy.apply_to(self._session)
         self._closed = False
         _live_sessions.add(self)
+        keep_interrupts()
 
     # -- what it is --------------------------------------------------------------------------------
 
@@ -288,8 +296,9 @@ class BaseSession:
         self._check_runnable("run")
         feeds = expand_feed_dict(self._graph, feed_dict)
         mapper = FetchMapper(self._graph, fetches)
-        self._extend_graph()
-        plan = CallPlan(self, mapper, feeds)
+        with without_collector(self._graph.version):
+            self._extend_graph([*mapper.slots, *feeds])
+            plan = CallPlan(self, mapper, feeds)
         key = structure_key(fetches) if mapper.is_repeatable else None
         # Keys that stand for several tensors are expanded anew every time; plain ones are kept.
         if key is not None and len(feeds) == len(feed_dict) and _are_plain_keys(feed_dict):
@@ -308,47 +317,13 @@ class BaseSession:
                 f"{method}()."
             )
 
-    def _extend_graph(self) -> None:
-        """Send the ops the runtime has not seen; costs in proportion to these alone."""
-        graph = self._graph
-        if graph.version == self._current_version and graph._revision == self._revision:
-            return
-        with self._extend_lock:
-            if graph._revision != self._revision:
-                self._send_anew()
-                return
-            graph_def, version = self._graph._as_graph_def(from_version=self._current_version)
-            if version == self._current_version:
-                return
-            if mark_loaded(self._graph, graph_def):
-                self._session.has_watched_nodes = True
-            try:
-                self._session.extend(graph_def)
-            except errors.OpError as error:
-                raise explain(error, self._graph, None) from error.__cause__
-            except BaseException:
-                # An interrupt. The runtime takes all nodes or none; which of the two it was?
-                if graph_def.node and self._session.has_node(graph_def.node[-1].name):
-                    self._current_version = version
-                raise
-            self._current_version = version
-            self._graph._num_ops_sent = max(self._graph._num_ops_sent, version)
+    def _extend_graph(self, needed: Sequence[Operation | Tensor] | None = None) -> None:
+        """Send the ops that the runtime has not seen, all or those that a run needs.
 
-    def _send_anew(self) -> None:
-        """Give the runtime the graph as it is now in place of the one it has."""
-        graph = self._graph
-        with graph._lock:
-            graph_def, version = graph._as_graph_def()
-            revision = graph._revision
-        if mark_loaded(graph, graph_def):
-            self._session.has_watched_nodes = True
-        try:
-            self._session.replace_graph(graph_def)
-        except errors.OpError as error:
-            raise explain(error, graph, None) from error.__cause__
-        self._current_version, self._revision = version, revision
-        graph._num_ops_sent = max(graph._num_ops_sent, version)
-        self._plans = {}
+        It costs in proportion to these alone.
+        """
+        if self._sent_graph.send(needed):
+            self._plans = {}
 
     def make_callable(
         self,
@@ -371,7 +346,6 @@ class BaseSession:
     def _make_callable_from_options(self, callable_options: Any) -> CallableFromOptions:
         """Return a function for a ``CallableOptions`` message: one value per feed, a list out."""
         self._check_runnable("make_callable")
-        self._extend_graph()
         return CallableFromOptions(self, callable_options)
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
@@ -439,9 +413,17 @@ class BaseSession:
         self._plans = {}
         self._session.close()
 
+    def __copy__(self) -> Self:
+        """Another object for the same session, which closes when the last of them is forgotten."""
+        copied = object.__new__(type(self))
+        copied.__dict__ = self.__dict__
+        self._num_objects += 1
+        return copied
+
     def __del__(self) -> None:
-        # Errors while the interpreter goes down, or of a half-built session, help nobody.
-        if not getattr(self, "_closed", True):
+        self._num_objects -= 1
+        # Errors while the interpreter goes down, or of a half-built session, help no user.
+        if self._num_objects <= 0 and not getattr(self, "_closed", True):
             try:
                 self.close()
             except Exception as error:

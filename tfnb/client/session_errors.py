@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfnb.common_runtime.lower_functional_ops import FUNCTIONAL_OPS
-from tfnb.core.errors import FailedPreconditionError, OpError
+from tfnb.core.errors import FailedPreconditionError, OpError, ResourceExhaustedError
 from tfnb.core.resource_mgr import DEFAULT_CONTAINER, RefCell
 
 if TYPE_CHECKING:
@@ -71,6 +71,17 @@ def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
     for note in getattr(error, "__notes__", ()):
         explained.add_note(note)
     return explained
+
+
+def out_of_memory(error: MemoryError) -> ResourceExhaustedError:
+    """The error of a run for which memory ran out between kernels."""
+    told = str(error) or "Python has none left"
+    return ResourceExhaustedError(
+        None,
+        None,
+        f"OOM while a step was prepared, fed, or its fetches were handed over: {told}. Feed and "
+        "fetch less at a time, or fetch what is computed of it, such as a sum.",
+    )
 
 
 def explain_interrupt(interrupt: KeyboardInterrupt, graph: Graph) -> None:

@@ -1,8 +1,8 @@
-"""Sees where steps spend their time, without their knowing.
+"""Samples where steps spend their time, without instrumenting them.
 
 A thread asks a few times a second which node runs (``BaseSession.running_nodes``) and counts the
-answers.  Steps stay on their fastest way and pay nothing but the moments in which the thread holds
-the interpreter; a node that is seen often takes long, and one that nobody saw took next to nothing.
+answers.  Steps stay on their fastest path; the only cost is the time in which the thread holds the
+interpreter.  A node that is seen often takes long; a node that is never seen takes almost no time.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class StepSampler:
 
     Attributes:
       counts: how often each node was seen; of functions with the node that called them.
-      num_samples: how often somebody looked.
-      num_busy: how often a node ran then.
+      num_samples: how many samples were taken.
+      num_busy: in how many samples a node ran.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class StepSampler:
         """Prepares.
 
         Args:
-          *sessions: whose steps are looked at; none for those of all open sessions.
+          *sessions: sessions whose steps are sampled; none for all open sessions.
           samples_per_second: how often.
           on_sample: is called with each sample, by the thread that took it.
 
@@ -90,7 +90,7 @@ class StepSampler:
         self.stop()
 
     def start(self) -> None:
-        """Begins to look, until :meth:`stop`; a sampler that looks already goes on."""
+        """Starts sampling, until :meth:`stop`; no effect on a running sampler."""
         if self._thread is None:
             self._stopping.clear()
             self._thread = threading.Thread(target=self._run, name="tfnb-sampler", daemon=True)
@@ -104,7 +104,7 @@ class StepSampler:
             thread.join(_JOIN_TIMEOUT_S)
 
     def sample(self) -> Sample:
-        """Looks once; the thread does it by itself."""
+        """Takes one sample; the thread calls this repeatedly."""
         sessions = self._sessions or tuple(live_sessions())
         found = [(session, session.running_nodes()) for session in sessions if not session._closed]
         self.num_samples += 1

@@ -185,8 +185,7 @@ class StructureAssertions(unittest.TestCase):
             yield
         self.assertRegex(str(caught.exception), r"\A" + pattern)
 
-    # -- commands and files
-    # ---------------------------------------------------------------------------------
+    # -- commands and files ------------------------------------------------------------------------
 
     def assertCommandSucceeds(
         self,

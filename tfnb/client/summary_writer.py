@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from tfnb.client.event_file_writer import EventFileWriter
+from tfnb.core.scalar_events import summary_written
 from tfnb.framework.graph import Graph
 from tfnb.ops.training.meta_graph import create_meta_graph_def
 from tfnb.proto import event_pb2, graph_pb2, meta_graph_pb2, summary_pb2
@@ -70,6 +71,7 @@ class FileWriter:
             elif value.HasField("metadata"):
                 self._described_tags.add(value.tag)
         self._add(event, global_step)
+        summary_written(event.summary, global_step, str(self.get_logdir()))
 
     def add_session_log(
         self, session_log: event_pb2.SessionLog, global_step: int | None = None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-EXPORTS = {"sysconfig": ["get_build_info", "CXX11_ABI_FLAG", "CXX_VERSION", "MONOLITHIC_BUILD"]}
+_FLAGS = ["CXX11_ABI_FLAG", "CXX_VERSION", "MONOLITHIC_BUILD"]
+EXPORTS = {"sysconfig": ["get_build_info", *_FLAGS], "tf": _FLAGS}
 
 CXX11_ABI_FLAG = 0
 CXX_VERSION = 0

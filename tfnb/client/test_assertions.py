@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.client.structure_assertions import StructureAssertions
-from tfnb.core import dtypes
+from tfnb.core import dtypes, errors
+from tfnb.core.versions import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
+from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sized
@@ -18,6 +20,69 @@ if TYPE_CHECKING:
 
 class MoreAssertions(StructureAssertions):
     """What programs' tests use of absl's and TensorFlow's test cases."""
+
+    if TYPE_CHECKING:  # what tf.test.TestCase has
+        assertProtoEquals: Any
+        assertRaisesWithPredicateMatch: Any
+        evaluate: Any
+
+    def assertProtoEqualsVersion(
+        self,
+        expected: Any,
+        actual: Any,
+        producer: int = GRAPH_DEF_VERSION,
+        min_consumer: int = GRAPH_DEF_VERSION_MIN_CONSUMER,
+        msg: str | None = None,
+    ) -> None:
+        """Refuse a GraphDef that differs from a text, to which versions are added.
+
+        Args:
+          expected: the text of the graph without its versions.
+          actual: the GraphDef.
+          producer: the version of what made it.
+          min_consumer: the oldest version that may read it.
+          msg: what to say.
+        """
+        versions = f"versions {{ producer: {producer} min_consumer: {min_consumer} }};"
+        self.assertProtoEquals(f"{versions}\n{expected}", actual, msg=msg)
+
+    def assertRaisesIncompatibleShapesError(
+        self, exception_type: Any = errors.InvalidArgumentError
+    ) -> Any:
+        """Refuse code that does not say that shapes do not fit each other."""
+        return self.assertRaisesWithPredicateMatch(
+            exception_type,
+            "Incompatible shapes|Dimensions must be equal|required broadcastable shapes",
+        )
+
+    def evaluate_if_both_tensors(self, a: Any, b: Any) -> Any:
+        """The values of two tensors; of anything else, both as they are."""
+        are_tensors = isinstance(a, Tensor) and isinstance(b, Tensor)
+        return self.evaluate((a, b)) if are_tensors else (a, b)
+
+    def record_property(self, property_name: str, property_value: Any) -> None:
+        """Notes something about the test, or about the part of it that runs."""
+        self._properties.setdefault(self._part(), {})[property_name] = property_value
+
+    def get_recorded_properties(self, subtest: Any = None) -> dict[str, Any]:
+        """What was noted.
+
+        Args:
+          subtest: a part of the test, whose own notes are wanted; without it, those of the test and
+            of the part that runs.
+        """
+        if subtest:
+            return dict(self._properties.get(subtest.id(), {}))
+        return {**self._properties.get("", {}), **self._properties.get(self._part(), {})}
+
+    @property
+    def _properties(self) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = vars(self).setdefault("_recorded_properties", {})
+        return found
+
+    def _part(self) -> str:
+        part = getattr(self, "_subtest", None)
+        return str(part.id()) if part else ""
 
     def assertEmpty(self, container: Sized, msg: str | None = None) -> None:
         """Refuse a container with elements."""

@@ -12,8 +12,8 @@ import sys
 import tempfile
 import threading
 import unittest
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 from unittest import mock as mock
 
 import numpy as np
@@ -55,7 +55,7 @@ class TestCase(MoreAssertions):
         """Begin with an empty graph and known random numbers."""
         self._clear_cached_session()
         random.seed(_SEED)
-        np.random.seed(_SEED)  # noqa: NPY002 - what is tested may use the global generator
+        np.random.seed(_SEED)  # noqa: NPY002 - tested code may use the global generator
         reset_default_graph()
         get_default_graph().seed = DEFAULT_GRAPH_SEED
 
@@ -68,8 +68,12 @@ class TestCase(MoreAssertions):
             self._cached_session.close()
             self._cached_session = None
 
+    def fail(self, msg: Any = None, user_msg: Any = None) -> NoReturn:
+        """Fail with a message, followed by the user's own message if there is one."""
+        super().fail(self._formatMessage(user_msg, msg))
+
     def get_temp_dir(self) -> str:
-        """A directory of the test's own."""
+        """A directory that only this test uses."""
         if self._tempdir is None:
             self._tempdir = tempfile.mkdtemp(dir=get_temp_dir())
         return self._tempdir
@@ -87,10 +91,10 @@ class TestCase(MoreAssertions):
         """A session as default session, its graph as default graph.
 
         Args:
-            graph: The graph; the default graph where none is given.
+            graph: The graph; the default graph if not given.
             config: A ``ConfigProto``.
-            use_gpu: Whether ops may go to a GPU.
-            force_gpu: Whether they must.
+            use_gpu: Whether ops may be placed on a GPU.
+            force_gpu: Whether ops must be placed on a GPU.
         """
         with Session(graph=graph, config=config) as sess:
             with self._on_device(sess, use_gpu, force_gpu):
@@ -119,7 +123,7 @@ class TestCase(MoreAssertions):
         use_gpu: bool = True,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """The old name: the shared session, or a new one where a graph is given."""
+        """The deprecated name: the shared session, or a new one if a graph is given."""
         chosen = self.cached_session if graph is None else self.session
         with chosen(graph, config, use_gpu, force_gpu) as sess:
             yield sess
@@ -296,7 +300,7 @@ class TestCase(MoreAssertions):
         self.assertFalse(others, f"not in the set: {others!r}")
 
     def assertItemsEqual(self, first: Any, second: Any, msg: str | None = None) -> None:
-        """Refuse sequences with other elements, in whatever order."""
+        """Refuse sequences with different elements; the order does not count."""
         self.assertCountEqual(first, second, msg)
 
     def assertShapeEqual(self, input_a: Any, input_b: Any, msg: str | None = None) -> None:
@@ -320,7 +324,7 @@ class TestCase(MoreAssertions):
         self.assertEqual(canonical_name(device1), canonical_name(device2), msg)
 
     def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
-        """Refuse text that begins otherwise."""
+        """Refuse text with another beginning."""
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r}: {expected_start!r}")
 
     def assertProtoEquals(
@@ -328,20 +332,32 @@ class TestCase(MoreAssertions):
         expected_message_maybe_ascii: Any,
         validate_message: Any,
         msg: str | None = None,
+        relative_tolerance: float | None = None,
     ) -> None:
-        """Refuse a message that differs from another, which may be given as text."""
+        """Refuse a message that differs from another, which may be given as text.
+
+        Args:
+          expected_message_maybe_ascii: the expected message, or its text.
+          validate_message: the message to compare.
+          msg: the failure message.
+          relative_tolerance: largest relative difference of two floats, by the larger one.
+        """
         expected = expected_message_maybe_ascii
         if isinstance(expected, str | bytes):
             from google.protobuf import text_format
 
             expected = text_format.Parse(expected, type(validate_message)())
+        if relative_tolerance is not None:
+            copy = type(validate_message)()
+            copy.CopyFrom(validate_message)
+            validate_message = _with_near_floats(copy, expected, relative_tolerance)
         self.assertEqual(str(expected), str(validate_message), msg)
 
     @contextlib.contextmanager
     def assertRaisesWithPredicateMatch(
         self, exception_type: Any, expected_err_re_or_predicate: Any
     ) -> Iterator[None]:
-        """Refuse code that does not raise an error of a type whose text matches, or that fits."""
+        """Refuse code that raises no error of a type that matches a pattern or a predicate."""
         expected = expected_err_re_or_predicate
 
         def fits(error: BaseException) -> bool:
@@ -358,12 +374,12 @@ class TestCase(MoreAssertions):
             self.fail(f"{exception_type.__name__} not raised")
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
-        """Refuse code that does not raise an OpError whose text matches, or that fits."""
+        """Refuse code that raises no OpError that matches a pattern or a predicate."""
         return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
 
 
 class _CheckedThread:
-    """A thread that hands its exception on to the test."""
+    """A thread that passes its exception to the test."""
 
     def __init__(self, test: TestCase, target: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self._test = test
@@ -393,7 +409,7 @@ class _CheckedThread:
 
 
 def _is_nested(value: list[Any] | tuple[Any, ...]) -> bool:
-    """Whether a sequence is compared part by part, being no array written as lists."""
+    """Whether a sequence is compared part by part, because it is not an array written as lists."""
     if any(isinstance(item, Mapping | Tensor | np.ndarray) for item in value):
         return True
     try:
@@ -410,17 +426,48 @@ def _comparable(array: Any) -> Any:
     return array.astype(object) if array.dtype.kind == "S" else array
 
 
+def _with_near_floats(found: Any, expected: Any, tolerance: float) -> Any:
+    """A copy of a message with the expected floats where its own are near them."""
+    for field, value in expected.ListFields():
+        if field.type not in (field.TYPE_FLOAT, field.TYPE_DOUBLE, field.TYPE_MESSAGE):
+            continue
+        ours = getattr(found, field.name)
+        if hasattr(value, "keys"):
+            for key in value:
+                if key not in ours:
+                    continue
+                if hasattr(value[key], "ListFields"):
+                    _with_near_floats(ours[key], value[key], tolerance)
+                elif _is_near(ours[key], value[key], tolerance):
+                    ours[key] = value[key]
+        elif field.type == field.TYPE_MESSAGE:
+            many = isinstance(value, Sequence)
+            for one, wanted in zip(ours, value) if many else [(ours, value)]:
+                _with_near_floats(one, wanted, tolerance)
+        elif isinstance(value, Sequence):
+            for i, (one, wanted) in enumerate(zip(ours, value)):
+                if _is_near(one, wanted, tolerance):
+                    ours[i] = wanted
+        elif _is_near(ours, value, tolerance):
+            setattr(found, field.name, value)
+    return found
+
+
+def _is_near(one: Any, other: Any, tolerance: float) -> bool:
+    return isinstance(one, float) and abs(one - other) <= tolerance * max(abs(one), abs(other))
+
+
 def _wide(array: Any) -> Any:
-    """Small floats as float32, which NumPy's comparisons know."""
+    """Small floats as float32, which NumPy's comparisons support."""
     return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array
 
 
 def reset_state() -> None:
     """Forget the default graphs and sessions that this thread has entered and not left.
 
-    For the beginning of a test, when the one before may have failed in the middle: afterwards the
-    default graph is a new, empty one, and there is no default session. Interactive sessions that
-    were left open are closed; the others live as long as somebody has them.
+    Call it at the beginning of a test, because the previous one may have failed halfway: afterwards
+    the default graph is a new, empty one, and there is no default session. Interactive sessions
+    that were left open are closed; other sessions live as long as they are referenced.
     """
     left = [sess for sess in _default_session_stack.stack if isinstance(sess, InteractiveSession)]
     _default_session_stack.reset()
@@ -456,7 +503,7 @@ def test_src_dir_path(relative_path: str) -> str:
 
 
 def gpu_device_name() -> str:
-    """The first GPU that a session would have, ``/device:GPU:0``; empty where there is none."""
+    """The first GPU that a session would have, ``/device:GPU:0``; empty if there is none."""
     with Session(graph=None) as sess:
         names = [d.name for d in sess.list_devices() if d.device_type == "GPU"]
     return "/device:GPU:" + names[0].rpartition(":")[2] if names else ""
@@ -480,17 +527,17 @@ is_built_with_gpu_support = is_built_with_cuda
 
 
 def is_cpu_target_available(target: str) -> bool:
-    """Whether code can be compiled for a kind of CPU: no, nothing is compiled."""
+    """Whether code can be compiled for a kind of CPU: always False, nothing is compiled."""
     return False
 
 
 def is_built_with_rocm() -> bool:
-    """Whether AMD's GPUs are reached: no."""
+    """Whether AMD GPUs are supported: always False."""
     return False
 
 
 def is_built_with_xla() -> bool:
-    """Whether graphs are compiled by XLA: no."""
+    """Whether graphs are compiled by XLA: always False."""
     return False
 
 
@@ -500,17 +547,17 @@ def assert_equal_graph_def(
     checkpoint_v2: bool = False,
     hash_table_shared_name: bool = False,
 ) -> None:
-    """Refuse graphs with other nodes, in whatever order; versions and libraries do not count.
+    """Refuse graphs with different nodes, in any order; versions and libraries are ignored.
 
     Args:
         actual: A graph.
-        expected: What it should be.
-        checkpoint_v2: Whether the random part of the names of temporary files does not count.
-        hash_table_shared_name: Whether the names do not count by which tables are shared.
+        expected: The expected graph.
+        checkpoint_v2: Whether to ignore the random part of the names of temporary files.
+        hash_table_shared_name: Whether to ignore the names by which tables are shared.
 
     Raises:
-        AssertionError: They differ; names the first node that does.
-        TypeError: One is no GraphDef.
+        AssertionError: The graphs differ; names the first node that does.
+        TypeError: An argument is not a GraphDef.
     """
     for title, graph in (("actual", actual), ("expected", expected)):
         if not hasattr(graph, "node"):
@@ -556,7 +603,7 @@ def compute_gradient(
     init_targets: Any = None,
     extra_feed_dict: Any = None,
 ) -> Any:
-    """The Jacobian of ``y`` by ``x``, from the gradient ops and from differences.
+    """The Jacobian of ``y`` by ``x``, from the gradient ops and from finite differences.
 
     Runs in the default session.
 
@@ -565,9 +612,9 @@ def compute_gradient(
         x_shape: Its shape, or a list of shapes.
         y: A tensor.
         y_shape: Its shape.
-        x_init_value: Where to take the derivative; random numbers where none is given.
+        x_init_value: Where to take the derivative; random numbers if not given.
         delta: The step of the differences.
-        init_targets: Operations to run before.
+        init_targets: Operations to run first.
         extra_feed_dict: Values for other placeholders.
 
     Returns:

@@ -1,15 +1,16 @@
-"""Whose memory is whose: which node of a step made a buffer, how large it is, when it went.
+"""Buffers of a step: which node allocated each one, its size, when it was freed.
 
-NumPy tells nobody what it allocates, so buffers are learnt of where they come out of nodes. A
-buffer is the array that owns the memory; views of it share its allocation id, which it keeps for
-its life. That it was freed is heard through a weak reference, so watching keeps nothing alive.
+NumPy does not report its allocations, so buffers are recorded when they come out of nodes. A
+buffer is the array that owns the memory; views of it share its allocation id, which stays the same
+for its life. A weak reference reports that it was freed, so tracking keeps no buffer alive.
 Scalars, which take no weak references, are held until the step ends.
 
 A step's tracker belongs to the thread that drives the step. A weak reference may die in any thread;
-it only lays itself into ``_freed``, which runs no Python code that an interrupt could strike. So a
-buffer counts as freed from the next look at the tracker on.
+its callback only appends to ``_freed``, which runs no Python code that an interrupt could hit. A
+buffer therefore counts as freed from the next use of the tracker on.
 
-What a kernel took and gave back while it ran never comes out. ``TemporaryMemory`` measures it.
+Memory that a kernel takes and frees while it runs is not seen here; ``TemporaryMemory`` measures
+it.
 """
 
 from __future__ import annotations
@@ -33,13 +34,16 @@ from tfnb.core import array_module
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What the interpreter itself takes for a node; less is not told from it.
+# Memory that the interpreter itself takes for a node; smaller amounts cannot be told from it.
 _INTERPRETER_BYTES = 4096
-# At most this many nodes are listed for an allocator, or so many as hold this share of its bytes.
+# Kernels are measured from the step's first tensor of this size on: before it, temporary memory is
+# small, and measuring takes longer than the kernel.
+MEASURED_BYTES = 256 * 1024
+# At most this many nodes are listed per allocator, and no more than hold this share of its bytes.
 _MAX_LISTED = 100
 _MAX_LISTED_SHARE = 0.99
 
-# How many buffers' ids are kept before those of dead ones are forgotten.
+# Number of buffer ids that are kept before those of dead buffers are removed.
 _MANY_IDS = 1000
 _many = _MANY_IDS  # guarded by _ids_lock
 
@@ -50,7 +54,7 @@ _ids: dict[int, tuple[weakref.ref[Any], int]] = {}
 
 
 class _Reference(weakref.ref[Any]):
-    """A weak reference that knows the buffer it stands for."""
+    """A weak reference that holds the record of its buffer."""
 
     __slots__ = ("buffer", "key")
     buffer: Buffer
@@ -58,16 +62,16 @@ class _Reference(weakref.ref[Any]):
 
 
 class Buffer:
-    """One piece of memory.
+    """One allocated piece of memory.
 
     Attributes:
-      allocation_id: is its own as long as it lives, in all steps.
-      num_bytes: how large it is.
-      allocator: where it lies: ``cpu`` or ``GPU_0_bfc``.
-      device: the name of the device whose node made it; "" if it was there before.
+      allocation_id: unique among live buffers, in all steps.
+      num_bytes: its size.
+      allocator: the memory it lies in: ``cpu`` or ``GPU_0_bfc``.
+      device: the name of the device whose node made it; "" if it existed before the step.
       node: the name of that node.
       allocated_ns: when it came out of the node, by ``perf_counter_ns``.
-      freed_ns: when it went, 0 while it is there.
+      freed_ns: when it was freed, 0 while it is live.
     """
 
     __slots__ = (
@@ -89,13 +93,13 @@ class Buffer:
         self.node = ""
         self.allocated_ns = 0
         self.freed_ns = 0
-        self.reference: Any = None  # weak, or a scalar itself
+        self.reference: Any = None  # a weak reference, or the scalar itself
 
     @property
     def is_live(self) -> bool:
-        """Whether somebody besides the tracker holds it."""
+        """Whether anything besides the tracker holds it."""
         if isinstance(self.reference, np.generic):
-            # Held by: this record and getrefcount's argument.
+            # The two references: this record and getrefcount's argument.
             return getrefcount(self.reference) > 2
         return self.freed_ns == 0
 
@@ -104,18 +108,19 @@ class AllocationTracker:
     """The buffers that came out of one step's nodes.
 
     Attributes:
-      peak: (device, allocator) -> the most bytes that the step's own buffers took at one time.
+      peak: (device, allocator) -> the peak of the bytes in the step's own buffers.
     """
 
     def __init__(self) -> None:
         self._known: dict[int, Buffer] = {}  # by id of the owner
         self._made: list[Buffer] = []
         self._freed: deque[_Reference] = deque()
+        self._numbers: list[Buffer] = []
         self._in_use: dict[tuple[str, str], int] = {}
         self.peak: dict[tuple[str, str], int] = {}
 
     def find(self, value: Any) -> tuple[Buffer, bool]:
-        """The buffer behind a value, and whether this is the first that the step sees of it."""
+        """Return a value's buffer, and whether the step sees it for the first time."""
         self._settle()
         owner = _owner(value)
         key = id(owner)
@@ -125,7 +130,7 @@ class AllocationTracker:
         if isinstance(owner, np.generic):
             buffer = Buffer(next(_new_id), owner.nbytes, allocator_name(owner))
             buffer.reference = owner
-            if not isinstance(owner, np.bool_):  # of these there are two in the process
+            if not isinstance(owner, np.bool_):  # the process has only two of them
                 self._known[key] = buffer
             return buffer, True
         buffer = Buffer(_allocation_id(owner), owner.nbytes, allocator_name(owner))
@@ -134,8 +139,15 @@ class AllocationTracker:
         self._known[key] = buffer
         return buffer, True
 
+    def number(self, num_bytes: int) -> Buffer:
+        """Return a buffer for a number with only a known size; it lives until the step ends."""
+        self._settle()
+        buffer = Buffer(next(_new_id), num_bytes, "cpu")
+        self._numbers.append(buffer)
+        return buffer
+
     def made(self, buffer: Buffer, device: str, node: str) -> None:
-        """Notes that a node of a device allocated a buffer."""
+        """Record that a node of a device allocated a buffer."""
         buffer.device, buffer.node = device, node
         buffer.allocated_ns = perf_counter_ns()
         self._made.append(buffer)
@@ -145,7 +157,7 @@ class AllocationTracker:
         self.peak[place] = max(self.peak.get(place, 0), in_use)
 
     def bytes_in_use(self, device: str, allocator: str) -> int:
-        """How many bytes the step's buffers take now."""
+        """Return the number of bytes that the step's buffers take now."""
         self._settle()
         return self._in_use.get((device, allocator), 0)
 
@@ -161,21 +173,24 @@ class AllocationTracker:
                 self._in_use[buffer.device, buffer.allocator] -= buffer.num_bytes
 
     def finish(self) -> None:
-        """Lets go of scalars; those that nobody else holds end now."""
+        """Release scalars; those without other references are freed now."""
         self._settle()
         now = perf_counter_ns()
         for buffer in self._made:
             if isinstance(buffer.reference, np.generic) and not buffer.is_live:
                 buffer.freed_ns = now
+        for buffer in self._numbers:
+            buffer.freed_ns = now
+        self._numbers.clear()
         for buffer in (*self._made, *self._known.values()):
-            buffer.reference = None  # ends the circle of buffer and reference
+            buffer.reference = None  # breaks the cycle of buffer and reference
         self._known.clear()
 
     def report(self) -> str:
-        """What is allocated now, by device and allocator, the largest node first.
+        """Return the present allocations by device and allocator, the largest node first.
 
-        A node is listed with all that its outputs hold. The list ends after a hundred nodes, or
-        when it accounts for 99 % of the bytes; a last line sums up the rest.
+        A node is listed with the total of its outputs. The list ends after a hundred nodes, or when
+        it accounts for 99 % of the bytes; a last line sums up the rest.
         """
         self._settle()
         by_place: dict[tuple[str, str], dict[str, int]] = {}
@@ -203,7 +218,7 @@ def _listed(nodes: dict[str, int]) -> str:
 
 
 def human_readable_bytes(num_bytes: int) -> str:
-    """A number of bytes as TensorFlow writes it.
+    """Return a number of bytes as TensorFlow writes it.
 
     >>> human_readable_bytes(1000), human_readable_bytes(4000), human_readable_bytes(24_000_000)
     ('1000B', '3.9KiB', '22.89MiB')
@@ -221,14 +236,14 @@ def human_readable_bytes(num_bytes: int) -> str:
 
 
 def allocator_name(value: Any) -> str:
-    """Where an array lies: in host memory or in a GPU's memory pool."""
+    """Return the name of an array's allocator: host memory or a GPU's memory pool."""
     if array_module.is_device_array(value):
         return f"GPU_{value.device.id}_bfc"
     return "cpu"
 
 
 def _owner(value: Any) -> Any:
-    """The array whose memory a value shows."""
+    """Return the array that owns a value's memory."""
     base = getattr(value, "base", None)
     while base is not None and isinstance(base, type(value)):
         value, base = base, base.base
@@ -236,7 +251,7 @@ def _owner(value: Any) -> Any:
 
 
 def _allocation_id(owner: Any) -> int:
-    """The id that a buffer keeps for its life."""
+    """Return the id that a buffer keeps for its life."""
     global _many
     key = id(owner)
     with _ids_lock:
@@ -266,11 +281,11 @@ _SETTLE_S = 0.001
 
 
 def _start_trace() -> None:
-    """Starts ``tracemalloc`` for memory that is taken by whoever holds the interpreter.
+    """Start ``tracemalloc`` for memory that is allocated while holding the interpreter's lock.
 
-    The raw domain, which needs no interpreter, is left out: until Python 3.12.9 and 3.13.2 a thread
-    that takes raw memory at the moment in which a trace stops ends the process.  Of NumPy's memory
-    these are the buffers, of fixed size, in which it casts.
+    The raw domain, which needs no lock, is left out: until Python 3.12.9 and 3.13.2 the process
+    ends if a thread allocates raw memory at the moment a trace stops.  For NumPy this omits only
+    the buffers, of fixed size, in which it casts.
     """
     raw = _Allocator()
     steps: tuple[Callable[[], object], ...] = (
@@ -278,27 +293,27 @@ def _start_trace() -> None:
         tracemalloc.start,
         partial(ctypes.pythonapi.PyMem_SetAllocator, _RAW_DOMAIN, ctypes.byref(raw)),
     )
-    # All three without a moment in which another thread runs Python.
+    # Run all three steps without letting another thread run Python in between.
     deque(map(operator.call, steps), maxlen=0)
-    # Whoever took raw memory in between, and waits for the interpreter, gets it now.
+    # Let threads that allocated raw memory meanwhile, and wait for the interpreter, finish it now.
     sleep(_SETTLE_S)
 
 
 _measuring_lock = threading.Lock()
-# Who measures; guarded by _measuring_lock.
+# The present owner of the trace; guarded by _measuring_lock.
 _measuring: weakref.ref[TemporaryMemory] | None = None
 
 
 def _start_measuring(owner: TemporaryMemory) -> bool:
-    """Claims the interpreter's one trace, unless it is somebody else's.
+    """Claim the interpreter's only trace; return False if tracing is already on.
 
-    An interrupt may keep an owner from giving it up: then the trace ends with him.
+    If an interrupt keeps the owner from stopping the trace, it stops when the owner is freed.
     """
     global _measuring
     with _measuring_lock:
         if tracemalloc.is_tracing():
             return False
-        # A function of C: an interrupt that strikes in a finalizer of Python is lost.
+        # A C function, because an interrupt inside a finalizer written in Python is lost.
         stop = partial(next, map(operator.call, (tracemalloc.stop,)))
         _measuring = weakref.ref(owner, stop)
         _start_trace()
@@ -306,7 +321,7 @@ def _start_measuring(owner: TemporaryMemory) -> bool:
 
 
 def _stop_measuring(owner: TemporaryMemory) -> None:
-    """Gives the trace up, if it is the owner's."""
+    """Stop the trace if this owner holds it."""
     global _measuring
     with _measuring_lock:
         if _measuring is not None and _measuring() is owner:
@@ -315,32 +330,37 @@ def _stop_measuring(owner: TemporaryMemory) -> None:
 
 
 class TemporaryMemory:
-    """How much memory a kernel took while it ran and gave back; one step of a process at a time.
+    """Memory that a kernel took and freed while it ran; used by one step of a process at a time.
 
-    ``tracemalloc`` sees the arrays of NumPy and what the interpreter takes, of all threads. So
-    another thread's work may be counted in, and less than 4 KiB, which the interpreter itself
-    takes, counts as nothing.
+    ``tracemalloc`` sees NumPy's arrays and the interpreter's own memory, for all threads. The
+    result may therefore include another thread's work; below 4 KiB, which the interpreter itself
+    may take, it counts as 0.
     """
 
     def __init__(self) -> None:
         self._before = 0
         self._node: tuple[int, int, int] | None = None
-        self._is_on: bool | None = None  # None: not yet asked for
+        self._is_on: bool | None = None  # None: not started
 
-    def begin(self, node: tuple[int, int, int]) -> None:
-        """A node is about to run."""
+    def start(self) -> None:
+        """Measure from the next node on; a second call does nothing."""
         if self._is_on is None:
             self._is_on = False
             self._is_on = _start_measuring(self)
+
+    def begin(self, node: tuple[int, int, int]) -> None:
+        """Record that a node is about to run."""
+        if self._is_on is None:
+            self.start()
         if self._is_on:
             self._node = node
             tracemalloc.reset_peak()
             self._before, _ = tracemalloc.get_traced_memory()
 
     def end(self, node: tuple[int, int, int], kept_bytes: int) -> int:
-        """Bytes that a node took besides the ``kept_bytes`` that came out of it.
+        """Return the bytes that a node took besides the ``kept_bytes`` of its outputs.
 
-        0 where it was not the last to begin: then other nodes ran while it waited.
+        Returns 0 for a node that was not the last to begin: other nodes ran while it waited.
         """
         if not self._is_on or self._node != node:
             return 0
@@ -350,6 +370,6 @@ class TemporaryMemory:
         return found if found >= _INTERPRETER_BYTES else 0
 
     def close(self) -> None:
-        """Stops measuring; a second call does nothing."""
+        """Stop measuring; a second call does nothing."""
         self._is_on = False
         _stop_measuring(self)

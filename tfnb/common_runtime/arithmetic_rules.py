@@ -1,14 +1,14 @@
-"""Rules that simplify one node: numbers.
+"""Arithmetic rules that simplify one node.
 
-Most belong to the arithmetic optimizer; what concerns a constant operand belongs to constant
-folding, as in TensorFlow: each optimizer has its switch.
+Most belong to the arithmetic optimizer; rules for a constant operand belong to constant folding,
+as in TensorFlow. Each optimizer has its own switch.
 
-A rule looks at one node and either changes the graph and says what it did, or leaves it and gives
-None.  It is made only where the answer stays the same to the last bit, for every input: NaN,
-infinities, -0.0, integers that wrap, shapes that broadcast, and inputs that make the node fail.
-(Which of several NaNs it is may change.)  That is why ``x + 0.0`` stays (``-0.0 + 0.0`` is ``0.0``)
-while ``x - 0.0`` goes, why complex ``x * 1`` stays (``inf * 0`` is hidden in it), and why floating
-point numbers are never added in another order.
+A rule looks at one node and either changes the graph and returns a description, or returns None.
+It applies only where the result stays the same to the last bit for every input: NaN, infinities,
+-0.0, integers that wrap, shapes that broadcast, and inputs that make the node fail. (The payload of
+a NaN may change.)  For this reason ``x + 0.0`` stays (``-0.0 + 0.0`` is ``0.0``) while ``x - 0.0``
+is removed, complex ``x * 1`` stays (it contains ``inf * 0``), and floating point additions are
+never reordered.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 RULES: dict[str, list[type_of_rule]] = {}
 FOLDING_RULES: dict[str, list[type_of_rule]] = {}
 
-# A constant of more elements than this is not worth what it saves.
+# Maximum number of elements of a constant that a rule creates.
 _MAX_ELEMENTS = 1 << 14
 
 
@@ -66,14 +66,14 @@ def forward(
     *,
     computes: bool = True,
 ) -> str | None:
-    """Lets ``tensor`` stand in for the node's output.
+    """Replace the node's output by ``tensor``.
 
     Args:
       rewriter: the graph.
       node: its output equals ``tensor``.
-      tensor: what takes its place.
+      tensor: the replacement.
       why: the rule, for the report.
-      controls: what the node waited for through an input it loses.
+      controls: nodes that the node waited for through an input it loses.
       computes: whether the node made a new array, rather than another view of the same one.
     """
     dtype = node.output_types[0]
@@ -95,14 +95,14 @@ def _is_inexact(dtype: DType) -> bool:
 
 
 def _is_zero_to_subtract(value: Any) -> bool:
-    """Whether every element is +0: the one zero that can be subtracted from any zero."""
+    """Whether every element is +0: x - (+0) equals x for every x, -0 included."""
     if value.dtype.kind == "c":
         return _is_zero_to_subtract(value.real) and _is_zero_to_subtract(value.imag)
     return not value.any() and not (_is_float(value) and np.signbit(value).any())
 
 
 def _is_zero_to_add(value: Any) -> bool:
-    """Whether every element is -0: the one zero that can be added to any zero."""
+    """Whether every element is -0: x + (-0) equals x for every x, +0 included."""
     if value.dtype.kind == "c":
         return _is_zero_to_add(value.real) and _is_zero_to_add(value.imag)
     return not value.any() and (not _is_float(value) or bool(np.signbit(value).all()))
@@ -132,7 +132,7 @@ _all_bits = _all_equal(lambda dtype: np.invert(dtype.type(0)))
 _lowest = _all_equal(lambda dtype: dtype.type(0) if dtype.kind == "b" else np.iinfo(dtype).min)
 _highest = _all_equal(lambda dtype: dtype.type(1) if dtype.kind == "b" else np.iinfo(dtype).max)
 
-# op: (inputs that may be the neutral one, what it looks like, how to say it)
+# op: (inputs that may be the neutral operand, its predicate, its text for the report)
 _NEUTRAL: dict[str, tuple[tuple[int, ...], Callable[[Any], bool], str]] = {
     "Mul": ((0, 1), _is_one, "one times"),
     "Div": ((1,), _is_one, "divided by one is"),
@@ -152,7 +152,7 @@ _NEUTRAL: dict[str, tuple[tuple[int, ...], Callable[[Any], bool], str]] = {
     "Pow": ((1,), _ones, "the first power of"),
 }
 
-# op: what the absorbing operand looks like; it may be either one.
+# op: predicate of the absorbing operand, which may be either input.
 _ABSORBING: dict[str, Callable[[Any], bool]] = {
     "Mul": _zeros,
     "LogicalAnd": _zeros,
@@ -164,7 +164,7 @@ _ABSORBING: dict[str, Callable[[Any], bool]] = {
 
 @folding_rule(*_NEUTRAL)
 def neutral_operand(rewriter: GraphRewriter, node: Node) -> str | None:
-    """X * 1, x - 0, x and True: the operand itself, where the other does not broaden its shape."""
+    """Simplify x * 1, x - 0, x and True to x, unless the constant broadcasts x."""
     sides, is_neutral, why = _NEUTRAL[node.op]
     inputs = rewriter.inputs(node)
     if inputs is None or not _is_plain_number(node.output_types[0]):
@@ -184,7 +184,7 @@ def neutral_operand(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @folding_rule(*_ABSORBING)
 def absorbing_operand(rewriter: GraphRewriter, node: Node) -> str | None:
-    """X * 0 of integers, x and False: a constant, which still waits for x."""
+    """Simplify x * 0 of integers, x and False to a constant, which still waits for x."""
     inputs = rewriter.inputs(node)
     if inputs is None:
         return None
@@ -202,7 +202,7 @@ def absorbing_operand(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("Sub", "BitwiseXor")
 def nothing_of_itself(rewriter: GraphRewriter, node: Node) -> str | None:
-    """X - x of integers is zero, and still waits for x."""
+    """Simplify x - x of integers to zero, which still waits for x."""
     inputs = rewriter.inputs(node)
     if inputs is None or inputs[0] != inputs[1] or not node.output_types[0].is_integer:
         return None
@@ -228,7 +228,7 @@ def _known_value(
 
 @rule("LogicalAnd", "LogicalOr", "Minimum", "Maximum", "BitwiseAnd", "BitwiseOr")
 def same_operand_twice(rewriter: GraphRewriter, node: Node) -> str | None:
-    """Max(x, x) is x."""
+    """Simplify Max(x, x) to x."""
     inputs = rewriter.inputs(node)
     if inputs is None or inputs[0] != inputs[1]:
         return None
@@ -236,7 +236,7 @@ def same_operand_twice(rewriter: GraphRewriter, node: Node) -> str | None:
 
 
 def _broadens(rewriter: GraphRewriter, shape: tuple[int, ...], other: type_of_tensor) -> bool:
-    """Whether broadcasting with ``shape`` might change the shape of ``other``, or be refused."""
+    """Whether broadcasting with ``shape`` might change the shape of ``other``, or fail."""
     if not shape:
         return False
     dims = rewriter.shapes.shape(other).dim_values
@@ -259,7 +259,7 @@ def _is_plain_number(dtype: DType) -> bool:
 
 
 def inner_of(rewriter: GraphRewriter, node: Node, *ops: str) -> Node | None:
-    """The node that makes the only input, if it has one of these ops and is not steered apart."""
+    """Return the producer of the first input if its op is one of ``ops``, else None."""
     inputs = rewriter.inputs(node)
     if inputs is None or not inputs:
         return None
@@ -269,7 +269,7 @@ def inner_of(rewriter: GraphRewriter, node: Node, *ops: str) -> Node | None:
 
 @rule("Neg", "LogicalNot", "Invert", "Conj")
 def twice_is_nothing(rewriter: GraphRewriter, node: Node) -> str | None:
-    """-(-x) is x."""
+    """Simplify -(-x) to x."""
     inner = inner_of(rewriter, node, node.op)
     inputs = None if inner is None else rewriter.inputs(inner)
     if inner is None or inputs is None or node.output_types[0].name == "variant":
@@ -281,7 +281,7 @@ def twice_is_nothing(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("Abs", "Relu", "Relu6", "Floor", "Ceil", "Rint", "Round", "Sign")
 def twice_is_once(rewriter: GraphRewriter, node: Node) -> str | None:
-    """|(|x|)| is |x|."""
+    """Simplify |(|x|)| to |x|."""
     inner = inner_of(rewriter, node, node.op)
     if inner is None:
         return None
@@ -290,7 +290,7 @@ def twice_is_once(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("Abs", "Square")
 def sign_does_not_matter(rewriter: GraphRewriter, node: Node) -> str | None:
-    """|-x| is |x|, (-x) squared is x squared."""
+    """Simplify |-x| to |x|, and (-x) squared to x squared."""
     inner = inner_of(rewriter, node, "Neg", *(("Abs",) if node.op == "Square" else ()))
     inputs = None if inner is None else rewriter.inputs(inner)
     dtype = node.output_types[0]
@@ -304,7 +304,7 @@ def sign_does_not_matter(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("Add", "AddV2", "Sub")
 def negated_operand(rewriter: GraphRewriter, node: Node) -> str | None:
-    """X + (-y) is x - y, (-x) + y is y - x, x - (-y) is x + y."""
+    """Simplify x + (-y) to x - y, (-x) + y to y - x, x - (-y) to x + y."""
     inputs = rewriter.inputs(node)
     dtype = node.output_types[0]
     if inputs is None or not _is_plain_number(dtype) or inputs[0] == inputs[1]:
@@ -335,7 +335,7 @@ _OPPOSITE_OF_INTEGERS = {
 
 @rule("LogicalNot")
 def opposite_comparison(rewriter: GraphRewriter, node: Node) -> str | None:
-    """Not (x < y) is x >= y, unless there may be a NaN."""
+    """Simplify not (x < y) to x >= y, unless there may be a NaN."""
     inner = inner_of(rewriter, node, *_OPPOSITE_OF_ALL, *_OPPOSITE_OF_INTEGERS)
     inputs = None if inner is None else rewriter.inputs(inner)
     if inner is None or inputs is None or not _surely_fit(rewriter, *inputs):
@@ -367,7 +367,7 @@ def _surely_fit(rewriter: GraphRewriter, *tensors: type_of_tensor) -> bool:
 
 @rule("Square")
 def squared_difference(rewriter: GraphRewriter, node: Node) -> str | None:
-    """The square of a difference that nobody else needs."""
+    """Fuse the square of a difference that has no other consumer."""
     inner = inner_of(rewriter, node, "Sub")
     inputs = None if inner is None else rewriter.inputs(inner)
     dtype = node.output_types[0]
@@ -382,23 +382,39 @@ def squared_difference(rewriter: GraphRewriter, node: Node) -> str | None:
 
 
 @rule("Pow")
-def integer_square(rewriter: GraphRewriter, node: Node) -> str | None:
-    """X to the power 2 is x * x for integers; floating point powers round otherwise."""
+def small_power(rewriter: GraphRewriter, node: Node) -> str | None:
+    """Replace Pow with exponent 2 or 3 by a product, as Pow's kernel does for a scalar exponent."""
     inputs = rewriter.inputs(node)
     value = None if inputs is None else constant_of(inputs[1])
-    if inputs is None or value is None or value.dtype.name not in ("int32", "int64"):
+    if inputs is None or value is None or not value.size:
         return None
-    if not value.size or not (value == 2).all() or _broadens(rewriter, value.shape, inputs[0]):
+    dtype = node.output_types[0]
+    exponent = next((number for number in (2, 3) if (value == number).all()), None)
+    if exponent is None or _broadens(rewriter, value.shape, inputs[0]):
         return None
-    rewriter.become(
-        node, "Square", {"T": node.output_types[0]}, [inputs[0]], _constants_controls(inputs[1][0])
+    # Pow kernels for an array of exponents, and GPU kernels, round differently.
+    if not dtype.is_integer and (value.ndim or "GPU" in node.assigned_device):
+        return None
+    controls = _constants_controls(inputs[1][0])
+    if exponent == 2:
+        rewriter.become(node, "Square", {"T": dtype}, [inputs[0]], controls)
+        return f"'{node.name}' (Pow) with power two became Square"
+    square = rewriter.graph.add_node(
+        rewriter.graph.new_name(f"{node.name}/square"),
+        "Square",
+        {"T": dtype},
+        assigned_device=node.assigned_device,
+        original_names=[node.name],
     )
-    return f"'{node.name}' (Pow) with power two became Square"
+    rewriter.graph.add_inputs(square, [inputs[0]])
+    rewriter.become(node, "Mul", {"T": dtype}, [(square, 0), inputs[0]], controls)
+    rewriter.reorder()
+    return f"'{node.name}' (Pow) with power three became Mul of x and its Square"
 
 
 @rule("AddN")
 def sum_of_one(rewriter: GraphRewriter, node: Node) -> str | None:
-    """AddN of one tensor is that tensor."""
+    """Replace AddN of one tensor by that tensor."""
     inputs = rewriter.inputs(node)
     if inputs is None or len(inputs) != 1 or node.output_types[0].name == "variant":
         return None
@@ -407,7 +423,7 @@ def sum_of_one(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("Add", "AddV2", "Sub", "AddN")
 def common_factor(rewriter: GraphRewriter, node: Node) -> str | None:
-    """X*a + x*b is x * (a + b) for integers, which wrap alike; floating point numbers round."""
+    """Simplify x*a + x*b to x * (a + b) for integers, where wrapping gives the same result."""
     inputs = rewriter.inputs(node)
     dtype = node.output_types[0]
     if inputs is None or len(inputs) != 2 or not dtype.is_integer or dtype.is_quantized:
@@ -425,7 +441,7 @@ def common_factor(rewriter: GraphRewriter, node: Node) -> str | None:
     if node.op == "AddN" and rewriter.shapes.dims(rest[0]) != rewriter.shapes.dims(rest[1]):
         return None
     op, attrs = node.op, {key: value for key, value in node.attrs.items() if key[0] != "_"}
-    # The product on the left becomes the sum, what was the sum becomes the product.
+    # The left product node becomes the sum, and the sum node becomes the product.
     rewriter.become(left, op, attrs, rest, control_inputs_of(right))
     rewriter.shapes.forget(left)
     rewriter.become(node, "Mul", {"T": dtype}, [shared, (left, 0)])

@@ -1,4 +1,4 @@
-"""What may be done to a function's body: by the op that calls it and by its ``config_proto``.
+"""Optimizations of a function's body: by the op that calls it and by its ``config_proto``.
 
 The switches of a session do not reach into the bodies of ``PartitionedCall``: there, as in
 TensorFlow, the node's own ``config_proto`` says what Grappler does, and by default it simplifies.
@@ -21,14 +21,14 @@ MULTI_DEVICE_CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 
 @dataclass(frozen=True, slots=True)
 class BodyOptions:
-    """What may be done to a body.
+    """The optimizations that may be applied to a body.
 
     Attributes:
-      is_multi_device: whether conditionals in it are taken apart, and its nodes spread as they ask
-        for.
-      inlines: whether calls in it become the bodies of what they call.
-      simplifies: whether nodes that only join others are taken out.
-      min_graph_nodes: a body with fewer nodes, arguments and results included, is left alone.
+      is_multi_device: whether conditionals in it are lowered to Switch and Merge, and its nodes
+        are placed on the devices they ask for.
+      inlines: whether calls in it are replaced by the bodies of the called functions.
+      simplifies: whether redundant nodes, which only join others, are removed.
+      min_graph_nodes: a body with fewer nodes, arguments and results included, is not optimized.
     """
 
     is_multi_device: bool = False
@@ -37,26 +37,26 @@ class BodyOptions:
     min_graph_nodes: int = 0
 
     def for_size(self, num_nodes: int) -> BodyOptions:
-        """What may be done to a body of so many nodes."""
+        """Return the optimizations for a body with this number of nodes."""
         if num_nodes >= self.min_graph_nodes:
             return self
         return replace(self, inlines=False, simplifies=False)
 
 
 PLAIN_BODY = BodyOptions()
-"""A body on the device of its caller, in which the session's switches hold."""
+"""A body on the device of its caller; the session's switches apply to it."""
 
 
 @lru_cache(maxsize=256)
 def body_options(op: str, config_proto: bytes | str = b"") -> BodyOptions:
-    """What may be done to bodies that a node calls.
+    """Return the optimizations for bodies that a node calls.
 
     Args:
-      op: of the calling node.
-      config_proto: its attribute of that name, a serialized ConfigProto.
+      op: the calling node's op.
+      config_proto: the node's attribute ``config_proto``, a serialized ConfigProto.
 
     Raises:
-      InvalidArgumentError: ``config_proto`` is none.
+      InvalidArgumentError: ``config_proto`` cannot be parsed.
 
     >>> body_options("PartitionedCall").inlines, body_options("While").is_multi_device
     (True, False)

@@ -1,4 +1,4 @@
-"""Which functions a node calls, with which types, and what is said when they do not fit.
+"""Finds the functions a node calls and checks their types.
 
 TensorFlow looks at different times: at calls that it would inline and at branches that it would
 lower when a graph is extended, at a dataset's functions when its kernel is made, at all others when
@@ -53,7 +53,7 @@ def types_of(
     """The base types of a function's arguments and results; None where attributes are missing.
 
     Raises:
-      NotFoundError: there is no such function.
+      NotFoundError: the function does not exist.
     """
     definition = None if library is None else library.find(function.name)
     if definition is None:
@@ -70,14 +70,14 @@ def check_calls(node: Node, library: FunctionLibraryDefinition | None) -> None:
     """Refuses a call to be inlined, or branches to be lowered, of what there is not.
 
     Raises:
-      InvalidArgumentError: there is no such function, or branches take other types.
+      InvalidArgumentError: the function does not exist, or branches take other types.
     """
     for function, given, _ in called_functions(node.op, node.attrs):
         try:
             types = types_of(function, library)
         except errors.NotFoundError:
             if node.op not in PARTITIONED and op_registry.find(function.name):
-                continue  # whoever runs it hears of it
+                continue  # running the node reports the error
             raise errors.invalid_argument(_UNKNOWN.format(function.name, node.name)) from None
         if node.op in PARTITIONED:
             continue
@@ -98,7 +98,7 @@ def without_kernel(graph: Graph) -> Node | None:
     """The first node whose op has no kernel for any device."""
     for node in graph.op_nodes():
         definition = node.op_definition
-        if definition and not (definition.has_kernel("CPU") or definition.has_kernel("GPU")):
+        if definition and not any(definition.has_kernel(d, node.attrs) for d in ("CPU", "GPU")):
             return node
     return None
 
@@ -107,8 +107,8 @@ def check_dataset(op: str, attrs: Mapping[str, Any], knows: Callable[[str], bool
     """Refuses the kernel of a dataset whose function is unknown, or whose order no word means.
 
     Raises:
-      FailedPreconditionError: there is no such function.
-      InvalidArgumentError: there is no such policy.
+      FailedPreconditionError: the function does not exist.
+      InvalidArgumentError: the policy does not exist.
     """
     if "Dataset" in op:
         policy = attrs.get("deterministic", b"default")

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tfnb.common_runtime.colocation_member import PlacementDevice
-    from tfnb.core.op_registry import OpDefinition
     from tfnb.graph.graph import Graph, Node
 
 _log = logging.getLogger("tfnb")
@@ -85,7 +84,7 @@ class ColocationGraph:
         self._device_types = tuple(sorted(priorities, key=lambda t: (-priorities[t], t)))
         self._members: dict[Node, Member] = {}
         self._group_roots: dict[str, Node] = {}
-        self._supported: dict[tuple[OpDefinition, object, object], tuple[str, ...]] = {}
+        self._supported: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._holds_handle: dict[object, bool] = {}
         self._accepted_assigned: set[tuple[str, tuple[str, ...]]] = set()
         # Why a node is where it is, for nodes that a group decided for.
@@ -166,7 +165,7 @@ class ColocationGraph:
         """The device types here that have a kernel for the node, best first."""
         definition = node.op_definition
         assert definition is not None
-        key = (definition, node.input_types, node.output_types)
+        key = (definition, node.input_types, node.output_types, node.attrs.get("_kernel"))
         found = self._supported.get(key)
         if found is None:
             host_only = not _passes_through(node) and any(
@@ -176,7 +175,8 @@ class ColocationGraph:
             supported = [
                 device_type
                 for device_type in self._device_types
-                if definition.has_kernel(device_type) and (device_type == "CPU" or not host_only)
+                if definition.has_kernel(device_type, node.attrs)
+                and (device_type == "CPU" or not host_only)
             ]
             supported.sort(key=definition.kernel_priority, reverse=True)
             found = self._supported[key] = tuple(supported)
@@ -508,7 +508,7 @@ class ColocationGraph:
                 why = array_module.missing_gpu() or "the session was given none"
                 hint = (
                     " The requested device appears to be a GPU, but CUDA is not enabled. "
-                    f"Here {why}."
+                    f"Reason: {why}."
                 )
             names = ", ".join(sorted(device.name for device in self._devices))
             return (
@@ -586,8 +586,7 @@ def _class_names(node: Node) -> list[str]:
 
 def _registered_kernels(node: Node) -> str:
     assert node.op_definition is not None
-    kernels = node.op_definition.device_types()
-    return "".join(f"  device='{kind}'\n" for kind in kernels) or "  <no registered kernels>\n"
+    return node.op_definition.registered_kernels()
 
 
 def _at(node: Node) -> str:

@@ -1,4 +1,4 @@
-"""What a group of nodes that share a device demands of it."""
+"""The device constraints of a group of colocated nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_PRIORITIES: Mapping[str, int] = MappingProxyType({})
 
 
 class PlacementDevice(Protocol):
-    """What placement must know of a device."""
+    """The properties of a device that placement reads."""
 
     @property
     def name(self) -> str:
@@ -30,23 +30,23 @@ class PlacementDevice(Protocol):
 
     @property
     def priority(self) -> int:
-        """The higher, the rather a node without a wish goes there."""
+        """The priority for nodes that request no device; higher is preferred."""
 
 
 class Member:
-    """A node in the forest of groups; what its group demands stands at the root of its tree.
+    """A node in the union-find forest; the root of its tree holds the constraints of its group.
 
     Attributes:
       node: the node this was made for.
       parent: towards the root; a root is its own parent.
       rank: an upper bound of the tree's height.
-      device_types: those that all nodes of the group have kernels for, best first.
-      priorities: device type -> priority of the kernel; empty where all are alike.
+      device_types: those for which all nodes of the group have kernels, best first.
+      priorities: device type -> priority of the kernel; empty where all are equal.
       assigned: the device that nodes of the group were placed on before.
-      resource: the device asked for by a node that makes a variable or handle: not overridden.
-      requested: the device asked for by anybody, at least as exact as the other two; soft
+      resource: the device requested by a node that makes a variable or handle: not overridden.
+      requested: the device requested by any node, at least as specific as the other two; soft
         placement may drop its type and number.
-      possible_devices: the devices that fit, best first; empty until somebody asks.
+      possible_devices: the devices that fit, best first; empty until first read.
     """
 
     __slots__ = (
@@ -80,8 +80,8 @@ class Member:
     def merge_device_types(self, other: Member, by_device: Mapping[str, int]) -> bool:
         """Keeps the device types that both groups can use; False, and no change, if none is.
 
-        Where only one of the groups prefers some kernels, the preference is the whole group's;
-        where both do and do not agree, neither counts.
+        If only one of the groups prefers some kernels, its preference applies to the whole group;
+        if both do and disagree, neither counts.
 
         Args:
           other: the group that joins this one.
@@ -105,7 +105,7 @@ class Member:
         return True
 
     def merge_device_names(self, other: Member, allow_soft_placement: bool) -> None:
-        """Takes over what another group demands; nothing changes if the two clash.
+        """Adds the constraints of another group; nothing changes if the two conflict.
 
         Raises:
           InvalidArgumentError: no device fits both.
@@ -117,7 +117,7 @@ class Member:
         self.requested = specialized_name(specialized_name(requested, assigned), resource)
 
     def soft_device_name(self, keep_resource: bool) -> str:
-        """What remains of the request when type and number may be given up."""
+        """The part of the request that remains when soft placement drops type and number."""
         spec = device_spec.parse_full_name(self.requested)
         assert spec is not None
         bound = [device_spec.parse_full_name(self.assigned)]
@@ -135,7 +135,7 @@ class Member:
 
 @lru_cache(1024)
 def merged_names(target: str, other: str, allow_soft_placement: bool = False) -> str:
-    """The name of the devices that fit both.
+    """The name of the devices that match both names.
 
     Raises:
       InvalidArgumentError: the names contradict each other.
@@ -147,7 +147,7 @@ def merged_names(target: str, other: str, allow_soft_placement: bool = False) ->
 
 @lru_cache(1024)
 def specialized_name(name: str, by: str) -> str:
-    """``name`` with every part that ``by`` has taken from there."""
+    """``name``, with every part that ``by`` specifies replaced by that of ``by``."""
     if not by or name == by:
         return name
     spec, other = device_spec.parse_full_name(name), device_spec.parse_full_name(by)

@@ -1,9 +1,9 @@
-"""Two rewritings that change no answer: constants are computed once, equal nodes are joined.
+"""Two rewritings that preserve results: constant folding and common subexpression elimination.
 
 Both run on a partition, under the switches of ``OptimizerOptions`` as in TensorFlow: level L1 (the
 default) turns them on, L0 off, ``do_constant_folding`` and ``do_common_subexpression_elimination``
-add them. They leave alone whatever has state, effects, control inputs or references, and whatever
-runs inside a loop. Corresponds to ``constant_folding.cc`` and ``optimizer_cse.cc``.
+add them. They leave alone nodes with state, effects, control inputs or references, and nodes
+inside loops. Corresponds to ``constant_folding.cc`` and ``optimizer_cse.cc``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from tfnb.common_runtime.optimization_registry import (
 from tfnb.common_runtime.static_shapes import control_inputs_of, inputs_of
 from tfnb.core.attr_value import TensorAttr
 from tfnb.core.dtypes import DType
-from tfnb.core.errors import OpError
 from tfnb.core.op_kernel import create_kernel
 from tfnb.graph.algorithm import reverse_post_order
 from tfnb.graph.function_library import FunctionDefinition
@@ -29,13 +28,16 @@ from tfnb.graph.node_kind import node_kind
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from tfnb.common_runtime.device import Device
+    from tfnb.core.op_kernel import OpKernel
     from tfnb.core.op_registry import OpDefinition
     from tfnb.graph.graph import Graph, Node
 
-# A folded constant larger than this is not worth its memory, in bytes.
+    type_of_kernels = dict[tuple[OpDefinition, int], tuple[Mapping[str, Any], OpKernel]]
+
+# Larger results, in bytes, are not folded, because they would take too much memory.
 DEFAULT_MAX_FOLDED_BYTES = 10 << 20
 
 
@@ -49,7 +51,7 @@ class ConstantFolding:
     name = "constant_folding"
 
     def run(self, options: OptimizationPassOptions) -> list[str]:
-        """Folds what can be folded."""
+        """Fold constants in the graph or partition."""
         switches = options.config.graph_options.optimizer_options
         if options.graph is None or options.device is None:
             return []
@@ -59,18 +61,18 @@ class ConstantFolding:
         return fold_constants(options.graph, options.device, limit)
 
 
-# In place of values that nobody needs any more.
+# Replaces values that are no longer needed.
 _USED: tuple[Any, ...] = ()
 
 
 def fold_constants(graph: Graph, device: Device, max_bytes: int) -> list[str]:
-    """Computes constant parts of a graph; only values that something else needs become nodes."""
+    """Compute constant parts of a graph; only values with non-constant consumers become nodes."""
     if device.device_type != "CPU":
         return []
     values: dict[int, tuple[Any, ...]] = {}
     folded = []
-    # From the constants on, which leaves most nodes of most graphs alone: a node is looked at when
-    # the last of its inputs is found to be constant.
+    # Start at the constants, so that most nodes of most graphs are skipped: a node is considered
+    # when the last of its inputs is found to be constant.
     missing: dict[int, int] = {}
     num_readers: dict[int, int] = {}
     waiting = [node for node in graph.op_nodes() if node.kind.is_constant and _is_free(node)]
@@ -100,7 +102,7 @@ def fold_constants(graph: Graph, device: Device, max_bytes: int) -> list[str]:
 def _forget_used(
     node: Node, values: dict[int, tuple[Any, ...]], num_readers: dict[int, int]
 ) -> None:
-    """Drops the values that a new constant was the last to need."""
+    """Drop the values whose last reader is a newly folded constant."""
     for edge in node.in_edges:
         src = edge.src
         if edge.is_control or src.id not in values:
@@ -114,14 +116,14 @@ def _forget_used(
 
 
 def _is_free(node: Node) -> bool:
-    """Whether the node waits for nothing but its inputs."""
+    """Return whether the node has no control inputs."""
     return not control_inputs_of(node)
 
 
 def _value(
     node: Node, values: dict[int, tuple[Any, ...]], device: Device
 ) -> tuple[Any, ...] | None:
-    """The outputs of a node whose inputs are all constant, or None where it stays."""
+    """Return the outputs of a node whose inputs are all constant, or None if it is not folded."""
     inputs = inputs_of(node)
     if inputs is None or not is_pure(node, device):
         return None
@@ -137,24 +139,34 @@ def _value(
     return compute_constant(node, args, device)
 
 
-def compute_constant(node: Node, args: list[Any], device: Device) -> tuple[Any, ...] | None:
-    """The outputs of a pure node for these inputs, or None where it is to fail in the step."""
+def compute_constant(
+    node: Node, args: list[Any], device: Device, kernels: type_of_kernels | None = None
+) -> tuple[Any, ...] | None:
+    """Return the outputs of a pure node for these inputs, or None if it cannot be folded.
+
+    ``kernels`` caches the kernels of one device for nodes that were built alike.
+    """
     try:
         with np.errstate(all="ignore"):
             definition = node.op_definition
             assert definition is not None
-            kernel = create_kernel(definition, node.name, node.attrs, device)
+            key = (definition, id(node.attrs))
+            _, kernel = (kernels or {}).get(key, (None, None))
+            if kernel is None:
+                kernel = create_kernel(definition, node.name, node.attrs, device)
+                if kernels is not None:
+                    kernels[key] = node.attrs, kernel  # the mapping lives on: its id stays unique
             if kernel.kind != "pure":
                 return None
             found = kernel.compute(*args)
-    except (OpError, ValueError, TypeError, ArithmeticError, MemoryError):
-        # The step itself is to fail there, with the node's own error.
+    except Exception:
+        # The step itself has to fail here, with the node's own error.
         return None
     return tuple(found) if isinstance(found, tuple | list) else (found,)
 
 
 def is_pure(node: Node, device: Device) -> bool:
-    """Whether a node gives the same for the same inputs, and does nothing else, on a device."""
+    """Return whether a node on a device has no effects and equal outputs for equal inputs."""
     definition = node.op_definition
     return (
         definition is not None
@@ -174,7 +186,7 @@ def _is_pure_anywhere(node: Node) -> bool:
 def _is_pure_op(
     definition: OpDefinition, input_types: tuple[DType, ...], output_types: tuple[DType, ...]
 ) -> bool:
-    if definition.effects:  # a file may be another one when the step runs
+    if definition.effects:  # a file may change before the step runs
         return False
     kind = node_kind(definition.name)
     if definition.is_stateful or kind.is_control_flow or kind.is_placeholder:
@@ -188,7 +200,7 @@ def _is_pure_op(
 def _replace(
     graph: Graph, node: Node, values: dict[int, tuple[Any, ...]], max_bytes: int
 ) -> list[str]:
-    """Gives the consumers of a constant node that are not constant themselves a Const."""
+    """Give the non-constant consumers of a constant node a Const."""
     outputs: dict[int, Node] = {}
     actions = []
     for edge in list(node.out_edges):
@@ -214,7 +226,7 @@ def _replace(
 
 
 def _remove_unused(graph: Graph, values: dict[int, tuple[Any, ...]]) -> None:
-    """Takes constant nodes out that nothing needs any more."""
+    """Remove constant nodes that have no consumers any more."""
     waiting = [node for node in graph.op_nodes() if node.id in values]
     while waiting:
         node = waiting.pop()
@@ -226,12 +238,12 @@ def _remove_unused(graph: Graph, values: dict[int, tuple[Any, ...]]) -> None:
 
 
 class CommonSubexpressionElimination:
-    """Joins nodes that compute the same from the same."""
+    """Joins nodes that compute the same value from the same inputs."""
 
     name = "common_subexpression_elimination"
 
     def run(self, options: OptimizationPassOptions) -> list[str]:
-        """Joins what is equal."""
+        """Join equal nodes."""
         switches = options.config.graph_options.optimizer_options
         if options.graph is None or options.device is None:
             return []
@@ -243,15 +255,15 @@ class CommonSubexpressionElimination:
 def join_equal_nodes(
     graph: Graph, *, keep: frozenset[str] = frozenset(), order: Iterable[Node] | None = None
 ) -> list[str]:
-    """Replaces every repetition of a pure node by its first on the same device.
+    """Replace every repetition of a pure node by its first occurrence on the same device.
 
     Args:
       graph: the graph to change.
-      keep: names of nodes that stay, because a step is asked to run them.
-      order: the nodes in the order in which they are looked at, where it is known already.
+      keep: names of nodes that stay, because they are fetched or run as targets.
+      order: the nodes in the order in which to visit them, if it is known already.
     """
     first: dict[Any, Node] = {}
-    # Few nodes have op and operands of another; only what does is looked at more closely.
+    # Few nodes share op and operands with another; only those are compared in full.
     alike: dict[Any, Node | None] = {}
     repeated: list[Node] = []
     actions = []
@@ -288,7 +300,7 @@ def join_equal_nodes(
 
 
 def node_key(node: Node) -> Any:
-    """Something equal for nodes that compute the same from the same; None where it is too large."""
+    """Return a key that is equal for equal computations; None if it would be too large."""
     inputs: list[Any] = [None] * len(node.input_types)
     controls = []
     for edge in node.in_edges:
@@ -298,7 +310,7 @@ def node_key(node: Node) -> Any:
             inputs[edge.dst_input] = (edge.src.id, edge.src_output)
     attrs = []
     for name, value in sorted(node.attrs.items()):
-        if name.startswith("_"):
+        if name.startswith("_") and name != "_kernel":
             continue
         text = _attr_key(value)
         if text is None:
@@ -311,7 +323,7 @@ _MAX_COMPARED_BYTES = 1024
 
 
 def _attr_key(value: Any) -> Any:
-    """Something equal for equal values, or None where comparing would cost too much."""
+    """Return a key that is equal for equal values, or None if comparing would cost too much."""
     if isinstance(value, TensorAttr):
         array = value.value()
         if array.nbytes > _MAX_COMPARED_BYTES:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import heapq
 import itertools
 import threading
-from _thread import start_new_thread
+from _thread import get_ident, start_new_thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.waiting import say_what_runs
-from tfnb.core import errors
+from tfnb.core import errors, forking
 from tfnb.core.shelter import call_sheltered
 from tfnb.core.wake_up import WakeUp
 
@@ -35,10 +35,11 @@ _MANY = 64
 class Deadline:
     """The end of one step."""
 
-    __slots__ = ("_number", "at", "run_state")
+    __slots__ = ("_number", "at", "run_state", "thread")
 
     def __init__(self, at: float, number: int, run_state: RunState) -> None:
         self.at = at
+        self.thread = get_ident()
         self._number = number
         self.run_state: RunState | None = run_state
 
@@ -57,6 +58,16 @@ class Deadlines:
         self._num_empty = 0  # of the entries, about
         self._is_serving = False  # guarded by self._lock
         self._numbers = itertools.count()
+        forking.renew_in_child(self)
+
+    def renew_after_fork(self) -> None:
+        """Keeps the deadlines of the thread that forked: the steps of others are not here."""
+        self._lock, self._wake = threading.Lock(), WakeUp()
+        self._entries = [entry for entry in self._entries if entry.thread == get_ident()]
+        heapq.heapify(self._entries)
+        self._num_empty, self._is_serving = 0, False
+        if self._entries:
+            self._start()
 
     def set(self, run_state: RunState, timeout_ms: int) -> Deadline:
         """Ends a step that is not over in ``timeout_ms`` milliseconds."""

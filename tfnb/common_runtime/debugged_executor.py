@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, NodeItem
-    from tfnb.common_runtime.propagator_state import type_of_tagged_node
+    from tfnb.common_runtime.propagator_state import IterationState, type_of_tagged_node
     from tfnb.common_runtime.run_state import RunState
     from tfnb.core.op_kernel import StepContext
     from tfnb.core.step_events import StepDebugger
@@ -29,9 +29,11 @@ class DebuggedExecutorState(ExecutorState):
     Attributes:
       debugger: who is asked between two nodes.
       function: the function whose call this is, "" for the graph itself.
+      ran_before: nodes by iteration and id that ran in an emitted function, before what they wait
+        for here.
     """
 
-    __slots__ = ("_outputs", "debugger", "function")
+    __slots__ = ("_outputs", "debugger", "function", "ran_before")
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class DebuggedExecutorState(ExecutorState):
         self.debugger = debugger
         self.function = function
         self._outputs: Any = None
+        self.ran_before: set[tuple[IterationState, int]] = set()
 
     def process(self) -> None:
         """Runs ready nodes one by one, asking the debugger before and after each.
@@ -60,6 +63,8 @@ class DebuggedExecutorState(ExecutorState):
             while every or self._bring_back(every):
                 if self.run_state.stop is not None:
                     self.run_state.heed_stop()
+                if self.ran_before and self._has_run(every):
+                    continue
                 if every[0][0].waits_for_others and len(every) > 1:
                     self.put_off.append(every.popleft())
                     continue
@@ -71,6 +76,17 @@ class DebuggedExecutorState(ExecutorState):
                     self.debugger.ran(self, tagged, self._outputs)
         finally:
             self.ready = every
+
+    def _has_run(self, every: deque[type_of_tagged_node]) -> bool:
+        """Takes the first node away if it ran before."""
+        item, iteration, _ = every[0]
+        if (iteration, item.id) not in self.ran_before:
+            return False
+        self.ran_before.discard((iteration, item.id))
+        every.popleft()
+        forget_inputs(item, iteration)
+        self.propagator.node_done(iteration)
+        return True
 
     def _bring_back(self, every: deque[type_of_tagged_node]) -> bool:
         """Makes one of the writers ready that had to wait; says whether there was one."""
@@ -102,6 +118,12 @@ class DebuggedExecutorState(ExecutorState):
                 recorder(partition, item, outputs)
 
         return record
+
+
+def forget_inputs(item: NodeItem, iteration: IterationState) -> None:
+    """Empties the slots of a node that has run."""
+    for slot in range(item.input_start, item.input_stop):
+        iteration.inputs[slot] = None
 
 
 def make_executors(

@@ -1,8 +1,8 @@
-"""Takes out NoOps and control edges that order nothing.
+"""Removes NoOps and redundant control edges.
 
-A control edge says "after" and "alive only if": it goes only where both follow from other edges.
-Merge, ControlTrigger and the nodes at the borders of frames have their own rules for what is alive,
-so nothing is concluded through them.  Corresponds to TensorFlow's ``dependency_optimizer.cc``.
+A control edge means "after" and "alive only if": it is removed only where both follow from other
+edges. Merge, ControlTrigger and the nodes at the borders of frames have their own liveness rules,
+so the search stops at them.  Corresponds to TensorFlow's ``dependency_optimizer.cc``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.optimization_registry import OptimizationPassOptions
     from tfnb.graph.graph import Edge, Node
 
-# They compute nothing that anybody could miss, and cannot fail.
+# Ops that have no effect besides their output and cannot fail.
 _ORDER_ONLY = frozenset(["Identity", "Shape", "Size", "Rank", "StopGradient", "Snapshot"])
-# They compute the gradient of an input.  Where nobody takes it, another input's gradient waits for
-# it all the same: ``tf.gradients`` lets those of one node wait for each other.
+# Ops that compute the gradient of an input.  An unused one may still have control edges to the
+# gradients of other inputs: ``tf.gradients`` makes the gradients of one node wait for each other.
 _GRADIENTS = frozenset(
     [
         "AvgPoolGrad",
@@ -43,7 +43,7 @@ _GRADIENTS = frozenset(
         "TanhGrad",
     ]
 )
-# Gradients only if an attribute says so: ops, and attributes of which one is set then.
+# Ops that compute a gradient only if one of these attributes is set.
 _MARKED_GRADIENTS = {
     "MatMul": ("grad_a", "grad_b"),
     "BatchMatMul": ("grad_x", "grad_y"),
@@ -53,12 +53,12 @@ _MARKED_GRADIENTS = {
 _MAY_BE_IDLE = _ORDER_ONLY | _GRADIENTS | _MARKED_GRADIENTS.keys()
 _IDLE = frozenset(["Const", "NoOp"])
 _NO_OP = frozenset(["NoOp"])
-# How many nodes are looked at to find out which of a node's control edges say anything.
+# Maximum number of nodes visited to find a node's redundant control edges.
 _MAX_LOOK_BACK = 200
 
 
 def clean_dependencies(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Cleans up a graph's control edges."""
+    """Clean up a graph's control edges."""
     return [
         *_drop_edges_from_constants(rewriter),
         *_become_no_ops(rewriter),
@@ -68,7 +68,7 @@ def clean_dependencies(rewriter: GraphRewriter, options: OptimizationPassOptions
 
 
 def _drop_edges_from_constants(rewriter: GraphRewriter) -> list[str]:
-    """A constant that waits for nothing is there from the start."""
+    """Remove control edges from constants and NoOps that have no control inputs."""
     idle = [
         edge
         for node in rewriter.nodes_of(_IDLE)
@@ -83,16 +83,16 @@ def _drop_edges_from_constants(rewriter: GraphRewriter) -> list[str]:
 def _waits_plainly(node: Node) -> bool:
     """Whether a control edge into the node means "after, and alive only if", and nothing else.
 
-    A node that loses its last edge inside a frame would run outside of it; what is always there
-    stands outside of all frames, and so then does the node.
+    A node that loses its last edge inside a frame would run outside of it.  This does not happen
+    here: nodes that are always alive stand outside of all frames, and so do their consumers then.
     """
     return not (node.is_merge or node.is_control_trigger)
 
 
 def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
-    """An Identity, or a gradient, that nobody reads only orders others: it takes no input."""
+    """Turn an Identity or gradient without data consumers into a NoOp with control inputs."""
     actions = []
-    # Last ones first: what was needed for one that is not may not be needed either.
+    # In reverse order: a node that became a NoOp may leave its inputs without data consumers.
     for node in reversed(rewriter.nodes_of(_MAY_BE_IDLE)):
         if node.name in rewriter.targets or not _is_idle(node):
             continue
@@ -115,7 +115,7 @@ def _is_idle(node: Node) -> bool:
 
 
 def _bypass_no_ops(rewriter: GraphRewriter) -> list[str]:
-    """Lets the consumers of a NoOp wait for what it waits for, where that takes no more edges."""
+    """Replace a NoOp by edges from its control inputs to its consumers, if these are no more."""
     actions = []
     for node in rewriter.nodes_of(_NO_OP):
         if node.name in rewriter.targets:
@@ -139,18 +139,18 @@ def _bypass_no_ops(rewriter: GraphRewriter) -> list[str]:
 
 
 def _drop_implied_edges(rewriter: GraphRewriter) -> list[str]:
-    """A control edge beside a longer way from the same node says nothing."""
+    """Remove control edges that are implied by a longer path from the same node."""
     order = rewriter.order()
     nodes = [node for node in order if 2 <= len(node.in_edges) != len(node.data_in_edges)]
     position = {node: index for index, node in enumerate(order)} if nodes else {}
     implied = [edge for node in nodes for edge in _implied_edges(node, position)]
-    # Together they may go: the longest way between two nodes has no edge that is implied.
+    # All can be removed at once: the longest path between two nodes has no implied edge.
     rewriter.remove_edges(implied)
     return [f"'{edge.dst.name}' waits for '{edge.src.name}' anyway" for edge in implied]
 
 
 def _implied_edges(node: Node, position: Mapping[Node, int]) -> list[Edge]:
-    """The control edges into a node from others that it comes after, and is dead with, anyway."""
+    """Return the control edges into a node whose order and liveness follow from other edges."""
     if not _waits_plainly(node) or _is_border(node):
         return []
     given = {edge.src for edge in node.in_edges if not edge.is_control}
@@ -165,7 +165,7 @@ def _implied_edges(node: Node, position: Mapping[Node, int]) -> list[Edge]:
                 needed[edge.src] = edge
     if not needed:
         return implied
-    # What comes before all of them cannot come after one of them.
+    # A node in front of all of them in the order cannot be reached from one of them.
     first = min(position.get(one, 0) for one in needed)
     waiting = [edge.src for edge in node.in_edges if position.get(edge.src, 0) > first]
     seen = set(waiting)
@@ -173,7 +173,7 @@ def _implied_edges(node: Node, position: Mapping[Node, int]) -> list[Edge]:
     while waiting and needed and limit:
         limit -= 1
         one = waiting.pop()
-        # What is behind a Merge need not have run; what is behind a border ran in another frame.
+        # Inputs of a Merge need not have run; inputs of a border node ran in another frame.
         if one.is_merge or one.is_control_trigger or _is_border(one):
             continue
         for edge in one.in_edges:

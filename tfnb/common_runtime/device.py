@@ -1,4 +1,4 @@
-"""Devices: where kernels run and what each keeps."""
+"""Devices: where kernels run and the resources each one keeps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, frozen=True)
 class DeviceAttributes:
-    """What ``list_devices`` tells of a device; ``memory_limit`` in bytes."""
+    """The attributes that ``list_devices`` returns; ``memory_limit`` in bytes."""
 
     name: str
     device_type: str
@@ -36,11 +36,11 @@ class Device:
     Attributes:
       name: full name, ``/job:localhost/replica:0/task:0/device:CPU:0``.
       device_type: ``CPU`` or ``GPU``.
-      index: which processor it is: position among the CPU devices, number of the CUDA device.
+      index: position among the CPU devices, or number of the CUDA device.
       xp: the array module its kernels compute with.
-      is_asynchronous: whether kernels return before their results are there.
-      priority: nodes without a wish go to the device type with the highest priority that can run
-        them.
+      is_asynchronous: whether kernels return before their results are computed.
+      priority: nodes without a requested device go to the device type with the highest priority
+        that can run them.
       resource_manager: variables, queues and tables that live here.
     """
 
@@ -57,71 +57,71 @@ class Device:
 
     @made_once
     def incarnation(self) -> int:
-        """A number that no other device has."""
+        """A number that differs for every device."""
         return int.from_bytes(os.urandom(8), "little") >> 1 | 1
 
     @property
     def attributes(self) -> DeviceAttributes:
-        """What users may know of the device."""
+        """The device's attributes, as users see them."""
         return DeviceAttributes(self.name, self.device_type, self.memory_limit, self.incarnation)
 
     def check_can_hold(self, tensor: str, dtype: DType) -> None:
-        """Raises UnimplementedError where a callable cannot leave such a tensor on the device."""
+        """Raise UnimplementedError where a callable cannot leave a tensor of this type here."""
 
     def wrap_kernel(
         self, compute: Callable[..., Any], node_name: str, op: str
     ) -> Callable[..., Any]:
-        """A kernel as it must be called to run on this device."""
+        """Wrap a kernel so that it runs on this device."""
         return compute
 
-    # How a tensor goes from one device to another: the sender lends, the receiver takes it into its
-    # memory, or into the host's. The receiver answers ``done((value,))`` or ``done(exception)``.
+    # How a tensor goes from one device to another: the sender lends it, the receiver copies it into
+    # device or host memory and calls ``done((value,))`` or ``done(exception)``.
 
     def lend(self, value: Any) -> Any:
-        """A value on its way to another device."""
+        """Prepare a value for transfer to another device."""
         return value
 
     def receive(self, value: Any, done: type_of_done) -> None:
-        """Takes what another device lent into this device's memory."""
+        """Copy a value that another device lent into this device's memory."""
         self.receive_on_host(value, done)
 
     def receive_on_host(self, value: Any, done: type_of_done) -> None:
-        """Takes what another device lent into host memory."""
+        """Copy a value that another device lent into host memory."""
         if isinstance(value, LentArray):
             value.device.copy_to_host(value, done)
         else:
             done((value,))
 
-    # The same in a function that several partitions make, where nobody answers.
+    # The same for one emitted function of several partitions, where no ``done`` is called.
 
     def take(self, value: Any) -> Any:
-        """What another device sent, in this device's memory."""
+        """Return a value from another device, in this device's memory."""
         return value
 
     def begin_copy_to_host(self, value: Any) -> Any:
-        """Begins a copy of a value of this device, for :meth:`end_copy_to_host`."""
+        """Begin a copy of this device's value to host memory; :meth:`end_copy_to_host` ends it."""
         return value
 
     def end_copy_to_host(self, ctx: OpKernelContext, copy: Any) -> Any:
-        """The value in host memory; waits until it is there, or the step is to end."""
+        """Return the value in host memory; waits until it is copied, or the step is to end."""
         return copy
 
     def adopt(self, value: Any) -> Any:
-        """A value that the caller of a callable fed on this device, for kernels to read."""
+        """Prepare a value that the caller of a callable fed on this device, for kernels to read."""
         return value
 
     def hand_over(self) -> None:
-        """What the caller does on this device from now on comes behind what kernels do."""
+        """Order the caller's later work on this device behind the work of the kernels."""
 
     def start_trace(self) -> None:
-        """Measures from now on how long kernels take on the device itself."""
+        """Start to measure how long kernels take on the device itself."""
 
     def stop_trace(self) -> list[KernelTime]:
-        """What was measured on the device itself."""
+        """Return the kernel times measured on the device itself."""
         return []
 
     def synchronize(self) -> None:
-        """Waits until everything given to the device has been computed."""
+        """Wait until all work queued on the device is computed."""
 
     def close(self) -> None:
         """Drops the device's resources."""

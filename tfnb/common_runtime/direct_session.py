@@ -15,6 +15,7 @@ step.
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import weakref
 from time import perf_counter_ns
@@ -52,6 +53,7 @@ from tfnb.common_runtime.optimization_registry import (
 )
 from tfnb.common_runtime.partial_run import PartialRuns, PartialRunState
 from tfnb.common_runtime.pass_trace import PassStage, trace_passes
+from tfnb.common_runtime.python_threads import pool_for_python_functions
 from tfnb.common_runtime.quick_run import quick_run
 from tfnb.common_runtime.run_state import CallFrame, RunState, ToldOutputs
 from tfnb.common_runtime.running_nodes import counts_of, running_nodes, runs_signature
@@ -63,16 +65,19 @@ from tfnb.common_runtime.step_limits import LimitObserver
 from tfnb.common_runtime.step_stats_collector import RunRecorder, add_allocations
 from tfnb.common_runtime.thread_pool import NO_POOLS, InterOpThreadPools
 from tfnb.common_runtime.waiting import explain_steps, explained
-from tfnb.core import errors, op_registry
+from tfnb.core import errors, forking, op_registry
 from tfnb.core.made_once import made_once
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
 from tfnb.core.step_events import IDLE_HOOKS, StepEvents
+from tfnb.core.weak_registry import WeakRegistry
 from tfnb.graph.function_library import FunctionDefinition
 from tfnb.graph.graph_partition import partition
+from tfnb.graph.late_reads import order_early_writers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from types import FrameType
 
     from tfnb.common_runtime.deadlines import Deadline
     from tfnb.common_runtime.device import Device, DeviceAttributes
@@ -84,10 +89,11 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.session_factory import SessionOptions
     from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.effects import StepLimits
+    from tfnb.core.plain_graph_def import type_of_graph_def
     from tfnb.core.standstill import Standstill
     from tfnb.graph.cost_model import CostModel
     from tfnb.graph.graph import Graph, Node
-    from tfnb.proto import config_pb2, graph_pb2
+    from tfnb.proto import config_pb2
 
 # For steps in which no kernel looks at it.
 _NO_STEP: Any = None
@@ -110,6 +116,8 @@ class DirectSession(Session):
         self._default_pool = self._thread_pools.default
         self._device_mgr = device_mgr
         self._lock = threading.RLock()
+        forking.guard(self, "_lock")
+        forking.renew_in_child(self)
         self._state = GraphExecutionState(device_mgr, config)
         self._closed = False
         self._is_down = False
@@ -119,7 +127,7 @@ class DirectSession(Session):
             session_settings.claim_metadata(config) if settings.has_metadata else None
         )
         self._executors: dict[type_of_signature, ExecutorsAndKeys] = {}
-        self._made: weakref.WeakSet[Executors] = weakref.WeakSet()  # whatever they are for
+        self._made: WeakRegistry[Executors] = WeakRegistry()  # whatever they are for
         self._kernels: dict[str, OpKernel] = {}  # stateful ones; guarded by self._lock
         self._active: set[RunState] = set()
         # No pool, no deadline and no measurement unless a run asks for them.
@@ -140,7 +148,7 @@ class DirectSession(Session):
         # It does not hold on to the session: one that is closed and forgotten is gone at once.
         self._functions = FunctionLibraryRuntime(weakref.proxy(self))
 
-    # What few sessions need is made when it is.
+    # Objects that few sessions need are made on first use.
 
     @made_once
     def cost_model_manager(self) -> CostModelManager:
@@ -149,7 +157,7 @@ class DirectSession(Session):
 
     @made_once
     def fed_texts(self) -> FedTexts:
-        """What texts the session was fed."""
+        """The texts that the session was fed."""
         return FedTexts()
 
     @made_once
@@ -167,10 +175,9 @@ class DirectSession(Session):
     def _steps_of_partial_runs(self) -> list[RunState]:
         return self._partial_runs.run_states() if "_partial_runs" in self.__dict__ else []
 
-    # -- the graph
-    # -----------------------------------------------------------------------------------
+    # -- the graph ---------------------------------------------------------------------------------
 
-    def create(self, graph_def: graph_pb2.GraphDef) -> None:
+    def create(self, graph_def: type_of_graph_def) -> None:
         """Gives the session its graph; a graph without nodes is ignored.
 
         Raises:
@@ -189,7 +196,7 @@ class DirectSession(Session):
             self.extend(graph_def)
             self._is_static = self._config.experimental.optimize_for_static_graph
 
-    def extend(self, graph_def: graph_pb2.GraphDef) -> None:
+    def extend(self, graph_def: type_of_graph_def) -> None:
         """Adds nodes to the graph; steps in flight and cached executors are not disturbed.
 
         Raises:
@@ -204,7 +211,7 @@ class DirectSession(Session):
                 )
             self._state.extend(graph_def)
 
-    def replace_graph(self, graph_def: graph_pb2.GraphDef) -> None:
+    def replace_graph(self, graph_def: type_of_graph_def) -> None:
         """Takes another graph in place of the one it has.
 
         Steps in flight, partial runs and callables go on with the graph they were made of. What
@@ -243,8 +250,7 @@ class DirectSession(Session):
         graph = self._state.graph
         return graph is not None and graph.find_node(name) is not None
 
-    # -- running
-    # -------------------------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------------------
 
     def run(
         self,
@@ -306,14 +312,14 @@ class DirectSession(Session):
         with self._lock:
             if self._state is not state:  # another graph came meanwhile
                 return view(executors, signature)
-            # Of two threads that built the same, the first counts.
+            # If two threads built the same executors, the first result is kept.
             first = self._executors.setdefault(canonical, view(executors, canonical))
             return self._executors.setdefault(signature, view(first.executors, signature))
 
     def optimization_reports(
         self, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = ()
     ) -> OptimizationReports:
-        """What the passes did to the graph of a signature, which is prepared but not run.
+        """Reports what the passes did to a signature's graph, which is prepared but not run.
 
         Printed, it is plain text: a line for each pass, below it a line for each thing it did.
         Which passes run is up to ``ConfigProto.graph_options``: ``optimizer_options`` and
@@ -375,26 +381,34 @@ class DirectSession(Session):
             run_options is None
             and run_metadata is None
             and executors.alone is not None
-            and executors.alone.lowered is not None
-            and self.step_events.hooks is IDLE_HOOKS
             and self._steps_are_plain
         ):
-            if prepared.quick is not None:
-                return prepared.quick(self, feed_values)
-            if prepared.may_be_quick and executors.alone.is_checked:
-                prepared.quick = quick_run(self, prepared)
-                prepared.may_be_quick = prepared.quick is not None
-            return self._run_lowered(executors.alone.lowered, prepared, feed_values)
+            now = self.step_events.hooks
+            if now is IDLE_HOOKS and executors.alone.lowered is not None:
+                if prepared.quick is not None:
+                    return prepared.quick(self, feed_values)
+                if prepared.may_be_quick and executors.alone.is_checked:
+                    prepared.quick = quick_run(self, prepared)
+                    prepared.may_be_quick = prepared.quick is not None
+                return self._run_lowered(executors.alone.lowered, prepared, feed_values)
+            if now.only_debugs and executors.alone.until_near is not None:
+                assert now.debugger is not None
+                near, until_near = executors.alone.until_near
+                if now.debugger.near_now(executors.alone) is near:
+                    debugged = RunState(None, now, executors.has_async)
+                    debugged.near = near
+                    return self._run_lowered(until_near, prepared, feed_values, debugged)
         args = feed_values
         if prepared.feed_order is not None:
             args = [feed_values[position] for position in prepared.feed_order]
             executors.refuse_resources(args)
-        if executors.has_text_feeds and self.has_watched_nodes:
-            self.fed_texts.note(args)
         hooks, recorder, timeout_ms = self.step_events.hooks, None, self._timeout_ms
-        pool = self._default_pool
+        pool = self._default_pool or executors.python_pool
         if run_options is not None:
-            pool = self._thread_pools.choose(run_options.inter_op_thread_pool, len(executors.items))
+            index = run_options.inter_op_thread_pool
+            pool = self._thread_pools.choose(index, len(executors.items))
+            if index != -1:
+                pool = pool or executors.python_pool
             if run_options.timeout_in_ms > 0:
                 timeout_ms = run_options.timeout_in_ms
             if (
@@ -430,6 +444,8 @@ class DirectSession(Session):
             needs_wake = executors.has_async or states is not executors.states
             run_state = RunState(call_frame, hooks, needs_wake=needs_wake, pool=pool)
             begin_ns = perf_counter_ns()
+        if executors.has_text_feeds and self.has_watched_nodes:
+            self.fed_texts.note(args, run_state.step_id)
         if recorder is not None and recorder.collector is not None:
             run_state.record_outputs = recorder.collector.recorder(run_state.step_id)
         if tell_of_outputs is not None:
@@ -439,7 +455,7 @@ class DirectSession(Session):
         deadline = None
         try:
             self._active.add(run_state)
-            # Whoever closes the session sees the step from now on; until now, the step sees them.
+            # A `close` from here on finds the step; the check below finds an earlier `close`.
             if self._closed:
                 raise errors.cancelled("Session has been closed.")
             if timeout_ms > 0:
@@ -468,30 +484,44 @@ class DirectSession(Session):
 
     @runs_signature(executors="executors", run_state="run_state")
     def _run_lowered(
-        self, lowered: LoweredStep, prepared: ExecutorsAndKeys, feed_values: Sequence[Any]
+        self,
+        lowered: LoweredStep,
+        prepared: ExecutorsAndKeys,
+        feed_values: Sequence[Any],
+        debugged: RunState | None = None,
     ) -> list[Any]:
-        """What :meth:`run_prepared` does where there is nothing but a function to call."""
+        """Runs a prepared signature that consists of one emitted function.
+
+        ``debugged`` is the step if a debugger may leave the function.
+        """
         executors = prepared.executors
         args = feed_values
         if prepared.feed_order is not None:
             args = [feed_values[position] for position in prepared.feed_order]
             executors.refuse_resources(args)
-        if executors.has_text_feeds and self.has_watched_nodes:
-            self.fed_texts.note(args)
         frame = CallFrame(args, len(executors.fetches))
-        run_state = RunState(frame, IDLE_HOOKS, lowered.waits)
+        if debugged is None:
+            run_state = RunState(frame, IDLE_HOOKS, lowered.waits)
+        else:
+            run_state = debugged
+            run_state.call_frame, run_state.items = frame, executors.items
+        if executors.has_text_feeds and self.has_watched_nodes:
+            self.fed_texts.note(args, run_state.step_id)
         executors.last_step_id = run_state.step_id
-        step = self.step_context(run_state) if executors.needs_context else _NO_STEP
+        needs_context = executors.needs_context or debugged is not None
+        step = self.step_context(run_state) if needs_context else _NO_STEP
         active = self._active
         reaction, before = NUMERIC_REACTION.get(), None
         try:
             active.add(run_state)
-            # Whoever closes the session sees the step from now on; until now, the step sees them.
+            # A `close` from here on finds the step; the check below finds an earlier `close`.
             if self._closed:
                 raise errors.cancelled("Session has been closed.")
             before = NUMERIC_REACTION.set(IGNORE_ALL)
             predicates = lowered.run(run_state, step)
-            if lowered.has_conditional_fetch:
+            if run_state.left:
+                check_retvals(executors, run_state, run_state.left)
+            elif lowered.has_conditional_fetch:
                 lowered.check_retvals(frame, predicates, executors.fetches)
         except BaseException as failure:
             run_state.abort(failure)
@@ -544,7 +574,7 @@ class DirectSession(Session):
         try:
             if hooks.step_started is not None:
                 hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
-            is_alone = len(states) == 1 and hooks.debugger is None
+            is_alone = len(states) == 1
             if is_alone:
                 lowered = lowered_for(states[0], run_state)
             elif states is executors.states:
@@ -552,14 +582,16 @@ class DirectSession(Session):
             if lowered is not None:
                 try:
                     predicates = lowered.run(run_state, step)
-                    if lowered.has_conditional_fetch:
+                    if run_state.left:
+                        check_retvals(executors, run_state, run_state.left)
+                    elif lowered.has_conditional_fetch:
                         frame = run_state.call_frame
                         assert frame is not None
                         lowered.check_retvals(frame, predicates, executors.fetches)
                 except BaseException as failure:
                     run_state.abort(failure)
                     raise
-            elif is_alone and states[0].schedule is not None:
+            elif is_alone and states[0].schedule is not None and hooks.debugger is None:
                 try:
                     run_schedule(states[0], run_state, step, 0)
                 except BaseException as failure:
@@ -586,7 +618,7 @@ class DirectSession(Session):
                 hooks.step_done(run_state.step_id, perf_counter_ns(), error)
 
     def step_context(self, run_state: RunState) -> StepContext:
-        """What the kernels of a step share."""
+        """Returns the context that the kernels of a step share."""
         return StepContext(
             run_state.step_id,
             run_state,
@@ -596,8 +628,7 @@ class DirectSession(Session):
             run_state.call_frame,
         )
 
-    # -- callables and partial runs
-    # ------------------------------------------------------------------
+    # -- callables and partial runs ----------------------------------------------------------------
 
     def make_callable(self, options: config_pb2.CallableOptions) -> int:
         """Prepares a signature under a handle."""
@@ -648,7 +679,7 @@ class DirectSession(Session):
         return self._partial_runs.setup(feeds, fetches, targets)
 
     def partial_run_states(self) -> list[PartialRunState]:
-        """How far each partial run is, in the order they were begun."""
+        """Returns the progress of each partial run, in the order of their start."""
         return self._partial_runs.states()
 
     def partial_run(
@@ -711,8 +742,7 @@ class DirectSession(Session):
                     found[id(state)] = state.lowered
         return list(found.values())
 
-    # -- devices, life
-    # -------------------------------------------------------------------------------
+    # -- devices, life -----------------------------------------------------------------------------
 
     @property
     def device_mgr(self) -> DeviceMgr:
@@ -756,18 +786,18 @@ class DirectSession(Session):
         return running_nodes([*self._active, *self._steps_of_partial_runs()])
 
     def step_counts(self) -> dict[int, StepCounts]:
-        """How often nodes ran, of each step in flight that is an emitted function, by its id."""
+        """Returns node run counts of the steps in flight that are emitted functions, by step."""
         return counts_of(self._active)
 
     def hold_steps(self) -> None:
-        """Has all steps stand still between two nodes, also those that begin later."""
+        """Pauses all steps between two nodes, including those that begin later."""
         with self._lock:
             if self._hold is None and not self._closed:
                 self._hold = StepHold(self)
                 self._hold.begin()
 
     def let_steps_go(self) -> None:
-        """Has the steps that are held go on."""
+        """Resumes the paused steps."""
         with self._lock:
             hold, self._hold = self._hold, None
         if hold is not None:
@@ -775,11 +805,11 @@ class DirectSession(Session):
 
     @property
     def is_held(self) -> bool:
-        """Whether steps of this session stand still until :meth:`let_steps_go`."""
+        """Whether steps of this session are paused until :meth:`let_steps_go`."""
         return self._hold is not None
 
     def waiting(self) -> Standstill | None:
-        """What every step in flight waits for or does; None where there is none."""
+        """Returns what every step in flight waits for or does; None without steps."""
         return explain_steps([*self._active, *self._steps_of_partial_runs()])
 
     @property
@@ -809,6 +839,17 @@ class DirectSession(Session):
             self._drop()
         self._is_down = True  # not before: an interrupted close goes on when called again
 
+    def renew_after_fork(self) -> None:
+        """In a child the steps of other threads are not in flight."""
+        mine: set[int] = set()
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            mine |= {id(one) for one in frame.f_locals.values() if isinstance(one, RunState)}
+            frame = frame.f_back
+        for run_state in list(self._active):
+            if id(run_state) not in mine:
+                self._active.discard(run_state)
+
     def _drop(self) -> None:
         """Frees executors, kernels and what the devices hold; no step of the session runs."""
         self._executors.clear()
@@ -823,8 +864,7 @@ class DirectSession(Session):
         if self._finalized:
             raise errors.failed_precondition("Session has been finalized.")
 
-    # -- making executors
-    # ----------------------------------------------------------------------------
+    # -- making executors --------------------------------------------------------------------------
 
     def create_executors(
         self,
@@ -868,6 +908,8 @@ class DirectSession(Session):
             for name, dtype, place in zip(names, types, places):
                 if place:
                     self._device_mgr.lookup(place).check_can_hold(name, dtype)
+        if not is_partial_run:
+            order_early_writers(client_graph.graph)
         partitions = partition(client_graph.graph, self._device_mgr.devices, self._edge_names)
         items = []
         reports = client_graph.reports
@@ -902,6 +944,7 @@ class DirectSession(Session):
         )
         with self._lock:
             self._made.add(executors)
+        executors.python_pool = pool_for_python_functions(client_graph.graph)
         executors.placed = placed_view(executors.signature_id, client_graph, executors.reports)
         executors.partitioned = partitioned_view(executors)
         self.step_events.placed(executors.placed)
@@ -930,7 +973,8 @@ class DirectSession(Session):
         definition = node.op_definition
         assert definition is not None
         check_dataset(node.op, node.attrs, self._functions.has_function)
-        kernel = create_kernel(definition, node.name, node.attrs, device)
+        version = self._state.graph_def_version
+        kernel = create_kernel(definition, node.name, node.attrs, device, version)
         return watch_if_loaded(kernel, node.attrs, self)
 
 

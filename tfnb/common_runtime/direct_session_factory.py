@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime import process_state, session_factory, session_settings
 from tfnb.common_runtime.device_mgr import DeviceMgr, make_local_devices
 from tfnb.common_runtime.direct_session import DirectSession
+from tfnb.core.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ class DirectSessionFactory:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sessions: weakref.WeakSet[DirectSession] = weakref.WeakSet()  # guarded by self._lock
+        self._sessions: WeakRegistry[DirectSession] = WeakRegistry()  # guarded by self._lock
 
     def accepts_options(self, options: SessionOptions) -> bool:
         """Whether the target is this process."""

@@ -1,17 +1,17 @@
-"""The executor: takes a ready node, runs its kernel, hands the outputs on.
+"""The executor: takes a ready node, runs its kernel, propagates the outputs.
 
-This is the reference: it defines what a step means.  ``ExecutorState.process`` is the tagged-token
-loop of TensorFlow's ``executor.cc`` (prepare inputs, compute, propagate outputs, node done) in one
-body, because a method call per phase costs more than most kernels.  ``run_schedule`` is the same
-for a partition without control flow and without waiting: there is nothing to count, so its nodes
-run in a fixed order.
+This is the reference: it defines the meaning of a step.  ``ExecutorState.process`` is the
+tagged-token loop of TensorFlow's ``executor.cc`` (prepare inputs, compute, propagate outputs, node
+done) in one body, because a method call per phase costs more than most kernels.  ``run_schedule``
+is the same for a partition without control flow and asynchronous kernels: there is nothing to
+count, so its nodes run in a fixed order.
 
-A step is driven by the thread that asked for it.  It runs each partition until nothing is ready,
-then takes answers of asynchronous kernels from the inbox, and sleeps only when every partition
-waits.  So a blocked dequeue holds no thread, partitions cannot deadlock on each other, and an
-interrupt lands between two nodes.  Where the session declares a pool of threads, expensive kernels
-run there (``kernel_stats.py``) and answer through the same inbox; the driving thread stays the only
-one that touches frames.
+The thread that called ``run`` drives the step.  It runs each partition until nothing is ready, then
+takes answers of asynchronous kernels from the inbox, and sleeps only when every partition waits.
+Therefore a blocked dequeue holds no thread, partitions cannot deadlock on each other, and an
+interrupt arrives between two nodes.  If the session declares a pool of threads, expensive kernels
+run there (``kernel_stats.py``) and answer through the same inbox; only the driving thread touches
+frames.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from tfnb.common_runtime.immutable_executor_state import (
     CONTEXT,
     INTO_CHILD,
     INTO_PARENT,
+    LARGE_BYTES,
     MERGE,
     NOTHING,
     PASS,
@@ -43,7 +44,6 @@ from tfnb.common_runtime.immutable_executor_state import (
 )
 from tfnb.common_runtime.kernel_errors import annotate, check_outputs, missing_output
 from tfnb.common_runtime.kernel_stats import PooledKernel, measured_call
-from tfnb.common_runtime.lowering import LARGE_BYTES
 from tfnb.common_runtime.propagator_state import PropagatorState
 from tfnb.common_runtime.running_nodes import runs_nodes, waits_for_others
 from tfnb.common_runtime.waiting import explained, warn_if_final
@@ -59,27 +59,28 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
 
 _POSITIONS = [np.int32(position) for position in range(64)]
-# How long the driving thread sleeps at most before it looks for an interrupt, in seconds.
+# Longest sleep of the driving thread between two checks for an interrupt, in seconds.
 _NAP_S = 0.05
-# After so many of them a step that nobody can make go on is worth a line in the log.
+# Number of naps after which a step that nothing can unblock is logged as a warning.
 NAPS_UNTIL_WARNING = 200
-# So often does a loop go on, in nodes between iterations, before writers no longer wait for it.
+# Upper bound on loop rounds for which deferred variable writers wait; then they run, because the
+# loop itself may wait for one of them.
 _MOST_ROUNDS = 10_000
-# How long an interrupted step waits for the answers of its kernels, in seconds.
+# Longest wait of an interrupted step for the answers of its kernels, in seconds.
 _GRACE_S = 0.1
 
 
 class ExecutorState:
-    """One partition during one step; only the thread that drives the step touches it.
+    """One partition during one step; only the thread that drives the step accesses it.
 
     Attributes:
       immutable: the partition's tables.
       run_state: the step.
-      step: what its kernels share.
+      step: the context that its kernels share.
       partition: its number among the partitions of the signature.
-      ready: nodes all of whose inputs are in, first come, first served.
-      put_off: those of them that write to a variable which others read, while others are ready.
-      rounds: how often a loop went on meanwhile.
+      ready: nodes whose inputs are all present, first in, first out.
+      put_off: ready writers of a variable that other nodes read, deferred while others are ready.
+      rounds: number of transfers between iterations or frames while ``put_off`` is not empty.
       propagator: frames and iterations; puts nodes into ``ready``.
     """
 
@@ -113,12 +114,12 @@ class ExecutorState:
     def process(self) -> None:
         """Runs ready nodes until there is none.
 
-        One node a round: its inputs leave their slots, its kernel runs, and its outputs go to the
-        nodes behind it, of which some become ready.  What a kernel elsewhere computes comes later,
+        One node per round: its inputs leave their slots, its kernel runs, and its outputs go to its
+        consumers, some of which become ready.  The outputs of asynchronous kernels arrive later,
         through :meth:`finish_async`.
 
         Raises:
-          OpError: a kernel failed, or the step was asked to end.
+          OpError: a kernel failed, or the step was cancelled.
         """
         run_state, ready = self.run_state, self.ready
         device, propagator = self.immutable.device, self.propagator
@@ -144,8 +145,8 @@ class ExecutorState:
                     iteration.number,
                     perf_counter_ns(),
                 )
-            # --- dead: nothing runs, everything behind is dead, except that transfers pass the news
-            # on
+            # --- dead: the kernel does not run and its consumers are dead; only transfers run, to
+            # send the deadness on
             if is_dead and not item.is_transfer:
                 outputs = ()
             else:
@@ -176,7 +177,7 @@ class ExecutorState:
                     elif action == RETVAL:
                         retvals = run_state.call_frame.retvals  # type: ignore[union-attr]
                         if retvals[item.argument_index] is not None:
-                            # A fetch inside of a loop, in its second iteration.
+                            # A fetch inside a loop, in its second iteration.
                             raise errors.internal(
                                 f"Retval[{item.argument_index}] has already been set."
                             )
@@ -219,7 +220,7 @@ class ExecutorState:
                 self._cross_frames(item, is_dead, iteration, outputs)
 
     def finish_async(self, tagged: type_of_tagged_node, outputs: Any) -> None:
-        """Goes on after an asynchronous kernel has answered; called by the driving thread.
+        """Propagates the outputs of an asynchronous kernel; called by the driving thread.
 
         Raises:
           OpError: the kernel failed.
@@ -249,7 +250,7 @@ class ExecutorState:
         self.propagator.node_done(iteration)
 
     def _output_recorder(self) -> Callable[[int, NodeItem, Any], None] | None:
-        """Who looks at what kernels give: a trace, else in the first step whoever checks it."""
+        """The observer of outputs: a trace; else the check of outputs, in the first step only."""
         return self.run_state.record_outputs or (
             None if self.immutable.is_checked else check_outputs
         )
@@ -257,16 +258,15 @@ class ExecutorState:
     def _tell_of_transfer(
         self, hook: Callable[..., None] | None, item: NodeItem, value: Any
     ) -> None:
-        """Tells whoever watches how much a Send or Recv moved; a handle counts as nothing."""
+        """Reports the bytes that a Send or Recv moved to the hook; a handle counts as 0 bytes."""
         if hook is not None:
             num_bytes = getattr(value, "nbytes", 0)
             hook(self.run_state.step_id, self.partition, item.id, num_bytes, perf_counter_ns())
 
-    # -- phases that are rare
-    # ------------------------------------------------------------------------
+    # -- rare phases -------------------------------------------------------------------------------
 
     def _take_put_off(self) -> bool:
-        """Makes one of the writers ready that had to wait; says whether there was one."""
+        """Makes one deferred writer ready; returns whether there was one."""
         if not self.put_off:
             return False
         self.ready.append(self.put_off.popleft())
@@ -286,11 +286,11 @@ class ExecutorState:
         if self.put_off:
             self.rounds += 1
             if self.rounds >= _MOST_ROUNDS:
-                # The loop may be waiting for what one of them writes.
+                # The loop may be waiting for a variable that a deferred node writes.
                 self.ready.extend(self.put_off)
                 self.put_off.clear()
-        # A loop of cheap nodes never comes to an end of what is ready; what the pool computed
-        # meanwhile may give it new work.
+        # A loop of cheap nodes always has ready nodes; the answers of the pool are taken here,
+        # because they may make more nodes ready.
         if self.run_state.pool is not None:
             self._look_into_inbox()
 
@@ -327,7 +327,7 @@ class ExecutorState:
             raise
 
     def _run_or_hand_over(self, tagged: type_of_tagged_node, args: Sequence[Any]) -> Any:
-        """The outputs of a cheap kernel; None where a thread of the pool has it now."""
+        """The outputs of a cheap kernel; None if a thread of the pool now runs it."""
         run_state, stats = self.run_state, self.immutable.kernel_stats
         assert run_state.pool is not None
         assert stats is not None
@@ -348,7 +348,7 @@ class ExecutorState:
 
     @runs_nodes(executor="self", tagged="tagged")
     def measured(self, tagged: type_of_tagged_node, args: Sequence[Any]) -> Sequence[Any]:
-        """Runs a kernel and takes its time; any thread may call this, it touches no frame."""
+        """Runs a kernel and measures its time; any thread may call this, it touches no frame."""
         item, iteration, is_dead = tagged
         stats = self.immutable.kernel_stats
         assert stats is not None
@@ -366,7 +366,7 @@ def _first_live(args: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def as_outputs(item: NodeItem, found: Any) -> Any:
-    """A kernel's answer as a sequence by output number."""
+    """The result of a kernel as a sequence indexed by output number."""
     count = item.num_outputs
     if count == 0:
         return ()
@@ -378,11 +378,11 @@ def as_outputs(item: NodeItem, found: Any) -> Any:
 
 
 def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
-    """Runs all partitions of a step until none can go on and none waits.
+    """Runs all partitions of a step until no node is ready and no kernel is pending.
 
     Raises:
       OpError: the first error of the step, after everything inside it has ended.
-      KeyboardInterrupt: the user interrupted; the step has ended.
+      KeyboardInterrupt: the user interrupted the step, which has ended.
     """
     run_state.executors = executors
     try:
@@ -407,9 +407,9 @@ def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
 
 
 def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
-    """Runs everything that can run now, without waiting.
+    """Runs everything that is ready, without waiting.
 
-    What comes out of the inbox may belong to an executor of a function call that has joined.
+    An answer in the inbox may belong to an executor of a function call that joined the step.
     """
     inbox = run_state.inbox
     while True:
@@ -425,16 +425,16 @@ def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
 
 
 def take_answers(run_state: RunState) -> dict[ExecutorState, None]:
-    """Goes on after the kernels that have answered.
+    """Propagates the outputs of the kernels that have answered.
 
-    What comes out of the inbox may belong to an executor of a function call that has joined;
-    those executors are returned: whoever drives the step lets them run their nodes.
+    An answer in the inbox may belong to an executor of a function call that joined the step; those
+    executors are returned, and the caller runs their nodes.
     """
     inbox = run_state.inbox
     joined: dict[ExecutorState, None] = {}
     while inbox:
         executor, tagged, outputs = inbox.popleft()
-        # Who was interrupted while passing an answer on passes it on again: the first counts.
+        # A thread interrupted while it delivers an answer delivers it again: the first counts.
         state = executor.run_state
         if state.call is None:
             if state.waiting.pop(id(tagged), None) is not None:
@@ -452,7 +452,7 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
 
     Raises:
       DeadlineExceededError: ``time.monotonic()`` has passed ``deadline``.
-      OpError: the step was asked to end meanwhile.
+      OpError: the step was cancelled meanwhile.
     """
     num_naps = 0
     while not run_state.inbox:
@@ -469,11 +469,11 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
 
 
 def end_step(run_state: RunState, error: BaseException) -> None:
-    """Cancels whatever waits inside the step and returns when all of it has answered.
+    """Cancels everything pending in the step and returns when all of it has answered.
 
-    A kernel that no thread of the pool has begun is taken back, so that a pool which is busy with
-    other steps delays nobody.  An interrupt may have struck inside a kernel: its answer is lost, or
-    comes although nobody waits for it.  So an interrupted step waits for a short time only.
+    A kernel that no thread of the pool has begun is taken back, so that the step does not wait for
+    a pool that is busy with other steps.  An interrupt may arrive inside a kernel: then its answer
+    is lost, or comes unexpectedly.  Therefore an interrupted step waits for a short time only.
     """
     deadline = float("inf")
     if not isinstance(error, Exception):
@@ -484,8 +484,8 @@ def end_step(run_state: RunState, error: BaseException) -> None:
         run_state.abort(error)
         for state in states:
             for key, (_, tagged, _, work) in list(state.waiting.items()):
-                # A call that has joined answers when its kernels have, which nobody will tell it
-                # any more.
+                # A call that has joined answers when its kernels have answered; no report of that
+                # reaches it any more.
                 kernel = tagged[0].kernel
                 is_call = kernel is not None and kernel.calls_functions
                 if is_call or (work is not None and work.take()):
@@ -498,11 +498,11 @@ def end_step(run_state: RunState, error: BaseException) -> None:
             if any(state.waiting for state in states):
                 run_state.wake.wait(_NAP_S)
     except KeyboardInterrupt:
-        # A second Ctrl-C: nobody waits any longer, but all have to hear that it is over.
+        # A second Ctrl-C: do not wait any longer, but cancel all pending kernels.
         run_state.abort(error)
         raise
     finally:
-        # What they waited with would otherwise live on in a circle: node, step, node.
+        # The entries form a reference cycle (node, step, node); break it.
         for state in states:
             if state.waiting:
                 state.waiting.clear()
@@ -515,7 +515,7 @@ def run_schedule(
     """Runs a partition without control flow: every node once, in a fixed order.
 
     Raises:
-      OpError: a kernel failed, or the step was asked to end.
+      OpError: a kernel failed, or the step was cancelled.
     """
     slots: list[Any] = [None] * immutable.num_values
     device = immutable.device
@@ -523,7 +523,7 @@ def run_schedule(
     hooks, step_id = run_state.hooks, run_state.step_id
     node_started, node_done = hooks.node_started, hooks.node_done
     record_outputs = run_state.record_outputs or (None if immutable.is_checked else check_outputs)
-    # Who records what kernels give may keep it.
+    # A recorder of outputs may keep them.
     may_write_over = run_state.record_outputs is None
     outputs: Any
     value: Any = None
@@ -547,7 +547,7 @@ def run_schedule(
                     and args[0].__class__ is np.ndarray
                     and args[0].nbytes >= LARGE_BYTES
                 ):
-                    # Loaded with the first large array.
+                    # Imported with the first large array.
                     from tfnb.common_runtime.lowering.clusters import compute_over_input
 
                     value = compute_over_input(item, args)
@@ -559,7 +559,7 @@ def run_schedule(
                     record_outputs(partition, item, (value,))
                 if node_done is not None:
                     node_done(step_id, partition, item.id, 0, 0, perf_counter_ns(), False)
-                outputs = value = None  # what the next nodes do not need is not kept for them
+                outputs = value = None  # do not keep values that later nodes do not need
                 continue
             if action == PASS:
                 outputs = args
@@ -589,12 +589,12 @@ def run_schedule(
 
 
 def dereference(item: NodeItem, args: list[Any]) -> None:
-    """Reads reference inputs where the op wants a value; checks that they hold one."""
+    """Reads reference inputs where the op takes a value; checks that they are initialized."""
     dereference_by(item.dereference, args)
 
 
 def dereference_by(entries: Sequence[tuple[int, bool, int, DType]], args: list[Any]) -> None:
-    """The same, by some entries of ``NodeItem.dereference``."""
+    """Reads the reference inputs that entries of ``NodeItem.dereference`` list."""
     for position, may_be_empty, how, dtype in entries:
         cell = args[position]
         if cell is None:

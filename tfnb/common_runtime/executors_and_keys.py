@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.direct_session import DirectSession
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
     from tfnb.common_runtime.lowering.lowered_partition import LoweredStep
+    from tfnb.common_runtime.thread_pool import ThreadPool
     from tfnb.core.dtypes import DType
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
     from tfnb.graph.graph import Graph
@@ -55,6 +56,7 @@ class Executors:
       last_step_id: of the step that ran last; 0 before.
       counted: the function of several partitions that counts what runs.
       stay_apart: several partitions cannot become one.
+      python_pool: the threads of Python functions that may wait for each other.
       needs_context: whether a kernel of it looks at its step.
     """
 
@@ -79,6 +81,7 @@ class Executors:
     last_step_id: int = 0
     counted: LoweredStep | None = None
     stay_apart: bool = False
+    python_pool: ThreadPool | None = None
     _pool_choice: PoolChoice | None = None
 
     def __post_init__(self) -> None:

@@ -1,11 +1,11 @@
-"""A function call while it runs: at once, or along with the step of whoever called.
+"""A running function call: either immediate, or joined to the step of its caller.
 
-A body in which nothing can wait is run at once, inside the kernel of the calling node
+A body in which nothing can wait runs at once, inside the kernel of the calling node
 (:func:`call_now`).  Any other *joins*: its executors answer into the caller's inbox and the thread
-that drives the caller's step drives them too, so that a body that waits holds nothing up.
+that drives the caller's step drives them too, so that a waiting body does not block the step.
 
-State of a :class:`PendingCall`: ``executors`` and ``run_state`` of the call; ``done`` takes its
-results.  The call is over when no executor has a node to run and no kernel of it waits.
+State of a :class:`PendingCall`: ``executors`` and ``run_state`` of the call; ``done`` receives its
+results.  The call is over when no executor has a node to run and none of its kernels is pending.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tfnb.core.op_kernel import FunctionCall, OpKernelContext, type_of_done
 
 MAX_DEPTH = 64
-"""How deep functions may call each other; a deeper call is taken for an endless recursion."""
+"""Limit of nested function calls; a deeper call is treated as an endless recursion."""
 
 
 class PendingCall:
@@ -46,7 +46,7 @@ class PendingCall:
         args: Sequence[Any],
         done: type_of_done,
     ) -> None:
-        """Begins the call; ``done`` gets the results, in the thread that drives the step.
+        """Begin the call; ``done`` receives the results, in the thread that drives the step.
 
         Raises:
           InvalidArgumentError: the number of arguments is wrong, or calls go too deep.
@@ -57,7 +57,7 @@ class PendingCall:
         self.caller = caller
         self._done = done
         self._is_over = False
-        # What is sent outside may be for the body, unless the body has such names of its own.
+        # A tensor sent outside may be for the body, unless the body has such names of its own.
         shared = caller.rendezvous if function.shares_rendezvous else None
         frame = CallFrame(args, function.num_retvals)
         self.run_state = caller.nested(frame, self, shared)
@@ -72,7 +72,7 @@ class PendingCall:
         return f"function '{self.function.name}' called by '{self.ctx.node_name}'"
 
     def finish_async(self, executor: ExecutorState, tagged: Any, outputs: Any) -> None:
-        """Goes on after an asynchronous kernel of the body has answered.
+        """Continue after an asynchronous kernel of the body has answered.
 
         Raises:
           OpError: the kernel failed.
@@ -84,7 +84,7 @@ class PendingCall:
             raise
 
     def go_on(self, executor: ExecutorState) -> None:
-        """Runs the nodes of an executor that are ready, and ends the call if that was all.
+        """Run the nodes of an executor that are ready; end the call if none are left.
 
         Raises:
           OpError: a kernel failed.
@@ -117,7 +117,7 @@ class PendingCall:
 def add_call_note(
     error: BaseException, function: InstantiatedFunction, ctx: OpKernelContext
 ) -> None:
-    """Says in which function an error happened and who called it."""
+    """Add to an error the function in which it happened and the calling node."""
     error.add_note(f"in function '{function.name}', called by node '{ctx.node_name}'")
 
 
@@ -125,14 +125,14 @@ def add_call_note(
 def call_now(
     function: InstantiatedFunction, ctx: OpKernelContext, args: Sequence[Any]
 ) -> list[Any]:
-    """Runs a function to its end and returns its results.
+    """Run a function to its end and return its results.
 
-    Where something in it waits, so does the calling thread; nothing else of the step goes on.
+    If something in it waits, the calling thread waits too, and the rest of the step stands still.
 
     Raises:
       InvalidArgumentError: the number of arguments is wrong, a result is dead, or calls go too
         deep.
-      OpError: what the body failed with.
+      OpError: the body failed.
     """
     caller = _caller(function, ctx, args)
     frame = CallFrame(args, function.num_retvals)
@@ -140,13 +140,13 @@ def call_now(
     step = _begin(function, ctx, run_state, frame)
     states = function.states(run_state.pool)
     running: list[ExecutorState] = []
-    is_alone = len(states) == 1 and run_state.hooks.debugger is None
+    is_alone = len(states) == 1
     lowered = lowered_for(states[0], run_state) if is_alone else None
     predicates: Sequence[Any] = ()
     try:
         if lowered is not None:
             predicates = lowered.run(run_state, step)
-        elif is_alone and states[0].schedule is not None:
+        elif is_alone and states[0].schedule is not None and run_state.hooks.debugger is None:
             run_schedule(states[0], run_state, step, 0)
         else:
             running = make_executors(states, run_state, step, function.name)
@@ -216,7 +216,7 @@ def _begin(
 
 
 def _position(caller: RunState, ctx: OpKernelContext) -> tuple[int, int]:
-    """The partition and the number of the calling node; -1 where it is not known."""
+    """Return the partition and the number of the calling node; -1 if unknown."""
     for partition, item in enumerate(caller.items):
         if item.executor.device is ctx.device:
             return partition, item.executor.find_id(ctx.node_name)
@@ -248,9 +248,9 @@ def converse_now(
     calls: Generator[FunctionCall, list[Any], Any],
     find: Callable[[OpKernelContext, FunctionCall], InstantiatedFunction],
 ) -> Any:
-    """Makes the calls that a kernel yields, one after the other, at once; returns its outputs.
+    """Make the calls that a kernel yields, one after the other, at once; return its outputs.
 
-    The kernel hears of a call that fails.
+    The error of a failed call is raised inside the kernel.
     """
     try:
         call = next(calls)
@@ -264,11 +264,11 @@ def converse_now(
     except StopIteration as end:
         return end.value
     finally:
-        calls.close()  # what an interrupt has ended lets go of what it holds
+        calls.close()  # after an interrupt, release what the generator holds
 
 
 class Conversation:
-    """The calls of a kernel that yields them, where one may wait; ``done`` gets the outputs."""
+    """The calls of a kernel that yields them, if one may wait; ``done`` receives the outputs."""
 
     __slots__ = ("_calls", "_ctx", "_done", "_find")
 
@@ -285,7 +285,7 @@ class Conversation:
         self._done = done
 
     def go_on(self, results: Any = None) -> None:
-        """Sends the results of the last call, if there was one, and makes the next."""
+        """Send the results of the last call, if there was one, and make the next."""
         ctx, calls = self._ctx, self._calls
         try:
             while True:

@@ -1,11 +1,11 @@
-"""Makes functions of the graph's library ready to be called, and kernels that call them.
+"""Instantiates functions of the graph's library, and makes the kernels that call them.
 
 A function is instantiated once per (name, attributes, device): its body becomes a graph, is
 lowered, placed, partitioned and prepared like a signature.  :mod:`function_call` runs it.  One
-object serves all devices of a session: it lives in the thread that drives a step, so there is no
-call to hand over from one device's runtime to another's.
+object serves all devices of a session: the thread that drives a step runs all of them, so no call
+is handed from the runtime of one device to that of another.
 
-A call is *immediate* if its body runs on one device and nothing in it can wait.
+A call is *immediate* if its body runs on one device and no node in it can block.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ from tfnb.common_runtime.lower_functional_ops import (
     optimizes_functions,
 )
 from tfnb.common_runtime.optimization_registry import (
+    PRUNED,
     REGISTRY,
+    SIMPLIFIED,
     Grouping,
     OptimizationPassOptions,
     PassReport,
 )
-from tfnb.common_runtime.pass_trace import PRUNED, SIMPLIFIED
 from tfnb.common_runtime.placer import Placer
 from tfnb.common_runtime.session_views import function_view
 from tfnb.common_runtime.simplify_body import component_function
@@ -77,11 +78,11 @@ class InstantiatedFunction:
 
     Attributes:
       items: its partitions.
-      is_immediate: whether it runs on one device and nothing in it can wait.
-      shares_rendezvous: whether its tensors meet where the caller's do: a body with Send and Recv
-        of its own needs names that no other call has.
-      reports: what passes did to it.
-      signature_id: by which observers know it.
+      is_immediate: whether it runs on one device and no node in it can block.
+      shares_rendezvous: whether it uses the caller's rendezvous: a body with its own Send and Recv
+        needs keys that no other call has.
+      reports: the reports of the passes over it.
+      signature_id: its id for observers.
     """
 
     name: str
@@ -99,7 +100,7 @@ class InstantiatedFunction:
         self._states = tuple(item.executor for item in self.items)
 
     def states(self, pool: ThreadPool | None) -> Sequence[ImmutableExecutorState]:
-        """What runs each partition, with a pool of threads or without."""
+        """Return the executor state of each partition, for a thread pool or for one thread."""
         if pool is None:
             return self._states
         if self._pool_choice is None:
@@ -109,7 +110,7 @@ class InstantiatedFunction:
 
 @dataclass(slots=True)
 class _OptimizedBody:
-    """What passes made of a body: a graph for each device."""
+    """A body after all passes: a graph for each device."""
 
     parts: list[tuple[Device, Graph]]
     has_transfers: bool
@@ -122,7 +123,7 @@ class FunctionLibraryRuntime:
     def __init__(self, session: DirectSession) -> None:
         self._session = session
         self._lock = threading.RLock()
-        self._complete: set[str] = set()  # functions of which all that they call is defined
+        self._complete: set[str] = set()  # functions whose callees are all defined
         self._instances: dict[tuple[Any, ...], InstantiatedFunction] = {}  # guarded by self._lock
         self._in_progress: set[tuple[Any, ...]] = set()  # guarded by self._lock
         self._items: dict[int, list[ExecutorItem]] = {}  # by signature id
@@ -132,12 +133,12 @@ class FunctionLibraryRuntime:
     def call(
         self, ctx: OpKernelContext, name: str, attrs: Mapping[str, Any], args: Sequence[Any]
     ) -> list[Any]:
-        """Calls a function and returns its results; the calling thread runs it to its end.
+        """Call a function in the calling thread and return its results.
 
         Raises:
-          NotFoundError: there is no such function.
+          NotFoundError: there is no function of that name.
           InvalidArgumentError: the number of arguments is wrong, or a result is dead.
-          OpError: what the body failed with.
+          OpError: the error of the body.
         """
         return call_now(self._find_function(ctx, FunctionCall(name, attrs, args)), ctx, args)
 
@@ -157,14 +158,14 @@ class FunctionLibraryRuntime:
         return found
 
     def find_items(self, signature_id: int) -> Sequence[ExecutorItem]:
-        """The partitions of a function that observers know by that id."""
+        """Return the partitions of the function with that id for observers."""
         return self._items.get(signature_id, ())
 
     def body_graph_def(self, name: str, attrs: Mapping[str, Any]) -> graph_pb2.GraphDef:
-        """A function's body with an ``_Arg`` for each argument and a ``_Retval`` for each result.
+        """Return a function's body, with an ``_Arg`` per argument and a ``_Retval`` per result.
 
         Raises:
-          NotFoundError: there is no such function.
+          NotFoundError: there is no function of that name.
         """
         return graph_to_graph_def(instantiate(self._find(name), attrs, self._library()).graph)
 
@@ -174,10 +175,10 @@ class FunctionLibraryRuntime:
         return library is not None and library.find(name) is not None
 
     def signature(self, name: str) -> OpDef:
-        """What an op or a function of the library takes and gives.
+        """Return the signature of an op or a function of the library.
 
         Raises:
-          NotFoundError: there is neither.
+          NotFoundError: neither has that name.
         """
         library = self._library()
         function = None if library is None else library.find(name)
@@ -185,24 +186,24 @@ class FunctionLibraryRuntime:
 
     @property
     def expands_gradients(self) -> bool:
-        """Whether gradients that a body takes are written out before it is differentiated.
+        """Whether SymbolicGradients in a body are expanded before the body is differentiated.
 
-        In TensorFlow Grappler's function optimizer does so.
+        In TensorFlow, Grappler's function optimizer does this.
         """
         return optimizes_functions(self._session.config)
 
     @property
     def session_graph(self) -> Graph | None:
-        """The whole graph of the session, for whoever explains what one of its steps does."""
+        """The whole graph of the session, used to explain its steps."""
         return self._session.graph
 
     def gradient_function(self, name: str) -> str:
-        """The name of the function that a function was given as its gradient, or ""."""
+        """Return the name of the function registered as a function's gradient, or ""."""
         library = self._library()
         return "" if library is None else library.find_gradient(name)
 
     def release(self, state_handle: str) -> None:
-        """Forgets the functions that calls with such a ``_state_handle`` have made."""
+        """Drop the functions that were instantiated for calls with this ``_state_handle``."""
         with self._lock:
             for key in self._by_state_handle.pop(state_handle, ()):
                 function = self._instances.pop(key, None)
@@ -217,7 +218,7 @@ class FunctionLibraryRuntime:
         args: Sequence[Any],
         done: type_of_done,
     ) -> None:
-        """Calls a function; ``done`` gets its results or the exception."""
+        """Call a function; ``done`` gets its results or the exception."""
         try:
             results = self.call(ctx, name, attrs, args)
         except Exception as error:
@@ -226,7 +227,7 @@ class FunctionLibraryRuntime:
             done(results)
 
     def call_kernel(self, node: Node, device: Device) -> OpKernel:
-        """The kernel of a node whose op is a function of the library."""
+        """Return the kernel of a node whose op is a function of the library."""
         definition = node.op_definition
         assert isinstance(definition, FunctionDefinition)
         name, attrs = node.op, node.attrs
@@ -249,7 +250,7 @@ class FunctionLibraryRuntime:
         return self._bind(kernel, [NameAttrList(name, dict(attrs))])
 
     def bind(self, kernel: OpKernel) -> OpKernel:
-        """A kernel that the executor can run, of one that yields calls.
+        """Turn a kernel that yields calls into one that the executor can run.
 
         Raises:
           NotFoundError: a function that a branch or a loop may call is not defined.
@@ -261,7 +262,7 @@ class FunctionLibraryRuntime:
         return self._bind(kernel, functions)
 
     def _check_defined(self, names: list[str]) -> None:
-        """Refuses functions that are not defined, and those that call such, however deep."""
+        """Raise NotFoundError for undefined functions, also those that are called indirectly."""
         seen: set[str] = set()
         while names:
             name = names.pop()
@@ -273,7 +274,7 @@ class FunctionLibraryRuntime:
     def _bind(self, kernel: OpKernel, functions: Sequence[NameAttrList]) -> OpKernel:
         op = kernel.definition.name
         calls = checked_calls(op, kernel.attrs, self._library, kernel.compute)
-        # Whoever calls has one set of attributes for a function, so its identity stands for it.
+        # A kernel passes the same attribute object for a function each time: the id is the key.
         found: dict[tuple[str, int], tuple[InstantiatedFunction, Any]] = {}
 
         def find(ctx: OpKernelContext, call: FunctionCall) -> InstantiatedFunction:
@@ -282,14 +283,14 @@ class FunctionLibraryRuntime:
             if known is None:
                 if len(found) > _MOST_KNOWN:
                     found.clear()
-                # The attributes are kept, so that their id stays their own.
+                # Keeps the attributes alive, so that their id is not reused.
                 known = found[key] = self._find_function(ctx, call), call.attrs
             return known[0]
 
         config_proto = kernel.attrs.get("config_proto") or b""
         device: Device = kernel.device  # type: ignore[assignment]
         known = [self._known(one, device, op, config_proto) for one in functions]
-        # A gradient is made when it is first called; what it calls is not known before.
+        # A gradient is built at its first call; the functions that it calls are unknown before.
         if op != "SymbolicGradient" and all(one is not None and one.is_immediate for one in known):
             if (
                 len(known) == 1
@@ -313,7 +314,7 @@ class FunctionLibraryRuntime:
     def _known(
         self, function: NameAttrList, device: Device, op: str, config_proto: bytes | str
     ) -> InstantiatedFunction | None:
-        """The function, or None where it cannot be made, or is being made: it calls itself."""
+        """Return the function; None if it cannot be instantiated or is recursive."""
         try:
             options = body_options(op, config_proto)
             key = _key(function.name, function.attrs, device, options)
@@ -322,7 +323,7 @@ class FunctionLibraryRuntime:
                     return None
                 return self.instantiate(function.name, function.attrs, device, options)
         except errors.OpError:
-            return None  # whoever calls it hears why
+            return None  # the call raises the error
 
     def instantiate(
         self,
@@ -331,23 +332,23 @@ class FunctionLibraryRuntime:
         device: Device,
         options: BodyOptions = PLAIN_BODY,
     ) -> InstantiatedFunction:
-        """The function's body, ready to run from ``device``.
+        """Return the function, instantiated for calls from ``device``.
 
         Args:
           name: the function.
           attrs: its attributes.
-          device: of the calling node.
-          options: what may be done to the body.
+          device: the device of the calling node.
+          options: the transformations allowed for the body.
 
         Raises:
-          NotFoundError: there is no such function.
+          NotFoundError: there is no function of that name.
         """
         state_handle = ""
         if _STATE_HANDLE in attrs:
             attrs = dict(attrs)
             state_handle = attrs.pop(_STATE_HANDLE)
             if not self._find(name).op_def.is_stateful:
-                state_handle = ""  # nothing in it remembers anything
+                state_handle = ""  # the body has no state
         key = _key(name, attrs, device, options)
         if state_handle:
             key = (*key, state_handle)
@@ -395,7 +396,7 @@ class FunctionLibraryRuntime:
         options: BodyOptions = PLAIN_BODY,
         lasting: Sequence[str] = (),
     ) -> InstantiatedFunction:
-        """Takes a graph apart, places and partitions it and makes its kernels."""
+        """Lower, place and partition a graph, and make its kernels."""
         session = self._session
         num_retvals = sum(node.op == "_Retval" for node in graph.op_nodes())
         kernels: dict[str, OpKernel] = {}
@@ -408,8 +409,9 @@ class FunctionLibraryRuntime:
             kernel = kernels.get(node.name)
             if kernel is None:
                 check_dataset(node.op, node.attrs, self.has_function)
+                version = graph.versions.producer
                 kernel = watch_if_loaded(
-                    create_kernel(definition, node.name, node.attrs, device),
+                    create_kernel(definition, node.name, node.attrs, device, version),
                     node.attrs,
                     session,
                 )
@@ -448,7 +450,7 @@ class FunctionLibraryRuntime:
         edge_names: Iterator[int],
         trace: PassTrace | None = None,
     ) -> _OptimizedBody:
-        """Takes a body's graph through all passes, on to its partitions."""
+        """Run all passes over a body's graph, up to its partitions."""
         config, devices = self._session.config, self._session.device_mgr.devices
         if trace is not None:
             trace.begin(graph, function=name)
@@ -495,9 +497,9 @@ class FunctionLibraryRuntime:
         return _OptimizedBody(parts, has_transfers, reports)
 
     def trace_calls(self, calls: list[tuple[Node, Device]], trace: PassTrace) -> None:
-        """Notes what passes do to the functions that nodes call, and to those that these call.
+        """Trace the passes over the functions that nodes call, directly or indirectly.
 
-        What cannot be made ready is left out; whoever calls it hears why.
+        Functions that cannot be instantiated are left out; a call of one raises the error.
         """
         seen = set()
         while calls:
@@ -530,7 +532,7 @@ class FunctionLibraryRuntime:
         config = self._session.config
         actions: list[str] = []
         multi_device = options.is_multi_device
-        # Only who simplifies a body looks closer at what a stateful op does.
+        # Without simplification every stateful node counts as an effect.
         is_plain = multi_device and not options.simplifies
         effects = [
             node.name
@@ -545,7 +547,7 @@ class FunctionLibraryRuntime:
                 inside=[name],
                 keep_effects=multi_device,
             )
-        # What was taken apart has a stand-in of its name, which waits for its effects.
+        # A lowered node leaves a node of the same name that waits for its effects.
         kept = [graph.find_node(one) for one in dict.fromkeys([*effects, *lasting])]
         kept += [n for n in graph.op_nodes() if n.is_retval or (options.simplifies and n.is_arg)]
         prune_for_reverse_reachability(graph, [node for node in kept if node is not None])
@@ -569,7 +571,7 @@ def _functions_in(attrs: Mapping[str, Any]) -> list[NameAttrList]:
 
 
 def _functions_of(node: Node) -> list[NameAttrList]:
-    """The functions that a node may call as they are."""
+    """Return the functions that a node may call unchanged."""
     if node.op == "SymbolicGradient":
         return []
     if isinstance(node.op_definition, FunctionDefinition):

@@ -6,12 +6,12 @@ other GPUs in one each. Nothing waits on the host except where the host needs a 
 * A Send lends its array together with an event, recorded behind the kernels that compute it.
 * Into the GPU: the copying stream waits for what the compute stream did so far (it may still use
   the memory that the new array got), the compute stream waits for the copy. The Recv answers at
-  once, since whatever uses the array is queued behind the copy.
+  once, since every use of the array is queued behind the copy.
 * Out of the GPU: the copying stream waits for the lent event. A thread of the device waits for the
   copy and then answers through the step's inbox; it holds the array until then.
 
-Arrays are allocated with the compute stream current. CuPy's pool gives memory that was freed back
-to the stream it was allocated in, so it is used again only behind the kernels that still read it.
+Arrays are allocated with the compute stream current. CuPy's pool gives freed memory back to the
+stream it was allocated in, so it is used again only behind the kernels that still read it.
 
 Corresponds to TensorFlow's ``gpu_device.cc``, ``gpu_util.cc`` and ``gpu_event_mgr.cc``.
 """
@@ -40,34 +40,34 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
 
-# Types of which a callable's tensors may lie in GPU memory; int32 is not among them, as in
-# TensorFlow, because it lives in host memory on every device.
+# Types whose tensors a callable may keep in GPU memory; not int32, which, as in TensorFlow, lives
+# in host memory on every device.
 _HELD = (
     *(dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64, dtypes.bool),
     *(dtypes.complex64, dtypes.complex128),
     *(dtypes.int8, dtypes.int16, dtypes.int64, dtypes.uint8, dtypes.uint16),
 )
-# So often an event is asked before a thread is told to wait for it: a few dozen microseconds.
+# Polls of an event, a few dozen microseconds, before a thread of the device waits for it.
 _SPINS = 64
-# How long a waiting thread sleeps at most before it looks for an interrupt, in seconds.
+# Longest sleep of a waiting thread before it looks for an interrupt, in seconds.
 _NAP_S = 0.05
 
 _pools_lock = threading.Lock()
-# (CuPy, CUDA device, ordinal) -> memory pool; of the process, guarded by _pools_lock
+# (CuPy, CUDA device, ordinal) -> memory pool; process-wide, guarded by _pools_lock
 _pools: dict[tuple[Any, int, int], Any] = {}
 
 
 class _Entered(threading.local):
-    is_here = False  # whether this thread has made the device current, and a stream of it
+    is_here = False  # whether this thread has made the device and one of its streams current
 
 
 class GpuDevice(Device):
     """One CUDA device, or a part of its memory.
 
     Attributes:
-      compute_stream: where kernels run.
-      pool: where memory comes from; sessions share it, and the first one limits it.
-      staging: pinned host memory, which copies go through.
+      compute_stream: the stream kernels run in.
+      pool: the memory pool; sessions share it, and the first one limits it.
+      staging: pinned host memory that copies go through.
     """
 
     device_type = "GPU"
@@ -98,7 +98,7 @@ class GpuDevice(Device):
 
     @property
     def attributes(self) -> DeviceAttributes:
-        """What users may know of the device."""
+        """The device's attributes, as users see them."""
         found = super().attributes
         device = self._cupy.cuda.Device(self.index)
         name = self._cupy.cuda.runtime.getDeviceProperties(self.index)["name"]
@@ -117,7 +117,7 @@ class GpuDevice(Device):
     def wrap_kernel(
         self, compute: Callable[..., Any], node_name: str, op: str
     ) -> Callable[..., Any]:
-        """A kernel that runs on this device, in its compute stream, in whatever thread."""
+        """Wrap a kernel so that it runs in this device's compute stream, from any thread."""
         cuda, stream, malloc, index, entered = (
             self._cupy.cuda,
             self.compute_stream,
@@ -142,7 +142,7 @@ class GpuDevice(Device):
         return launch
 
     def in_compute_stream(self, function: Callable[[], Any]) -> Any:
-        """What a function gives that queues work of this device."""
+        """Call a function that queues work, in this device's compute stream."""
         cuda = self._cupy.cuda
         try:
             with (
@@ -155,7 +155,7 @@ class GpuDevice(Device):
             raise self._explained(error) from error
 
     def enter(self, function: Callable[..., Any], *args: Any) -> Any:
-        """What a function gives that calls many kernels of this device: as fast as they are."""
+        """Call a function of many kernels with the device made current once, not per kernel."""
         cuda = self._cupy.cuda
         with (
             cuda.Device(self.index),
@@ -167,7 +167,7 @@ class GpuDevice(Device):
 
     @contextmanager
     def _inside(self) -> Iterator[None]:
-        """Kernels that this thread calls meanwhile take what is current."""
+        """Let kernels that this thread calls use the current device and stream."""
         before, self._entered.is_here = self._entered.is_here, True
         try:
             yield
@@ -175,10 +175,10 @@ class GpuDevice(Device):
             self._entered.is_here = before
 
     def capture(self, rehearse: Callable[[], Any], capture: Callable[[], Any]) -> Any:
-        """What the second of two functions gives, which captures a graph in the current stream.
+        """Return the result of ``capture``, which captures a CUDA graph in the current stream.
 
-        The first one does the same work and is in order with the compute stream. None where another
-        thread captures.
+        ``rehearse`` does the same work first, ordered with the compute stream. Returns None while
+        another thread captures.
         """
         if not self._capture_lock.acquire(blocking=False):
             return None
@@ -198,16 +198,16 @@ class GpuDevice(Device):
             self._capture_lock.release()
 
     def forget_capture_stream(self) -> None:
-        """The next capture gets a new stream; the last one is of no use any more."""
+        """Drop the stream that a failed capture left unusable; the next capture makes a new one."""
         self._capture_stream = None
 
     @property
     def is_traced(self) -> bool:
-        """Whether somebody measures kernels one by one."""
+        """Whether kernels are measured one by one."""
         return self._trace is not None
 
     def _explained(self, error: BaseException) -> BaseException:
-        """CuPy's errors as TensorFlow's; others as they are."""
+        """Translate CuPy's errors into TensorFlow's; return others unchanged."""
         if isinstance(error, self._out_of_memory):
             with self._cupy.cuda.Device(self.index):
                 used, free = self.pool.used_bytes(), self.pool.free_bytes()
@@ -220,12 +220,12 @@ class GpuDevice(Device):
         return error
 
     def start_trace(self) -> None:
-        """Measures from now on how long kernels take on the device."""
+        """Start to measure how long kernels take on the device."""
         with self._cupy.cuda.Device(self.index):
             self._trace = KernelTrace(self._cupy, self.compute_stream)
 
     def stop_trace(self) -> list[KernelTime]:
-        """What was measured; waits for the kernels to end."""
+        """Return the measured kernel times; waits for the kernels to end."""
         trace, self._trace = self._trace, None
         if trace is None:
             return []
@@ -233,19 +233,19 @@ class GpuDevice(Device):
             with self._cupy.cuda.Device(self.index):
                 return trace.times()
         except self._cuda_error:
-            return []  # the step itself says what failed
+            return []  # the step reports the error
 
     # -- transfers
 
     def lend(self, value: Any) -> Any:
-        """A value on its way to another device, with the moment from which on it is there."""
+        """Prepare a value for transfer: with the event after which it is computed."""
         if not array_module.is_device_array(value):
             return value
         with self._cupy.cuda.Device(self.index):
             return LentArray(value, self, self._record(self.compute_stream))
 
     def receive(self, value: Any, done: type_of_done) -> None:
-        """Takes what another device sent into this device's memory, if it can be there."""
+        """Copy a value from another device into this device's memory, if its type may be there."""
         try:
             value = self.take(value)
         except Exception as error:
@@ -254,7 +254,7 @@ class GpuDevice(Device):
             done((value,))
 
     def take(self, value: Any) -> Any:
-        """What another device sent, in this device's memory before any later kernel reads it."""
+        """Return a value from another device, copied here before any later kernel reads it."""
         try:
             if isinstance(value, LentArray):
                 return value.array if value.device is self else self._copy_from_device(value)
@@ -265,7 +265,7 @@ class GpuDevice(Device):
         return value
 
     def copy_from_host(self, value: Any) -> Any:
-        """An array of this device that will hold ``value`` before any later kernel reads it."""
+        """Return an array that will hold ``value`` before any later kernel reads it."""
         host = np.asarray(value, order="C")
         cuda = self._cupy.cuda
         with cuda.Device(self.index), self.compute_stream, cuda.using_allocator(self.pool.malloc):
@@ -282,7 +282,7 @@ class GpuDevice(Device):
             return array
 
     def adopt(self, value: Any) -> Any:
-        """A value that the caller computed in a stream of their own, for kernels to read."""
+        """Return a fed value for kernels, ordered behind the caller's stream that computed it."""
         if not array_module.is_device_array(value):
             can_hold = isinstance(value, np.ndarray | np.generic) and array_module.can_hold(
                 value.dtype
@@ -295,16 +295,16 @@ class GpuDevice(Device):
         return value
 
     def hand_over(self) -> None:
-        """Lets the caller's stream wait for what kernels read and write.
+        """Make the caller's stream wait for what kernels read and write.
 
-        So the caller may use fetched arrays, and free fed ones, without waiting on the host.
+        The caller may then use fetched arrays, and free fed ones, without waiting on the host.
         """
         with self._cupy.cuda.Device(self.index):
             event = self._record(self.compute_stream)
             self._cupy.cuda.get_current_stream().wait_event(event)
 
     def _copy_from_device(self, lent: LentArray) -> Any:
-        """An array of this device that will hold what another GPU lent."""
+        """Return an array of this device that will hold the array another GPU lent."""
         cuda = self._cupy.cuda
         source = lent.device.contiguous(lent)
         with cuda.Device(self.index), self.compute_stream, cuda.using_allocator(self.pool.malloc):
@@ -317,12 +317,12 @@ class GpuDevice(Device):
             array.data.copy_from_device_async(source.array.data, array.nbytes, stream)
             copied = self._record(stream)
             self.compute_stream.wait_event(copied)
-        # The source's memory may be used again only when it was read.
+        # The source's memory may be used again only after the copy has read it.
         lent.device.compute_waits_for(copied)
         return array
 
     def copy_to_host(self, lent: LentArray, done: type_of_done) -> None:
-        """Answers with a host copy of what this device lent, once the copy is there."""
+        """Call ``done`` with a host copy of the lent array, once the copy is complete."""
         try:
             copy = HostCopy(self, lent)
         except Exception as error:
@@ -346,7 +346,7 @@ class GpuDevice(Device):
             done(error)
 
     def begin_copy_to_host(self, value: Any) -> Any:
-        """Queues a copy to host memory, to be waited for with :meth:`end_copy_to_host`."""
+        """Queue a copy to host memory; :meth:`end_copy_to_host` waits for it."""
         if not array_module.is_device_array(value):
             return value
         try:
@@ -355,10 +355,10 @@ class GpuDevice(Device):
             raise self._explained(error) from error
 
     def end_copy_to_host(self, ctx: OpKernelContext, copy: Any) -> Any:
-        """The host array that a copy gives; can be interrupted, and ends when the step shall.
+        """Return the host array of a copy; can be interrupted, and ends when the step is to end.
 
         Raises:
-          InternalError: the copy failed, or something in front of it.
+          InternalError: the copy, or work queued before it, failed.
         """
         if not isinstance(copy, HostCopy):
             return copy
@@ -370,7 +370,7 @@ class GpuDevice(Device):
             raise self._explained(error) from error
 
     def begin_copy(self, lent: LentArray, staged: StagingBuffer) -> Any:
-        """Queues a copy behind what computes the array; gives the event behind the copy."""
+        """Queue a copy behind the array's kernels; return the event that follows the copy."""
         with self._cupy.cuda.Device(self.index):
             self._to_host.wait_event(lent.event)
             array = lent.array
@@ -378,7 +378,7 @@ class GpuDevice(Device):
             return self._record(self._to_host)
 
     def _wait(self, event: Any, run_state: Any = None) -> None:
-        """Sleeps until an event has happened or the step is to end."""
+        """Sleep until an event has happened or the step is to end."""
         failure: list[BaseException] = []
         try:
             for _ in range(_SPINS):
@@ -404,7 +404,7 @@ class GpuDevice(Device):
             raise failure[0]
 
     def contiguous(self, lent: LentArray) -> LentArray:
-        """What this device lent, in memory without gaps."""
+        """Return the lent array in contiguous memory."""
         if lent.array.flags.c_contiguous:
             return lent
         cuda = self._cupy.cuda
@@ -413,7 +413,7 @@ class GpuDevice(Device):
             return LentArray(array, self, self._record(self.compute_stream))
 
     def compute_waits_for(self, event: Any) -> None:
-        """Lets no later kernel of this device start before ``event``."""
+        """Let no later kernel of this device start before ``event``."""
         with self._cupy.cuda.Device(self.index):
             self.compute_stream.wait_event(event)
 
@@ -425,7 +425,7 @@ class GpuDevice(Device):
     # -- the end
 
     def check_can_hold(self, tensor: str, dtype: DType) -> None:
-        """Raises UnimplementedError for types whose arguments and results stay in host memory."""
+        """Raise UnimplementedError for types whose arguments and results stay in host memory."""
         if dtype not in _HELD:
             raise errors.unimplemented(
                 f"Cannot feed or fetch tensor '{tensor}' from device {self.name} as "
@@ -433,17 +433,17 @@ class GpuDevice(Device):
             )
 
     def synchronize(self) -> None:
-        """Waits until everything given to the device has been computed; can be interrupted.
+        """Wait until all work queued on the device is computed; can be interrupted.
 
         Raises:
-          InternalError: something of it failed.
+          InternalError: some of it failed.
         """
         with self._cupy.cuda.Device(self.index):
             event = self._record(self.compute_stream)
         self._wait(event)
 
     def close(self) -> None:
-        """Drops the resources and gives the memory pool's free blocks back."""
+        """Drop the resources and give the memory pool's free blocks back."""
         super().close()
         self._waiter.close()
         self.staging.clear()
@@ -454,16 +454,16 @@ class GpuDevice(Device):
 class HostCopy:
     """A copy from a GPU to host memory that is under way.
 
-    It holds the array, whose memory is being read, and the pinned memory, which is written to.
+    It holds the array that is read and the pinned memory that is written.
 
     Attributes:
-      event: happens behind the copy; None where there is nothing to copy.
+      event: the event that follows the copy; None where there is nothing to copy.
     """
 
     __slots__ = ("_array", "_device", "_staged", "event")
 
     def __init__(self, device: GpuDevice, lent: LentArray) -> None:
-        """Queues the copy of what the device lent."""
+        """Queue the copy of a lent array."""
         self._device = device
         self._staged: StagingBuffer | None = None
         self.event: Any = None
@@ -475,7 +475,7 @@ class HostCopy:
             self._staged = staged
 
     def value(self) -> Any:
-        """The array in host memory; waits for the copy, for how long nobody knows."""
+        """Return the array in host memory; waits for the copy, without a time limit."""
         array, staged = self._array, self._staged
         if staged is None:
             return np.empty(array.shape, array.dtype)
@@ -489,13 +489,13 @@ class HostCopy:
     def __del__(self) -> None:
         staged = self._staged
         if staged is not None:
-            # Nobody waited: what lies in these memories next comes behind the copy.
+            # The copy may still run: later uses of both memories are ordered behind it.
             self._device.staging.give_back(staged, self.event)
             self._device.compute_waits_for(self.event)
 
 
 def _memory_pool(cupy: Any, spec: GpuSpec) -> Any:
-    """The process's memory pool for a device; the first to ask sets its limit."""
+    """Return the process's memory pool for a device; the first call sets its limit."""
     key = (cupy, spec.cuda_index, spec.ordinal)
     with _pools_lock:
         found = _pools.get(key)

@@ -1,25 +1,23 @@
-"""A stretch of kernels as one CUDA graph, which is launched at once.
+"""Launches a sequence of kernels as one CUDA graph.
 
 A *segment* (``lowering/segments.py``) runs kernel by kernel when it meets arguments of some form
 for the first time.  The second time it is captured: run once in a stream of its own, so that every
-kernel is compiled and all memory is there, then once more while the stream takes down what is
-launched.  From then on the graph is launched in the compute stream.  One graph is kept per form:
-dtypes, shapes and strides of arrays, and the values of what lies in host memory, which a graph
-would not look at again.
+kernel is compiled and all memory is allocated, then again while the stream records the launches.
+From then on the graph is launched in the compute stream.  One graph is kept per form: dtypes,
+shapes and strides of arrays, and the values in host memory, which a graph does not read again.
 
-*Memory.*  What kernels write lies in a pool of the graph's own, which lives as long as it does and
-takes its memory from the device's pool, within its limit.  Results lie in arrays of the device's
-pool, which the graph writes last and which are handed out as they are.  The next launch writes over
-them, so it comes only when nobody holds them any more, as their reference counts tell; where
-somebody does (a variable, a caller), the graph is captured once more and hands out copies from then
-on.  Arguments are read where they lie, and a graph remembers where that was: an argument that came
-to lie elsewhere (a variable whose buffer moved) gets a place of its own in the pool, which it is
-copied to before each launch, and the graph is captured once more.  Where more would be copied than
-launching costs, the segment stays as it is.
+*Memory.*  Kernels write to a pool owned by the graph, which lives as long as the graph and takes
+its memory from the device's pool, within its limit.  Results are arrays of the device's pool,
+which the graph writes last and which are returned without a copy.  The next launch overwrites them,
+so it runs only when their reference counts show no other holder; if there is one (a variable, a
+caller), the graph is captured again and returns copies from then on.  Arguments are read in place,
+and a graph keeps their addresses: an argument whose address changed (a variable whose buffer moved)
+gets a buffer in the pool, to which it is copied before each launch, and the graph is captured
+again.  If the copies would cost more than the launches, the segment is not captured.
 
-*Order.*  All happens in the compute stream, but for the capture, whose stream waits for the compute
-stream and is waited for.  One thread at a time uses a graph; another one meanwhile runs kernel by
-kernel.
+*Order.*  Everything runs in the compute stream except the capture; its stream waits for the compute
+stream, which then waits for it.  One thread at a time uses a graph; other threads meanwhile run
+kernel by kernel.
 
 Any error while capturing leaves the segment as it is, for that form; ``reports`` says why.
 """
@@ -38,9 +36,9 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.gpu_device import GpuDevice
 
-# A kernel's launch takes about as long as copying so many bytes; an estimate, nobody measured it.
+# Bytes copied in the time of one kernel launch; an estimate, not measured.
 _BYTES_PER_LAUNCH = 4 << 20
-# So many graphs a segment keeps; shapes that change in every step would fill the memory.
+# Cache limit per segment: shapes that change every step would otherwise fill the memory.
 _MOST_GRAPHS = 8
 # Larger values in host memory are not compared in every step.
 _MOST_HOST_BYTES = 256
@@ -61,19 +59,19 @@ class _Captured:
         self.pointers: dict[int, int] = {}  # of arguments that are read where they lie
         self.outputs: tuple[Any, ...] = ()
         self.pool: Any = None
-        self.alone: list[tuple[int, int]] = []  # what `holders` says while nobody has the outputs
+        self.alone: list[tuple[int, int]] = []  # `holders()` when only the graph holds the outputs
 
     def holders(self) -> list[tuple[int, int]]:
-        """How many references there are to each output, and to its memory (those of views)."""
+        """Returns the reference counts of each output and of its memory (which views share)."""
         return [(getrefcount(one), getrefcount(one.data.mem)) for one in self.outputs]
 
     def given(self, args: Sequence[Any]) -> list[Any]:
-        """The arguments where the graph reads them."""
+        """Returns the arguments where the graph reads them."""
         return [self.inputs.get(number, arg) for number, arg in enumerate(args)]
 
 
 class GraphSegment:
-    """What the emitted function calls for a segment: the results, or None to run kernel by kernel.
+    """Called by the emitted function; returns the results, or None to run kernel by kernel.
 
     Attributes:
       refusals: why it is no graph, by the form of the arguments.
@@ -96,7 +94,7 @@ class GraphSegment:
         self._lock = threading.Lock()
         # By form; None for one that was met once. Guarded by self._lock, as all below.
         self._graphs: dict[tuple[Any, ...], _Captured | None] = {}
-        self._kept: set[tuple[Any, ...]] = set()  # forms whose results somebody holds on to
+        self._kept: set[tuple[Any, ...]] = set()  # forms whose results are held elsewhere
         self._num_launched = 0
         self._num_captured = 0
         self.refusals: dict[tuple[Any, ...], str] = {}
@@ -119,7 +117,7 @@ class GraphSegment:
             self._lock.release()
 
     def report(self) -> list[str]:
-        """What became of it, a line each."""
+        """Returns what became of the segment, one line each."""
         lines = []
         if self._num_captured:
             graphs = sum(one is not None for one in self._graphs.values())
@@ -198,7 +196,7 @@ class GraphSegment:
             _fill(made.outputs, results)
 
     def _capture(self, made: _Captured, args: Sequence[Any]) -> _Captured:
-        """Takes down what is launched."""
+        """Records the launches of the segment."""
         cuda = self._cupy.cuda
         stream = cuda.get_current_stream()
         with cuda.using_allocator(made.pool.malloc):
@@ -207,7 +205,7 @@ class GraphSegment:
                 _fill(made.outputs, self._body(*made.given(args)))
                 made.graph = stream.end_capture()
             except BaseException:
-                # The stream may be of no use any more, and whatever it says of that is no news.
+                # The stream may be unusable after the error; a second error adds no information.
                 self._device.forget_capture_stream()
                 with suppress(Exception):
                     stream.end_capture()

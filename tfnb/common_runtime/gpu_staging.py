@@ -1,9 +1,8 @@
-"""Pinned host memory that copies between host and GPU go through.
+"""Pinned host memory for copies between host and GPU.
 
-The driver can copy from and to pinned memory while everybody goes on; from other memory it waits.
-Pinning is slow, so buffers are used again: one that a copy still reads or writes comes back when
-the event behind the copy has happened. Sizes are powers of two, so that few of them fit many
-tensors.
+The driver copies asynchronously from and to pinned memory; from other memory it blocks. Pinning is
+slow, so buffers are reused: one that a copy still reads or writes is free again when the event
+after the copy has completed. Sizes are powers of two, so that a few buffers fit many tensors.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SMALLEST = 4096
-# How many bytes wait at most to be used again.
+# Limit of free bytes kept for reuse.
 _MAX_KEPT = 256 << 20
 
 
@@ -26,7 +25,7 @@ class StagingBuffer:
     """One piece of pinned memory.
 
     Attributes:
-      num_bytes: how large it is.
+      num_bytes: its size.
       pointer: its address, for the driver.
     """
 
@@ -48,15 +47,15 @@ class StagingPool:
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
-        # A copy that nobody waited for gives its buffer back when it is collected, perhaps here.
+        # Reentrant: a copy that was not awaited gives its buffer back when collected, perhaps here.
         self._lock = threading.RLock()
         self._free: dict[int, list[StagingBuffer]] = {}  # by size; guarded by self._lock
         self._kept = 0  # bytes in _free; guarded by self._lock
-        # What copies still use, oldest first; guarded by self._lock
+        # Buffers that copies still use, oldest first; guarded by self._lock
         self._in_flight: deque[tuple[Any, StagingBuffer]] = deque()
 
     def take(self, num_bytes: int) -> StagingBuffer:
-        """A buffer of at least so many bytes that nobody uses."""
+        """Returns an unused buffer of at least ``num_bytes`` bytes."""
         size = max(_SMALLEST, 1 << (num_bytes - 1).bit_length())
         with self._lock:
             while self._in_flight and self._in_flight[0][0].done:
@@ -68,7 +67,7 @@ class StagingPool:
         return StagingBuffer(self._cupy.cuda.alloc_pinned_memory(size), size)
 
     def give_back(self, buffer: StagingBuffer, event: Any = None) -> None:
-        """Takes a buffer back; it is used again once ``event``, if there is one, has happened."""
+        """Takes a buffer back; it is reused once ``event``, if given, has completed."""
         with self._lock:
             if event is None:
                 self._keep(buffer)
@@ -81,7 +80,7 @@ class StagingPool:
             self._free.setdefault(buffer.num_bytes, []).append(buffer)
 
     def clear(self) -> None:
-        """Lets go of the buffers that nobody uses."""
+        """Releases the unused buffers."""
         with self._lock:
             self._free.clear()
             self._kept = 0

@@ -1,4 +1,4 @@
-"""How long kernels take on a GPU, by events before and behind each of them."""
+"""Times of kernels on a GPU, measured by events before and after each of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-# A trace keeps the first so many kernels, should nobody end it.
+# Limit of recorded kernels, in case a trace is never ended.
 _MAX_KERNELS = 1 << 20
 
 
@@ -23,23 +23,23 @@ class KernelTime(NamedTuple):
 
 
 class KernelTrace:
-    """The kernels that ran in a stream since it was made; thread safe.
+    """The kernels that ran in a stream since the trace was made; thread safe.
 
-    The device must be current for whoever calls.
+    The caller must have made the device current.
     """
 
     def __init__(self, cupy: Any, stream: Any) -> None:
         self._cupy = cupy
         self._stream = stream
         self._lock = threading.Lock()
-        # node, op, event before, event behind; guarded by self._lock
+        # node, op, event before, event after; guarded by self._lock
         self._events: list[tuple[str, str, Any, Any]] = []
         self._begin = self._record()
 
     def timed(
         self, node_name: str, op: str, compute: Callable[..., Any], args: Sequence[Any]
     ) -> Any:
-        """Runs a kernel and remembers when its work on the device began and ended."""
+        """Run a kernel between two events that time its work on the device."""
         if len(self._events) >= _MAX_KERNELS:
             return compute(*args)
         before = self._record()
@@ -50,7 +50,7 @@ class KernelTrace:
         return found
 
     def times(self) -> list[KernelTime]:
-        """What was measured; waits for the last kernel."""
+        """Return the measured times; waits for the last kernel."""
         with self._lock:
             events, self._events = self._events, []
         if not events:

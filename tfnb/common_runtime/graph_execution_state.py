@@ -1,10 +1,11 @@
 """The session's graph: what was created and extended, placed, and cut down to what a run needs.
 
-The full graph only grows.  The *base graph* has its functional nodes taken apart: the same graph
-until there is one, then a copy that grows along.  Its nodes are placed when first needed, all of
-them, so that a node that fits nowhere is found even if this run does not need it; with
-``place_pruned_graph`` only what the run needs is taken apart and placed.  A placement, once made,
-stays.  Corresponds to TensorFlow's ``graph_execution_state.cc``.
+The full graph only grows. The *base graph* has its functional nodes taken apart: the same graph
+until there is one, then a copy that grows along. Its nodes are placed when first needed, all of
+them, so that a node that fits nowhere is found even if this run does not need it. Only what the run
+needs is taken apart and placed with ``place_pruned_graph``, and where such a node came after the
+session has run. A placement, once made, stays. Corresponds to TensorFlow's
+``graph_execution_state.cc``.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from tfnb.common_runtime.optimization_registry import (
 from tfnb.common_runtime.placer import PlacementReason, Placer
 from tfnb.core import errors
 from tfnb.core.step_events import PlacementView
+from tfnb.core.versions import GRAPH_DEF_VERSION
 from tfnb.graph import subgraph
 from tfnb.graph.function_library import FunctionLibraryDefinition
 from tfnb.graph.graph import SINK_ID
@@ -41,8 +43,9 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device_mgr import DeviceMgr
     from tfnb.common_runtime.optimization_registry import type_of_on_pass
     from tfnb.core.dtypes import DType
+    from tfnb.core.plain_graph_def import type_of_graph_def
     from tfnb.graph.graph import Graph, Node
-    from tfnb.proto import config_pb2, graph_pb2
+    from tfnb.proto import config_pb2
 
 
 @dataclass(slots=True)
@@ -91,7 +94,13 @@ class GraphExecutionState:
         """The functions of the session's graph, and those that passes added."""
         return None if self._graph is None else self._graph.library
 
-    def extend(self, graph_def: graph_pb2.GraphDef) -> None:
+    @property
+    def graph_def_version(self) -> int:
+        """The version of the writer of the session's graph."""
+        graph = self._graph
+        return GRAPH_DEF_VERSION if graph is None else graph.versions.producer
+
+    def extend(self, graph_def: type_of_graph_def) -> None:
         """Adds nodes; the state is unchanged if any of them is refused.
 
         Raises:
@@ -141,9 +150,17 @@ class GraphExecutionState:
             if self._graph is None:
                 raise errors.invalid_argument("Session was not created with a graph before Run()!")
             pruned = self._config.graph_options.place_pruned_graph
-            base = self._graph if pruned else self._grown_base()
+            base = self._graph
             if not pruned:
-                self._place_new_nodes(base)
+                try:
+                    base = self._grown_base()
+                    self._place_new_nodes(base)
+                except errors.OpError:
+                    # A new node fits nowhere. As in TensorFlow it fails a session's first run; one
+                    # that has run goes on with what a run needs.
+                    if not self._num_placed:
+                        raise
+                    base, pruned = self._graph, True
             rewritten = subgraph.rewrite_graph_for_execution(
                 base,
                 feeds,
@@ -169,22 +186,19 @@ class GraphExecutionState:
                 is_partial_run=not use_function_convention,
                 on_pass=on_pass,
             )
-            reports = list(self._base_reports)
+            reports = [] if pruned else list(self._base_reports)
             unneeded = unneeded_report(base, graph, feeds)
             pruning = PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", tuple(unneeded))
             if unneeded:
                 reports.append(pruning)
             if on_pass is not None:
                 on_pass(PassReport(Grouping.PRE_PLACEMENT, 0, "graph", ()), self._graph)
-                for report in self._base_reports:
+                for report in () if pruned else self._base_reports:
                     on_pass(report, base)
                 on_pass(pruning, graph)
             reports += REGISTRY.run_grouping(Grouping.PRE_PLACEMENT, options)
             if pruned:
-                for node in graph.op_nodes():
-                    device = self._stateful_placements.get(node.name)
-                    if device is not None:
-                        node.assigned_device = device
+                self._keep_stateful(graph)
             reasons: dict[str, PlacementReason] = {}
             if any(not node.assigned_device for node in graph.op_nodes()):
                 placer = self._new_placer(graph)
@@ -269,6 +283,16 @@ class GraphExecutionState:
             allow_soft_placement=self._config.allow_soft_placement,
             log_device_placement=self._config.log_device_placement,
         )
+
+    def _keep_stateful(self, graph: Graph) -> None:
+        """Puts the stateful nodes of a pruned graph where what they hold is."""
+        for node in graph.op_nodes():
+            device = self._stateful_placements.get(node.name)
+            if device is None and node.is_stateful and self._base is not None:
+                placed = self._base.find_node(node.name)
+                device = placed.assigned_device if placed is not None else None
+            if device:
+                node.assigned_device = device
 
     def _remember_stateful(self, graph: Graph) -> None:
         for node in graph.op_nodes():

@@ -1,13 +1,13 @@
-"""Changes to a graph that keep every answer: what optimizers are written with.
+"""Graph changes that preserve all results; optimizers are built from them.
 
-The rules that hold here, so that an optimizer need not know them:
+This module enforces these rules for all optimizers:
 
-* a node that is a target keeps its name and stays;
-* what a removed node waited for, its consumers wait for; a node that could be dead stays so: the
-  two outputs of a Switch live and die by themselves, so a control edge never moves onto a Switch;
-* a tensor never becomes a reference, and no node's work moves to another device;
-* floating point sums depend on how an array lies in memory.  A tensor takes another's place only
-  where both lie the same way (:meth:`GraphRewriter.lies_in_order`).
+* a target node keeps its name and is never removed;
+* consumers of a removed node wait for the nodes that it waited for; a node that could be dead still
+  can be: each output of a Switch has its own liveness, so a control edge never moves onto a Switch;
+* a tensor never becomes a reference, and no computation moves to another device;
+* floating point sums depend on the memory layout of an array.  A tensor replaces another only if
+  both have the same layout (:meth:`GraphRewriter.lies_in_order`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.late_reads import HANDING_ON, gives_cell
 from tfnb.common_runtime.static_shapes import (
     StaticShapes,
     constant_of,
@@ -30,6 +29,7 @@ from tfnb.graph.algorithm import (
     reverse_post_order,
 )
 from tfnb.graph.graph import SINK_ID
+from tfnb.graph.late_reads import HANDING_ON, gives_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     type_of_tensor = tuple[Node, int]
 
-# Kernels that make a new array in C order, whatever they read.
+# Ops whose kernels make a new array in C order for any input layout.
 _IN_C_ORDER = frozenset(
     [
         "Const",
@@ -59,7 +59,7 @@ _IN_C_ORDER = frozenset(
         "RandomUniformInt",
     ]
 )
-# Kernels that compute element by element into a new array, whose axes lie as their inputs' do.
+# Ops with elementwise kernels, whose new array has the axis order of the inputs.
 _ELEMENTWISE = frozenset(
     [
         "Add",
@@ -94,13 +94,13 @@ _MAX_LOOK_BACK = 32
 
 
 class GraphRewriter:
-    """One graph while optimizers change it.
+    """A graph that optimizers change.
 
     Attributes:
-      graph: what is changed.
-      targets: names of nodes that stay.
-      shapes: what is known of shapes.
-      changes: how many changes were made.
+      graph: the graph.
+      targets: names of nodes that must not be removed.
+      shapes: the static shapes.
+      changes: number of changes made.
     """
 
     def __init__(self, graph: Graph, targets: Iterable[str] = ()) -> None:
@@ -108,10 +108,10 @@ class GraphRewriter:
         self.targets = frozenset(targets)
         self.shapes = StaticShapes(graph)
         self.changes = 0
-        # What was asked of constants, which no optimizer changes.
+        # Cached results of constant_if; no optimizer changes a constant.
         self._conditions: dict[tuple[Node, Callable[[Any], bool]], bool] = {}
         self._order: list[Node] | None = None  # None once a node may come before its inputs
-        # A node that nothing consumes is there for its effect, or takes a result out.
+        # A node without consumers has an effect or is a result.
         self._roots = [
             node for node in graph.op_nodes() if node.name in self.targets or not is_consumed(node)
         ]
@@ -119,7 +119,7 @@ class GraphRewriter:
     # -- looking ---------------------------------------------------------------------------------
 
     def order(self) -> list[Node]:
-        """The nodes, each before its consumers, loops aside."""
+        """Return the nodes in topological order, ignoring loop back edges."""
         if self._order is None:
             self.graph.fixup_source_and_sink_edges()
             order = reverse_post_order(self.graph, is_not_back_edge)
@@ -130,11 +130,11 @@ class GraphRewriter:
         return list(self._order)
 
     def nodes_of(self, ops: Container[str]) -> list[Node]:
-        """The nodes of certain ops, each before its consumers, loops aside."""
+        """Return the nodes of certain ops in topological order, ignoring loop back edges."""
         return [node for node in self.order() if node.op in ops]
 
     def reorder(self) -> None:
-        """Must be called when a node was added, or got an input that may stand behind it."""
+        """Discard the cached order; call it after adding a node or an input from a later node."""
         self._order = None
 
     def is_there(self, node: Node) -> bool:
@@ -142,7 +142,7 @@ class GraphRewriter:
         return self.graph.find_node(node.name) is node
 
     def inputs(self, node: Node) -> list[type_of_tensor] | None:
-        """The tensors a node takes; None where one is missing or a reference."""
+        """Return the input tensors of a node; None if one is missing or a reference."""
         found = inputs_of(node)
         if found is not None:
             for src, output in found:
@@ -153,9 +153,9 @@ class GraphRewriter:
     def constant_if(
         self, condition: Callable[[Any], bool], tensor: type_of_tensor
     ) -> np.ndarray[Any, Any] | None:
-        """The value of a tensor that is a constant for which a condition holds, or None.
+        """Return the value of a constant tensor if the condition holds for it, else None.
 
-        A constant with many consumers is looked at once.
+        The answer is cached, so that a constant with many consumers is examined once.
         """
         node = tensor[0]
         if not (node.kind.is_constant or node.kind.is_enter):
@@ -174,7 +174,7 @@ class GraphRewriter:
         return next(edges, None) is not None and next(edges, None) is None
 
     def lies_in_order(self, tensor: type_of_tensor, *, c_order: bool = False) -> bool:
-        """Whether a tensor surely lies in memory without gaps, so that a copy of it lies alike.
+        """Whether a tensor is certainly contiguous, so that a copy of it has the same layout.
 
         Args:
           tensor: the tensor.
@@ -215,9 +215,9 @@ class GraphRewriter:
         inputs: Sequence[type_of_tensor],
         controls: Iterable[Node] = (),
     ) -> None:
-        """Lets a node compute its value another way.
+        """Change the op and inputs of a node.
 
-        Where an input does not come before the node already, :meth:`reorder` must follow.
+        If an input did not precede the node before, the caller must call :meth:`reorder`.
 
         Args:
           node: keeps its name, device, consumers and the nodes it waits for.
@@ -239,16 +239,16 @@ class GraphRewriter:
     def become_constant(
         self, node: Node, value: Any, dtype: DType, controls: Iterable[Node] = ()
     ) -> None:
-        """Lets a node with one output be a constant that waits for what the node waited for."""
+        """Replace a node with one output by a constant with the same control dependencies."""
         attr = TensorAttr.from_value(np.asarray(value), dtype)
         self.become(node, "Const", {"dtype": dtype, "value": attr}, (), controls)
 
     def become_constants(
         self, node: Node, values: Sequence[Any], controls: Iterable[Node] = ()
     ) -> None:
-        """Replaces a node of several outputs, which nobody waits for, by a constant for each.
+        """Replace a node without outgoing control edges by a constant for each output.
 
-        Each waits for what the node waited for.
+        Each constant waits for the nodes that the node waited for.
         """
         self.changes += 1
         graph = self.graph
@@ -272,11 +272,11 @@ class GraphRewriter:
         self.reorder()
 
     def stand_in(self, node: Node, tensor: type_of_tensor, controls: Iterable[Node] = ()) -> bool:
-        """Replaces the one output of a node by an equal tensor; the node goes if that can be.
+        """Replace the only output of a node by an equal tensor; remove the node if possible.
 
         A target, a node that waits for others, and one on another device become an Identity of the
-        tensor instead.  A copy of a variable's value stays one, as a Snapshot: whoever takes the
-        value itself reads it late (see late_reads.py).
+        tensor instead.  A copy of a variable's value becomes a Snapshot: a consumer of the value
+        itself would read it late (see late_reads.py).
 
         Args:
           node: its output 0 equals ``tensor`` in every step.
@@ -284,7 +284,7 @@ class GraphRewriter:
           controls: nodes that the node waited for through an input it no longer has.
 
         Returns:
-          Whether the node is gone.
+          Whether the node was removed.
         """
         src, output = tensor
         waits_for = [*control_inputs_of(node), *controls]
@@ -315,12 +315,12 @@ class GraphRewriter:
         return True
 
     def remove_edges(self, edges: Sequence[Edge]) -> None:
-        """Removes control edges that say nothing."""
+        """Remove redundant control edges."""
         self.changes += len(edges)
         self.graph.remove_edges(edges)
 
     def remove_unneeded(self) -> list[Node]:
-        """Removes nodes that nobody needs since others no longer ask for them."""
+        """Remove and return the nodes that no target or original end node needs any more."""
         before = list(self.graph.op_nodes())
         roots = [node for node in self._roots if self.is_there(node)]
         if not prune_for_reverse_reachability(self.graph, roots):
@@ -329,5 +329,5 @@ class GraphRewriter:
 
 
 def is_consumed(node: Node) -> bool:
-    """Whether another node takes the node's outputs or waits for it."""
+    """Whether another node reads the node's outputs or waits for it."""
     return any(edge.dst.id > SINK_ID for edge in node.out_edges)

@@ -1,4 +1,4 @@
-"""All that a step never changes: kernels, edges, frames and initial counts of one partition.
+"""The immutable state of one partition: kernels, edges, frames and initial pending counts.
 
 Made once per signature and shared by every step without a lock.  Corresponds to TensorFlow's
 ``immutable_executor_state.h`` and ``graph_view.h``.
@@ -7,7 +7,7 @@ Layout.  A node belongs to one frame.  Within its frame it owns one pending coun
 and one input slot per data input (from ``input_start``); an iteration of the frame is therefore two
 flat lists that start as copies of ``FrameInfo.initial_pending`` and of a list of ``None``.
 
-What the pending counts mean stands in ``pending_counts.py``.
+``pending_counts.py`` documents the meaning of the pending counts.
 """
 
 from __future__ import annotations
@@ -18,23 +18,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from tfnb.common_runtime.late_reads import LateReads, find_late_reads
 from tfnb.common_runtime.pending_counts import initial_count
 from tfnb.core import errors
 from tfnb.graph.control_flow import build_control_flow_info
 from tfnb.graph.graph import SINK_ID
+from tfnb.graph.late_reads import SENDS_CELL, LateReads, find_late_reads, loop_may_wait_for_write
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.kernel_stats import KernelStats
+    from tfnb.common_runtime.lowering.journal import JournalKind
     from tfnb.common_runtime.lowering.lowered_partition import LoweredStep
     from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernel
+    from tfnb.core.step_events import Near
     from tfnb.graph.graph import Graph, Node
 
 type_of_create_kernel = Callable[["Node", "Device"], "OpKernel"]
 
 # How a node is executed.
+LARGE_BYTES: Final = 1 << 20
+"""Arrays from this size on run in tiles."""
+
 PURE_ONE: Final = 0  # compute(*inputs) gives the one output
 PURE: Final = 1  # compute(*inputs) gives a tuple, one value or None
 CONTEXT: Final = 2  # compute(ctx, *inputs)
@@ -54,11 +59,11 @@ INTO_CHILD: Final = 1
 INTO_PARENT: Final = 2
 INTO_NEXT: Final = 3
 
-# What an op gets of an input that is a variable's cell; see late_reads.py.
+# How an op receives an input that is a variable's RefCell; see late_reads.py.
 READ_CELL: Final = 0  # the cell
 READ_VALUE: Final = 1  # its value
-READ_IF_CELL: Final = 2  # its value; it may be an ordinary value, too
-READ_LATER: Final = 3  # the cell, which it hands on to those who take it for a value
+READ_IF_CELL: Final = 2  # its value; the input may also be an ordinary value
+READ_LATER: Final = 3  # the cell; the op passes it on to nodes that read its value
 
 _PASSING: Final = frozenset(
     [
@@ -91,7 +96,7 @@ _CONTROL_FLOW: Final = frozenset(
 
 
 class NodeItem:
-    """One node as the executor sees it."""
+    """One node, in the executor's form."""
 
     __slots__ = (
         "action",
@@ -141,7 +146,7 @@ class NodeItem:
         self.is_control_trigger = False
         self.is_transfer = False
         self.waits_for_others = False  # it runs when nothing else is ready
-        self.may_give_nothing = False  # an output may be dead although the node ran
+        self.may_give_nothing = False  # an output may be dead although the node is live
         self.argument_index = -1
         self.num_inputs = 0
         self.num_outputs = 0
@@ -162,7 +167,7 @@ class NodeItem:
 
 @dataclass(slots=True)
 class FrameInfo:
-    """What all instances of a frame share."""
+    """The data shared by all instances of a frame."""
 
     name: str
     index: int
@@ -176,24 +181,30 @@ class FrameInfo:
 ROOT_PLACEHOLDER: Final = FrameInfo("", 0)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class ImmutableExecutorState:
     """One partition, ready to run any number of times.
 
     Attributes:
       items: every node in the order of ``node_names`` of the partition's view.
-      roots: nodes without inputs; a step starts with them.
+      roots: nodes without inputs, where a step starts.
       frames: by name; "" is the root frame.
       schedule: all items in a topological order where the graph has no control flow and nothing
-        waits, else None. Such a partition runs without counts, frames and dead bits.
-      num_runs: how often it ran unwatched, until it was lowered.
-      lowered: the partition as one function, once it was worth writing.
-      cannot_be_lowered: somebody tried, and the reference executor runs it.
-      counted: the function that counts what runs, once somebody wanted to know.
-      cannot_be_counted: likewise.
-      kernel_stats: what its kernels cost, where this is the variant that runs with a pool.
-      is_checked: a step went through, and every kernel gave what its op declares.
+        waits, else None. A partition with a schedule runs without counts, frames and dead bits.
+      num_runs: the number of unwatched runs before the partition was lowered.
+      lowered: the emitted function of the partition, once it is worth writing.
+      cannot_be_lowered: whether lowering failed, so that the reference executor runs it.
+      counted: the emitted function that counts executions, once counts were requested.
+      cannot_be_counted: whether writing that function failed.
+      num_recorded: the number of runs that requested a journal before a function recorded one.
+      recorded: the emitted functions that write a journal, by journal kind; None: lowering failed.
+      until_near: the stop points nearest to the start in the latest debugged step, and the function
+        that runs up to them.
+      kernel_stats: the costs of its kernels, where this is the variant that runs with a pool.
+      is_checked: whether a step has run in which every kernel returned the types its op declares.
       devices_to_sync: devices whose work must be done before its function ends.
+      loop_may_wait_for_write: whether a loop reads a variable that a node outside the loop writes,
+        without an order between them.
     """
 
     device: Device
@@ -209,21 +220,20 @@ class ImmutableExecutorState:
     cannot_be_lowered: bool = False
     counted: LoweredStep | None = None
     cannot_be_counted: bool = False
+    num_recorded: int = 0
+    recorded: dict[JournalKind, LoweredStep | None] = field(default_factory=dict)
+    until_near: tuple[Near, LoweredStep] | None = None
     kernel_stats: KernelStats | None = None
     is_checked: bool = False
     devices_to_sync: tuple[Device, ...] = ()
+    loop_may_wait_for_write: bool = False
     _ids: dict[str, int] | None = None
 
     def find_id(self, node_name: str) -> int:
-        """The number of the node of that name, -1 if there is none."""
+        """Return the id of the node of that name, -1 if there is none."""
         if self._ids is None:
             self._ids = {item.name: item.id for item in self.items}
         return self._ids.get(node_name, -1)
-
-    @property
-    def root_frame(self) -> FrameInfo:
-        """The frame that the step itself runs in."""
-        return self.frames[""]
 
 
 def initialize(
@@ -233,10 +243,10 @@ def initialize(
     *,
     is_function: bool = False,
 ) -> ImmutableExecutorState:
-    """Builds the tables of one partition, of a signature or of a function's body.
+    """Build the tables of one partition, of a signature or of a function's body.
 
     Raises:
-      InvalidArgumentError: frames do not fit together (TensorFlow's control-flow validation).
+      InvalidArgumentError: inconsistent frames (TensorFlow's control-flow validation).
       NotFoundError: an op has no kernel for the device.
     """
     flow = build_control_flow_info(graph)
@@ -249,7 +259,7 @@ def initialize(
         items[node.id] = item
         here = flow[node.id]
         if node.kind.is_enter and here.parent_frame is not None:
-            # An Enter itself is executed in the frame around the one it leads into.
+            # An Enter itself is executed in the frame that surrounds its child frame.
             here = flow[here.parent_frame.id]
         if not _place_in_frame(item, node, here.frame_name, frames):
             roots.append(item)
@@ -257,7 +267,7 @@ def initialize(
     late = find_late_reads(graph)
     for node in nodes:
         _connect(items[node.id], node, items, late, is_function)
-    # A placeholder that is here has no value and fails: last, so that what else is wrong is heard.
+    # A placeholder that was not fed fails; it runs last, so that other errors are reported first.
     roots.sort(key=lambda item: item.op.startswith("Placeholder"))
     ordered = [items[node.id] for node in nodes]
     has_control_flow = any(node.op in _CONTROL_FLOW for node in nodes)
@@ -271,7 +281,10 @@ def initialize(
             {items[writer].id: variable for writer, variable in late.writers.items()},
         )
         state.num_values = frames[""].total_inputs
-    # A partition with a schedule may run without, too: with a pool, or driven by a debugger.
+    else:
+        frame_of = {node.id: items[node.id].frame.name for node in nodes}
+        state.loop_may_wait_for_write = loop_may_wait_for_write(graph, late, frame_of)
+    # A partition with a schedule may also run without it: with a pool, or driven by a debugger.
     for writer in late.writers_with_readers():
         items[writer].waits_for_others = True
     return state
@@ -280,7 +293,7 @@ def initialize(
 def _place_in_frame(
     item: NodeItem, node: Node, frame_name: str, frames: dict[str, FrameInfo]
 ) -> int:
-    """Gives the node its places among the frame's values and counts; says how many edges it has."""
+    """Assign the node's input slots and pending count in its frame; return its number of edges."""
     frame = _frame(frames, frame_name)
     item.frame = frame
     item.input_types = node.input_types
@@ -328,7 +341,7 @@ def _text(value: Any) -> str:
 def _describe(
     item: NodeItem, node: Node, device: Device, create_kernel: type_of_create_kernel
 ) -> None:
-    """Decides how the node is executed."""
+    """Decide how the node is executed."""
     op, kind = node.op, node.kind
     item.is_merge = kind.is_merge
     item.is_control_trigger = kind.is_control_trigger
@@ -358,7 +371,7 @@ def _describe(
         elif kernel.kind == "context":
             item.action = CONTEXT
         else:
-            # A list of one output comes as a tuple of one.
+            # An op with a list output returns a tuple, also where the list has one tensor.
             is_one = item.num_outputs == 1 and not kernel.definition.op_def.has_output_lists
             item.action = PURE_ONE if is_one else PURE
 
@@ -366,7 +379,7 @@ def _describe(
 def _connect(
     item: NodeItem, node: Node, items: dict[int, NodeItem], late: LateReads, is_function: bool
 ) -> None:
-    """Turns the node's out-edges into tuples, and notes which inputs arrive as references."""
+    """Turn the node's out-edges into tuples, and note which inputs arrive as references."""
     data, control = [], []
     for edge in node.out_edges:
         if edge.dst.id == SINK_ID:
@@ -380,6 +393,8 @@ def _connect(
     item.control_edges = tuple(control)
     if item.action == RETVAL and not is_function:
         return  # read when the step ends, so that the fetch sees the step's own assignments
+    if SENDS_CELL in node.attrs:
+        return  # likewise: it is sent to a fetch on another device
     allows = node.op_definition is not None and node.op_def.allows_uninitialized_input
     dereference = []
     for edge in node.data_in_edges.values():
@@ -407,23 +422,23 @@ def topological_order(
     readers: Mapping[int, Sequence[int]],
     writers: Mapping[int, int],
 ) -> list[NodeItem]:
-    """The items so that every edge points forward; for graphs without loops.
+    """Return the items so that every edge points forward; for graphs without loops.
 
-    What became ready last goes first, so that a value is used soon after it was made.  Where the
-    edges leave it open, a variable is written to after it was read: a loss that is fetched together
-    with a training step is that of the weights from before, as it mostly is in TensorFlow.
+    The item that became ready last goes first, so that a value is used soon after it was made.
+    Where the edges leave it open, a variable is written after it was read: a loss that is fetched
+    together with a training step uses the weights from before, as it mostly does in TensorFlow.
 
     Args:
-      items: all of them, by number.
-      roots: those without inputs.
-      readers: the variables whose values an item reads late, by the item's number.
-      writers: the variable that an item writes to.
+      items: all items, by id.
+      roots: the items without inputs.
+      readers: the variables whose values an item reads late, by the item's id.
+      writers: the variable that an item writes, by the item's id.
     """
     pending = [item.frame.initial_pending[item.pending_id] for item in items]
     num_readers = Counter(itertools.chain.from_iterable(readers.values()))
     put_off: dict[NodeItem, None] = {}
     order: list[NodeItem] = []
-    # Constants cost nothing before they are used, and whoever waits for one need not wait.
+    # Constants go first: they cost nothing, and the nodes that need one are ready earlier.
     stack = [*reversed(roots)]
     stack.sort(key=lambda item: item.op == "Const")
     while stack or put_off:
@@ -436,7 +451,7 @@ def topological_order(
                     put_off[item] = None
                     continue
         else:
-            # Whoever still wants to read comes after one of these.
+            # The remaining readers depend on one of the deferred writers.
             item = next(iter(put_off))
             del put_off[item]
             own = readers.get(item.id, ())

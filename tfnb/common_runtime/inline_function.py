@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tfnb.graph.function_body import FunctionBody
 
 _LOCATION = b"loc:@"
-# Ops that keep state of which nothing can be seen from outside, and ops that only look at some.
+# Ops whose state is invisible from outside, and ops that only read state.
 _UNSEEN = (
     "Multinomial",
     "ParameterizedTruncated",
@@ -250,7 +250,7 @@ class _Inlining:
         }
         for index, (ret, output) in enumerate(zip(self.body.ret_nodes, outputs, strict=True)):
             if index not in free:
-                continue  # whoever takes the result waits for the whole call anyway
+                continue  # consumers of the result wait for the whole call anyway
             known = _ancestors(ret)
             for effect, node in held.items():
                 if effect not in known:
@@ -267,7 +267,7 @@ class _Inlining:
         uncertain: dict[Node, None] = {}
         for effect in effects:
             if flow is not None and flow[effect.id].frame_name:
-                # What a loop does is done when the loop is left.
+                # The effects of a loop are complete at its Exits.
                 exits = [n for n in body.op_nodes() if n.is_exit and not flow[n.id].frame_name]
                 uncertain.update(dict.fromkeys(exits))
             elif effect in dead:

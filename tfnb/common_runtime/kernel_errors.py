@@ -1,37 +1,41 @@
-"""From an exception inside a kernel to the error a user sees."""
+"""Conversion of an exception inside a kernel to the error that the user sees."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.common_runtime.late_reads import HANDING_ON
 from tfnb.core import dtypes, errors
 from tfnb.core.errors import OpError
 from tfnb.core.resource_mgr import RefCell
+from tfnb.core.signal_handlers import raised_by_handler
+from tfnb.graph.late_reads import HANDING_ON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.common_runtime.immutable_executor_state import NodeItem
 
-# Values of these types are any Python objects.
+# Ops whose outputs are declared as values, but may be the cells of variables.
+_MAY_GIVE_CELL = HANDING_ON | {"_Recv", "_HostRecv"}
+# Values of these types may be any Python objects.
 _OPAQUE = (dtypes.resource, dtypes.variant)
-# NumPy's ValueErrors for sizes that no machine has: memory ran out before it was asked for.
+# Beginnings of NumPy's ValueErrors for impossible sizes: memory ran out before the allocation.
 _BEYOND_ADDRESSES = ("array is too big", "Maximum allowed ")
-# Element types whose names in TensorFlow's messages are C's.
+# Element types that TensorFlow's messages call by their C names.
 _TYPE_NAMES = {"float16": "half", "float32": "float", "float64": "double"}
 
 
 def annotate(
     error: BaseException, node_name: str, op: str, device: str, inputs: Sequence[Any]
 ) -> BaseException:
-    """The error as TensorFlow's class, with the node it came from.
+    """Converts an error to TensorFlow's class, and adds the node that raised it.
 
-    An ``OpError`` keeps its class and text.  Anything else a kernel raises becomes one: memory that
-    ran out is ResourceExhausted, values NumPy refuses are InvalidArgument, the rest is Internal.
+    An ``OpError`` keeps its class and text.  Any other exception of a kernel becomes one: exhausted
+    memory is ResourceExhausted, values that NumPy refuses are InvalidArgument, the rest is
+    Internal.  An exception raised by a signal handler meanwhile stays as it is.
     """
     if not isinstance(error, OpError):
-        if not isinstance(error, Exception):
+        if not isinstance(error, Exception) or raised_by_handler(error):
             return error
         error = _as_op_error(error, device, inputs)
     if error.node_name is None:
@@ -57,7 +61,7 @@ def _as_op_error(error: Exception, device: str, inputs: Sequence[Any]) -> OpErro
 
 
 def _out_of_memory(error: Exception, device: str) -> str:
-    """TensorFlow's sentence; with the tensor's form where NumPy tells it."""
+    """TensorFlow's message for exhausted memory, with shape and type if NumPy reports them."""
     shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
     if shape is None or dtype is None:
         return f"OOM when allocating a tensor on {device} by allocator cpu"
@@ -78,7 +82,7 @@ def _form(value: Any) -> str:
 
 
 def missing_output(node_name: str, found: int, wanted: int) -> OpError:
-    """A kernel gave fewer or more outputs than its op has."""
+    """The error for a kernel that returned fewer or more outputs than its op has."""
     if found < wanted:
         return errors.internal(f"Missing {found}-th output from {{{{node {node_name}}}}}")
     return errors.internal(
@@ -87,13 +91,13 @@ def missing_output(node_name: str, found: int, wanted: int) -> OpError:
 
 
 def check_outputs(partition: int, item: NodeItem, outputs: Sequence[Any]) -> None:
-    """Refuses a kernel's answer that is not what its op declares.
+    """Refuses outputs of a kernel that differ from the declaration of its op.
 
-    Asked in the first step of a partition only: what a kernel gives is decided by its node, so that
-    looking at every answer would cost much and find little.
+    Runs in the first step of a partition only: the node determines the types of its outputs, so
+    that checking every step would cost much and find little.
 
     Raises:
-      InternalError: an output that somebody uses is missing, or one is of another dtype.
+      InternalError: an output with consumers is missing, or one is of another dtype.
     """
     error = _wrong_output(item, outputs)
     if error is not None:
@@ -111,13 +115,13 @@ def _wrong_output(item: NodeItem, outputs: Sequence[Any]) -> OpError | None:
             continue
         if isinstance(value, RefCell):
             found: Any = value.dtype._as_ref
-            wanted: Any = declared._as_ref if item.op in HANDING_ON else declared
+            wanted: Any = declared._as_ref if item.op in _MAY_GIVE_CELL else declared
         else:
             found = getattr(value, "dtype", type(value))
             wanted = declared if declared.is_ref_dtype else declared.numpy_dtype
         if found != wanted:
             name = getattr(found, "name", found)
-            if item.op == "_Arg":  # what a function is called with
+            if item.op == "_Arg":  # an argument of a function call
                 words = (_TYPE_NAMES.get(one, one) for one in (name, declared.name))
                 return errors.invalid_argument(
                     "Type mismatch: actual {} vs. expect {}".format(*words)

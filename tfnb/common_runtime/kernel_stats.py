@@ -1,19 +1,19 @@
-"""Which kernels are worth a thread of a pool, and how they get there.
+"""Selects the kernels that run on a thread pool, and runs them there.
 
 A partition that runs with a pool runs as a variant of itself, :func:`with_pool`: every node whose
-kernel *may* be expensive has the action ``POOL``.  So a partition that runs without a pool asks
-nothing more of a node than before.
+kernel *may* be expensive has the action ``POOL``.  A partition that runs without a pool therefore
+has no extra checks per node.
 
-``KernelStats`` holds one estimate a node, TensorFlow's notion: a kernel is expensive until it was
-measured, afterwards while its running average is above ``EXPENSIVE_NS``; some ops say of themselves
-that they always are (``register_op(expensive=True)``: Python functions, files).  Cheap kernels stay
-with the driving thread, because handing one over costs more than it saves, and get their plain
-action back, so that they cost what they cost without a pool.  Processor time is measured, not time
-on the wall: a thread that waits for the interpreter's lock computes nothing.
+``KernelStats`` holds one estimate per node, as in TensorFlow: a kernel is expensive until it is
+measured, afterwards while its running average is above ``EXPENSIVE_NS``; some ops are declared to
+be always expensive (``register_op(expensive=True)``: Python functions, files).  Cheap kernels stay
+with the driving thread, because the handover costs more than it saves, and get their plain action
+back, so that they cost the same as without a pool.  Processor time is measured, not wall time: a
+thread that waits for the interpreter's lock computes nothing.
 
 ``PoolChoice`` decides for a signature as a whole.
 
-What never leaves the driving thread: kernels that touch a variable, a queue or another resource
+These never leave the driving thread: kernels that touch a variable, a queue or another resource
 (within a step they keep the order in which they became ready), kernels that call functions (whose
 bodies have kernels of their own to hand over), Switch, Send and Recv, and GPU kernels, which return
 at once.  Corresponds to ``KernelStats`` in TensorFlow's ``executor.cc``.
@@ -45,31 +45,31 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.run_state import RunState
 
 EXPENSIVE_NS = 100_000
-"""Above this a kernel goes to the pool. To hand one over and back costs 30 us where it is the only
-one, 7 us in a crowd (measured on two processors)."""
+"""Kernels above this go to the pool. Handing one over and back costs 30 us if it is the only one,
+7 us if there are many (measured on two processors)."""
 
-# What nobody measured yet.
+# Estimate of a kernel that was not measured yet.
 _UNKNOWN_NS = 1 << 40
-# How many steps each way has in a trial; the best of them counts.
+# Steps with and without the pool in a trial; the fastest of each counts.
 _TRIES = 4
-# How many steps lie between two trials: at first, and at most after doubling.
+# Number of steps between two trials: at first, and at most after doubling.
 _FIRST_PAUSE, _LONGEST_PAUSE = 64, 4096
 
 
 class KernelStats:
-    """What the kernels of one partition cost, as far as it is known.
+    """The known costs of one partition's kernels.
 
-    Threads write estimates without a lock: one that is lost is made up for by the next.
+    Threads write estimates without a lock; the next measurement makes up for a lost one.
 
     Attributes:
-      has_overlap: two kernels were with the pool at the same time since :meth:`rearm`.
-      has_always: an op says that its kernel is always expensive.
+      has_overlap: two kernels were in the pool at the same time since :meth:`rearm`.
+      has_always: some kernel's op is declared always expensive.
     """
 
     __slots__ = ("_always", "_armed", "_estimates_ns", "has_always", "has_overlap")
 
     def __init__(self, items: Sequence[NodeItem], armed: Sequence[NodeItem]) -> None:
-        """Makes an action ``POOL`` of those of ``armed``, which are some of ``items``."""
+        """Set the action ``POOL`` for the items ``armed``, a subset of ``items``."""
         self._always = [False] * len(items)
         for item in armed:
             assert item.kernel is not None
@@ -81,17 +81,17 @@ class KernelStats:
         self.rearm(items)
 
     def rearm(self, items: Sequence[NodeItem]) -> None:
-        """Has every kernel measured again that may be expensive."""
+        """Have every kernel that may be expensive measured again."""
         self.has_overlap = False
         for position in self._armed:
             items[position].action = POOL
 
     def is_expensive(self, item: NodeItem) -> bool:
-        """Whether the kernel should run on another thread."""
+        """Return whether the kernel should run on another thread."""
         return self._estimates_ns[item.id] > EXPENSIVE_NS or self._always[item.id]
 
     def update(self, item: NodeItem, elapsed_ns: int) -> None:
-        """Takes one measurement into the average; a cheap kernel is not measured any more."""
+        """Add a measurement to the average; a cheap kernel is not measured any more."""
         before = self._estimates_ns[item.id]
         now = elapsed_ns if before == _UNKNOWN_NS else (3 * before + elapsed_ns) // 4
         self._estimates_ns[item.id] = now
@@ -99,13 +99,13 @@ class KernelStats:
             item.action = self._armed[item.id]
 
     def estimate_ns(self, item: NodeItem) -> int | None:
-        """The processor time of one execution in nanoseconds; None before the first."""
+        """Return the processor time of one execution in nanoseconds; None before the first."""
         found = self._estimates_ns[item.id]
         return None if found == _UNKNOWN_NS else found
 
 
 def may_be_expensive(item: NodeItem) -> bool:
-    """Whether a node's kernel may ever run on another thread than the driving one."""
+    """Return whether a node's kernel may ever run outside the driving thread."""
     kernel = item.kernel
     if kernel is None or item.action not in (PURE, PURE_ONE, CONTEXT):
         return False
@@ -122,7 +122,7 @@ def may_be_expensive(item: NodeItem) -> bool:
 
 
 def with_pool(state: ImmutableExecutorState) -> ImmutableExecutorState | None:
-    """The partition as it runs with a pool; None where no kernel may be expensive."""
+    """Return the partition's variant for a pool; None if no kernel may be expensive."""
     items = [copy(item) for item in state.items]
     eligible = [item for item in items if may_be_expensive(item)]
     if not eligible:
@@ -144,12 +144,12 @@ def with_pool(state: ImmutableExecutorState) -> ImmutableExecutorState | None:
 
 
 class PoolChoice:
-    """The partitions of a signature as they run with a pool, or without where that is faster.
+    """Chooses for a signature whether its partitions run with a pool or without.
 
-    In a *trial* a few steps run with the pool and a few without.  If no two kernels met in the
-    pool, or the steps without it were faster, the following steps run without; after a pause, which
-    grows from trial to trial, it is tried again, because feeds may have grown.  A signature with an
-    op that says of itself that it is expensive always runs with the pool.
+    In a *trial* a few steps run with the pool and a few without.  If no two kernels overlapped in
+    the pool, or the steps without it were faster, the following steps run without; after a pause,
+    which grows from trial to trial, it is tried again, because feeds may have grown.  A signature
+    with an op that is declared always expensive always runs with the pool.
 
     Threads share it without a lock: a lost count prolongs a trial.
     """
@@ -163,10 +163,10 @@ class PoolChoice:
         self._favourite: Sequence[ImmutableExecutorState] = self._pooled
         self._pause = _FIRST_PAUSE
         self._step = 0
-        self._best_ns = [_UNKNOWN_NS, _UNKNOWN_NS]  # without the pool, with it
+        self._best_ns = [_UNKNOWN_NS, _UNKNOWN_NS]  # without, with the pool
 
     def choose(self) -> Sequence[ImmutableExecutorState]:
-        """The partitions for the next step; tell :meth:`took` how long it was."""
+        """Return the partitions for the next step; report its duration to :meth:`took`."""
         if not self._stats:
             return self._plain
         if any(stats.has_always for stats in self._stats):
@@ -195,17 +195,17 @@ class PoolChoice:
                 state.kernel_stats.rearm(state.items)
 
     def took(self, states: Sequence[ImmutableExecutorState], elapsed_ns: int) -> None:
-        """Notes how long a step was, in nanoseconds on the wall."""
+        """Record the duration of a step, in nanoseconds of wall time."""
         if 0 < self._step <= 2 * _TRIES:
             way = int(states is self._pooled)
             self._best_ns[way] = min(self._best_ns[way], elapsed_ns)
 
 
 class PooledKernel:
-    """One kernel on its way through a pool.
+    """One kernel that was handed to a pool.
 
-    It belongs to whoever takes it first: a thread of the pool, which runs it, or the end of its
-    step, after which nobody does.
+    The first to take it owns it: a thread of the pool, which runs it, or the end of its step, after
+    which it does not run.
     """
 
     __slots__ = ("_args", "_executor", "_free", "_tagged", "pool_name")
@@ -224,7 +224,7 @@ class PooledKernel:
         self.pool_name = pool_name
 
     def take(self) -> bool:
-        """Claims the kernel; True for one caller only."""
+        """Claim the kernel; returns True to one caller only."""
         try:
             return self._free.pop()
         except IndexError:
@@ -232,11 +232,11 @@ class PooledKernel:
 
     @property
     def is_taken(self) -> bool:
-        """Whether a thread runs it, or did."""
+        """Whether the kernel was claimed."""
         return not self._free
 
     def __call__(self) -> None:
-        """Runs the kernel and leaves its answer in the step's inbox; a pool's thread calls this."""
+        """Run the kernel and put its answer into the step's inbox; called by a pool's thread."""
         if not self.take():
             return
         run_state: RunState = self._executor.run_state
@@ -267,7 +267,7 @@ class PooledKernel:
 
 
 def measured_call(stats: KernelStats, item: NodeItem, *args: Any) -> Any:
-    """Calls a node's kernel and takes its time into account."""
+    """Call a node's kernel and record its time."""
     begin = thread_time_ns()
     outputs = item.compute(*args)  # type: ignore[misc]
     stats.update(item, thread_time_ns() - begin)

@@ -1,7 +1,7 @@
-"""What a step held when its memory ran out: read off the frames that the error passed through.
+"""Finds the tensors that a step held when memory ran out, from the error's traceback.
 
-Nothing is noted while steps run: the values still lie in the variables of the emitted function, or
-in the slots of the reference executor, and the error's traceback leads to them.
+Steps record nothing for this: the values are still in the local variables of the emitted function,
+or in the slots of the reference executor, and the traceback holds these frames.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from types import FrameType
 
 MOST_LISTED = 5
-"""How many tensors an error names."""
+"""Maximum number of tensors that an error names."""
 
 _ASSIGNED = re.compile(r"\s*((?:v\d+,? ?)+)=")
 _RESULT = re.compile(r"retvals\[(\d+)\] = (v\d+)")
 
-# Who made a value, None for nobody of the step, and the value.
+# (the node that made a value, or None if no node of the step did; the value)
 type_of_held = tuple[Any, Any]
 
 
 def largest_live(error: BaseException) -> str:
-    """The largest tensors that the nodes of a step had made and that it held; "" for none."""
+    """Describe the largest tensors made and still held by a step; "" if there are none."""
     found: dict[int, tuple[int, str]] = {}
     given: set[int] = set()  # from outside
     for item, value in _held(error):
@@ -94,7 +94,7 @@ def _in_slots(
     run_state: Any,
     frame: Any = None,
 ) -> Iterator[type_of_held]:
-    """What lies in the slots, of one frame where there are several, or is a result already."""
+    """Yield the arguments, the slot values (of ``frame``, if given) and the results so far."""
     call_frame = run_state.call_frame
     if call_frame is not None and not run_state.depth:
         for value in call_frame.args:
@@ -108,7 +108,7 @@ def _in_slots(
 
 
 def _in_args(immutable: Any, values: dict[str, Any]) -> Iterator[type_of_held]:
-    """The inputs of the node that failed, which have left their slots."""
+    """Yield the inputs of the node that failed, which were removed from their slots."""
     failed, args = values.get("item"), values.get("args")
     if failed is not None and args is not None:
         for item in immutable.items:

@@ -24,7 +24,7 @@ _SWITCH = frozenset(["Switch"])
 
 
 def remove_dead_branches(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Lets what is alive behind a constant predicate be alive without Switch and Merge."""
+    """Removes the Switch and Merge nodes of conditionals with a constant predicate."""
     switches = [node for node in rewriter.nodes_of(_SWITCH) if _is_decided(rewriter, node)]
     fate = _what_dies(rewriter, switches) if switches else None
     if fate is None:
@@ -94,7 +94,7 @@ def _what_dies(
 
 
 def _is_noticed(rewriter: GraphRewriter, node: Node) -> bool:
-    """Whether somebody outside of the conditional learns that the node is dead."""
+    """Returns whether the node's deadness is visible outside the conditional."""
     return (
         node.name in rewriter.targets
         or node.is_retval

@@ -1,14 +1,14 @@
-"""If and Case become Switch and Merge.
+"""Lowering of If and Case to Switch and Merge.
 
-Corresponds to TensorFlow's ``lower_if_op.cc`` and ``lower_case_op.cc``, whose names the new nodes
-have.  For ``cond: If(p, x)``::
+Corresponds to TensorFlow's ``lower_if_op.cc`` and ``lower_case_op.cc``; the new nodes have the same
+names as there.  For ``cond: If(p, x)``::
 
     p -> cond/switch_pred -> cond/pivot_f -^-> cond/else --.
                          `-> cond/pivot_t -^-> cond/then ---> cond/output (Merge) -> consumers
     x -> cond/x (Switch on p) ------------------'
 
-The branches are calls, which :mod:`lower_functional_ops` inlines next.  Whoever waited for the If
-waits for ``cond/branch_executed``, a Merge of the pivots behind both calls.
+The branches are calls, which :mod:`lower_functional_ops` inlines next.  Control successors of the
+If become those of ``cond/branch_executed``, a Merge of the pivots behind both calls.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ MULTI_DEVICE = "_lower_as_multi_device_function"
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How If and Case differ: the names of their nodes, and which output of a Switch is whose.
+    """The differences of If and Case: names of nodes, and the Switch output of each branch.
 
     Attributes:
       calls: the names of the calls, by branch.
-      switch: the name of the Switch that the pivots hang on.
-      pivots: (name, branch), in the order in which they are made.
+      switch: the name of the Switch that feeds the pivots.
+      pivots: (name, branch), in the order of creation.
       merge: the name of each output's Merge.
-      outputs: for each branch its output of a Switch.
+      outputs: for each branch, its output of a Switch.
     """
 
     calls: Sequence[str]
@@ -73,7 +73,7 @@ def rewrite_case_node(graph: Graph, node: Node, *, keep_fetchable: bool) -> list
 
 
 class _Branching:
-    """One replacement."""
+    """The replacement of one node."""
 
     def __init__(
         self, graph: Graph, node: Node, branches: Sequence[NameAttrList], kind: _Kind

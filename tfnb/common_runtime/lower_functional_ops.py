@@ -1,14 +1,14 @@
-"""The pass that takes functional nodes apart before placement.
+"""The pass that lowers functional ops before placement.
 
-* ``If``, ``Case`` and ``While`` (and their stateless kin) with the attribute
+* ``If``, ``Case`` and ``While`` (and their stateless variants) with the attribute
   ``_lower_using_switch_merge`` become Switch and Merge, or a frame.
-* Calls are replaced by the function's body: those that such a lowering made always, others where
+* Calls are replaced by the function's body: calls made by this lowering always, other calls if
   inlining is on: :func:`inlines_calls`.
 
-New nodes come after all others, so nested ones are taken apart in turn.  A function is never
-inlined into itself.  What cannot be taken apart stays and runs as one node.  Corresponds to
-TensorFlow's ``lower_functional_ops.cc``; in TensorFlow the inlining of a default session is done by
-Grappler's function optimizer.
+New nodes come after all others, so nested ones are lowered in turn.  A function is never inlined
+into itself.  A node that cannot be lowered stays and runs as one node.  Corresponds to
+TensorFlow's ``lower_functional_ops.cc``; in TensorFlow, Grappler's function optimizer inlines the
+calls of a default session.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ if TYPE_CHECKING:
     from tfnb.graph.graph import Graph, Node
 
 FUNCTIONAL_OPS = CONTROL_FLOW | PARTITIONED
-"""Ops whose nodes may be taken apart; so may those whose op is a function."""
+"""Ops whose nodes may be lowered; so may nodes whose op is a function."""
 
 PHASE = 10
 
-# Functions that call functions several times each, level upon level, must not fill the memory: a
-# call is inlined if it grows to this many nodes, or to so many times the nodes of all it calls.
+# Bounds the expansion of functions that call functions several times per level: a call is inlined
+# if it grows to at most this many nodes, or to this multiple of the distinct nodes it calls.
 MAX_EXPANDED_NODES = 1_000
 MAX_EXPANSION = 20
 
 
 def inlines_calls(config: config_pb2.ConfigProto) -> bool:
-    """Whether all calls are to be inlined: on by default, off at level L0.
+    """Return whether all calls are inlined: by default yes, at level L0 no.
 
-    ``do_function_inlining`` turns it on at any level, ``disable_meta_optimizer`` or
-    ``function_optimization: OFF`` turn off what level L1 brings.
+    ``do_function_inlining`` turns it on at any level; ``disable_meta_optimizer`` and
+    ``function_optimization: OFF`` turn the default of level L1 off.
     """
     return config.graph_options.optimizer_options.do_function_inlining or optimizes_functions(
         config
@@ -71,7 +71,7 @@ def inlines_calls(config: config_pb2.ConfigProto) -> bool:
 
 
 def optimizes_functions(config: config_pb2.ConfigProto) -> bool:
-    """Whether what Grappler's function optimizer does is on: at level L1, unless turned off."""
+    """Return whether the function optimizer is on: at level L1, unless turned off."""
     rewriter = config.graph_options.rewrite_options
     return (
         config.graph_options.optimizer_options.opt_level >= config_pb2.OptimizerOptions.L1
@@ -81,7 +81,7 @@ def optimizes_functions(config: config_pb2.ConfigProto) -> bool:
 
 
 def lowers_control_flow(config: config_pb2.ConfigProto) -> bool:
-    """Whether If, Case and While that ask for it are taken apart."""
+    """Return whether If, Case and While with the lowering attribute are lowered."""
     experimental = config.experimental
     return not (
         experimental.disable_functional_ops_lowering
@@ -92,14 +92,14 @@ def lowers_control_flow(config: config_pb2.ConfigProto) -> bool:
 class LowerFunctionalOps:
     """The pass for graphs that are not placed yet: those of ``place_pruned_graph``.
 
-    The whole graph of a session is taken apart before a signature is cut out of it
+    A session's whole graph is lowered before a signature is pruned from it
     (:func:`lower_new_nodes`).
     """
 
     name = "lower_functional_ops"
 
     def run(self, options: OptimizationPassOptions) -> list[str]:
-        """Takes functional nodes apart that have no device; one line for each."""
+        """Lower functional nodes that have no device; return one line for each."""
         graph = options.graph
         if graph is None or all(node.assigned_device for node in graph.op_nodes()):
             return []
@@ -108,10 +108,10 @@ class LowerFunctionalOps:
 
 
 def check_new_nodes(graph: Graph, config: config_pb2.ConfigProto, first_id: int) -> None:
-    """Looks at what functional nodes from ``first_id`` on call, if they are to be taken apart.
+    """Check the functions that functional nodes from ``first_id`` on call, if they will be lowered.
 
     Raises:
-      InvalidArgumentError: there is no such function, or a branch takes other types.
+      InvalidArgumentError: a function does not exist, or a branch has other argument types.
     """
     lowers = lowers_control_flow(config)
     for node in graph.nodes[max(first_id, SINK_ID + 1) :]:
@@ -122,7 +122,7 @@ def check_new_nodes(graph: Graph, config: config_pb2.ConfigProto, first_id: int)
 
 
 def lower_new_nodes(graph: Graph, config: config_pb2.ConfigProto, first_id: int) -> tuple[str, ...]:
-    """Takes apart what a session's configuration says, among the nodes from ``first_id`` on."""
+    """Lower the nodes from ``first_id`` on, as a session's configuration requests."""
     if graph.library is None or not len(graph.library):
         return ()
     actions = lower_functional_ops(
@@ -143,25 +143,25 @@ def lower_functional_ops(
     inside: Sequence[str] = (),
     keep_effects: bool = False,
 ) -> list[str]:
-    """Takes apart the functional nodes of a graph with ids from ``first_id`` on.
+    """Lower the functional nodes of a graph with ids from ``first_id`` on.
 
     Args:
-      graph: is changed.
-      first_id: older nodes were seen before.
-      inline_calls: whether to inline calls that nobody made for an If or While.
+      graph: the graph, which is changed.
+      first_id: nodes with lower ids were processed before.
+      inline_calls: whether to inline calls that were not made by lowering an If or While.
       lower_control_flow: whether to lower If, Case and While.
-      inside: functions that the graph is a body of; they are not inlined again.
+      inside: functions whose body the graph is; they are not inlined again.
       keep_effects: whether functions with effects stay calls, as in bodies in TensorFlow.
 
     Returns:
-      What was done, a line for each node.
+      The actions, a line for each node.
     """
     lowering = _Lowering(graph, inline_calls, lower_control_flow, inside, keep_effects)
     return lowering.run(max(first_id, SINK_ID + 1))
 
 
 class _Lowering:
-    """One run; ``lineage`` holds for each node from a body the functions it came out of."""
+    """One run; ``lineage`` maps each inlined node to the functions that it came from."""
 
     def __init__(
         self,
@@ -180,11 +180,11 @@ class _Lowering:
         self.bodies: dict[tuple[str, str], FunctionBody] = {}
         self.too_large: dict[str, str] = {}
         self.actions: list[str] = []
-        # The graph of a function or a signature takes its results out by nodes of its own.
+        # The graph of a function or a signature returns its results by nodes of its own.
         self.keep_fetchable = not any(node.is_arg or node.is_retval for node in graph.op_nodes())
 
     def run(self, first_id: int) -> list[str]:
-        """Looks at every node, those that it makes included."""
+        """Process every node, including nodes that the lowering makes."""
         graph = self.graph
         last = first_id
         while last < graph.num_node_ids:
@@ -258,12 +258,12 @@ class _Lowering:
             try:
                 body = self._body(name, attrs)
             except errors.OpError as error:
-                # Whoever runs the call hears of it; if nobody does, nobody minds.
+                # The error is raised if the call runs; a call that never runs needs no error.
                 reason = error.message
             else:
                 reason = inline_function.why_not(node, body)
                 if not node.attrs.get(MULTI_DEVICE) and without_kernel(body.graph):
-                    reason = reason or "an op in it has no kernel"  # which matters if it is reached
+                    reason = reason or "an op in it has no kernel"  # an error only if reached
                 if self.keep_effects and not node.attrs.get(MULTI_DEVICE) and _has_effects(body):
                     reason = reason or "it has effects"
         if body is None or reason:
@@ -304,7 +304,7 @@ class _Lowering:
         return found
 
 
-# Bodies with these are inlined into bodies all the same.
+# Functions with no effects but these ops are inlined into bodies despite keep_effects.
 _ASSIGNING = frozenset(["AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp"])
 
 
@@ -320,16 +320,16 @@ def _base(types: Any) -> list[Any]:
 
 
 class RemoveIdentities:
-    """Takes out Identity nodes where calls are inlined.
+    """Removes Identity nodes if calls are inlined.
 
-    Those that inlining made always, all others where ``do_function_inlining`` asks for TensorFlow's
-    whole round of it.
+    Always removes those that inlining made; removes all others if ``do_function_inlining`` requests
+    TensorFlow's full round of inlining.
     """
 
     name = "remove_identities"
 
     def run(self, options: OptimizationPassOptions) -> list[str]:
-        """Removes them from a partition."""
+        """Remove them from a partition."""
         if options.graph is None or not inlines_calls(options.config):
             return []
         switches = options.config.graph_options.optimizer_options
@@ -337,7 +337,7 @@ class RemoveIdentities:
 
 
 def remove_identities(graph: Graph, *, only_inlined: bool) -> list[str]:
-    """Joins the sources and consumers of Identity nodes that only pass a tensor on."""
+    """Bypass Identity nodes that only forward a tensor."""
     found = [node for node in graph.op_nodes() if node.op == "Identity"]
     if only_inlined:
         found = [node for node in found if node.name.startswith("Func/")]
@@ -346,7 +346,7 @@ def remove_identities(graph: Graph, *, only_inlined: bool) -> list[str]:
 
 
 def remove_identity(graph: Graph, node: Node) -> bool:
-    """Takes an Identity out, unless it means more than its input; says whether it did."""
+    """Remove an Identity if it only forwards its input; return whether it was removed."""
     if len(node.in_edges) != 1 or not node.data_in_edges:
         return False
     if not any(edge.dst.is_op for edge in node.out_edges):
@@ -355,10 +355,10 @@ def remove_identity(graph: Graph, node: Node) -> bool:
     src, output = edge.src, edge.src_output
     if src.output_types[output].is_ref_dtype or src.is_recv:
         return False
-    # Only one output of a Switch lives, but a control edge comes from the whole node.
+    # Only one output of a Switch is live, but a control edge comes from the whole node.
     if src.is_switch and any(edge.is_control for edge in node.out_edges if edge.dst.is_op):
         return False
-    # Nobody need wait for a constant.
+    # A constant needs no waiting.
     is_ready = src.is_constant and not any(edge.src.is_op for edge in src.in_edges)
     for edge in list(node.out_edges):
         if not edge.is_control:

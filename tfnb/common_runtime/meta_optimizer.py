@@ -1,10 +1,10 @@
-"""Runs the whole-graph optimizers that ``RewriterConfig`` asks for, before the graph is cut.
+"""Runs the whole-graph optimizers that ``RewriterConfig`` asks for, before partitioning.
 
-Each optimizer is a function that changes a graph through a :class:`GraphRewriter` and says in one
-line each what it did.  They run in the order of ``rewriter_config.ORDER``, again as long as
-something changes and ``meta_optimizer_iterations`` allows.  None changes what is fetched, to the
-bit, nor which error a step ends with, but that a gradient which nobody takes is not computed, and
-so cannot fail.  Corresponds to TensorFlow's ``meta_optimizer.cc``.
+Each optimizer is a function that changes a graph through a :class:`GraphRewriter` and returns one
+line of text per change.  They run in the order of ``rewriter_config.ORDER``, again as long as
+something changes and ``meta_optimizer_iterations`` allows.  None changes a fetched value, to the
+bit, or the error a step ends with, with one exception: a gradient that is not used is not computed,
+so it cannot fail.  Corresponds to TensorFlow's ``meta_optimizer.cc``.
 
 There is no remapper and no layout optimizer: NumPy and CuPy have no fused kernels and no second
 layout to choose.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     type_of_optimizer = Callable[[GraphRewriter, OptimizationPassOptions], list[str]]
 
-# After whatever puts function bodies into the graph.
+# After the passes that put function bodies into the graph.
 PHASE = 1000
 
 
@@ -47,12 +47,12 @@ def simplify_arithmetic(rewriter: GraphRewriter, options: OptimizationPassOption
 
 
 def fold_constants(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Computes what is constant, then takes out what a constant operand makes superfluous."""
+    """Fold constants, then simplify nodes that have a constant operand."""
     return [*fold_whole_graph(rewriter, options), *_apply(FOLDING_RULES, rewriter)]
 
 
 def _apply(rules_of: dict[str, list[type_of_rule]], rewriter: GraphRewriter) -> list[str]:
-    """Applies rules to every node as long as one does something, inputs first."""
+    """Apply rules to every node, inputs first, as long as one changes something."""
     actions = []
     for node in rewriter.nodes_of(rules_of):
         rules = rules_of[node.op]
@@ -84,7 +84,7 @@ OPTIMIZERS: dict[str, type_of_optimizer] = {
     "loop": remove_dead_branches,
     "dependency": clean_dependencies,
 }
-# What the dependency optimizer does gives these nothing new to do.
+# The dependency optimizer's changes create no new work for these.
 _BLIND_TO_ORDER = frozenset(["constfold", "shape", "arithmetic"])
 
 
@@ -94,18 +94,18 @@ class MetaOptimizer:
     name = "meta_optimizer"
 
     def run(self, options: OptimizationPassOptions) -> list[str]:
-        """Optimizes a signature's graph; each line begins with the optimizer's name."""
+        """Optimize a signature's graph; each line begins with the optimizer's name."""
         graph = options.graph
         if graph is None or options.is_partial_run:
             return []
         names = rewriter_config.optimizers(options.config)
-        # What takes the results out is not counted: in TensorFlow it comes later.
+        # _Retval nodes do not count: TensorFlow adds them later.
         size = graph.num_op_nodes - sum(node.kind.is_retval for node in graph.op_nodes())
         if not names or size < rewriter_config.min_graph_nodes(options.config):
             return []
         rewriter = GraphRewriter(graph, options.targets)
         actions = []
-        # How many changes there were when an optimizer had looked at everything.
+        # The number of changes when an optimizer last ran over the whole graph.
         seen: dict[str, int] = {}
         of_order = 0  # changes that concern control edges only
         for _ in range(rewriter_config.iterations(options.config)):
@@ -132,7 +132,7 @@ class MetaOptimizer:
 
 
 def _tell(options: OptimizationPassOptions, name: str, actions: list[str]) -> None:
-    """Tells whoever follows the passes what one optimizer did."""
+    """Report one optimizer's changes to the callback for passes."""
     if options.on_pass is not None and options.graph is not None and actions:
         report = PassReport(Grouping.POST_REWRITE_FOR_EXEC, PHASE, name, tuple(actions))
         options.on_pass(report, options.graph)

@@ -149,3 +149,9 @@ class OptimizationPassRegistry:
 
 
 REGISTRY = OptimizationPassRegistry()
+
+# What is done to the bodies of functions and is no pass of its own.
+PRUNED = PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", ("what no result needs is gone",))
+SIMPLIFIED = PassReport(
+    Grouping.POST_PARTITIONING, 1000, "simplify_body", ("what only joins other nodes is gone",)
+)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor import ExecutorState
     from tfnb.common_runtime.executors_and_keys import Executors
 
-# So many ways to ask are kept at most.
+# Cache limit: checked combinations of feeds and fetches.
 _MOST_ASKED = 1000
 _log = logging.getLogger("tfnb")
 
@@ -57,7 +57,7 @@ class _PartialRun:
 
 @dataclass(frozen=True, slots=True)
 class PartialRunState:
-    """How far a partial run is.
+    """The progress of a partial run.
 
     Attributes:
       handle: its handle.
@@ -85,7 +85,7 @@ class PartialRunState:
 
 
 def state_text(missing: tuple[str, ...] | None) -> str:
-    """How far a fetch is, given the feeds it waits for; None means that it was fetched."""
+    """Describes a fetch by the feeds it waits for; None means that it was fetched."""
     if missing is None:
         return "taken"
     return f"waits for {', '.join(missing)}" if missing else "ready"
@@ -99,8 +99,8 @@ class PartialRuns:
         self._lock = threading.Lock()
         self._runs: dict[str, _PartialRun] = {}  # guarded by self._lock
         self._signatures: dict[Any, Executors] = {}  # guarded by self._lock
-        # What was fed, is fed and fetched of a signature, if it can be computed; nodes that ran
-        # never change.
+        # (fed before, fed now, fetched) of a signature, if computable; nodes that ran never
+        # change.
         self._computable: set[Any] = set()
         self._host = session.device_mgr.host.name
         self._numbers = itertools.count(0)
@@ -110,7 +110,7 @@ class PartialRuns:
 
         Raises:
           InvalidArgumentError: nothing to fetch or run, or the signature does not fit the graph.
-            What fails while the nodes run is told by the next call.
+            Errors of running nodes are raised by the next call.
         """
         session = self._session
         key = (tuple(feeds), tuple(fetches), tuple(targets))
@@ -120,7 +120,9 @@ class PartialRuns:
             with self._lock:
                 executors = self._signatures.setdefault(key, executors)
         hooks = session.step_events.hooks
-        pool = session.default_pool if hooks.debugger is None else None
+        pool = session.default_pool or executors.python_pool
+        if hooks.debugger is not None:
+            pool = None  # node by node, in one thread
         run_state = RunState(None, hooks, pool=pool)
         if hooks.tensors_made is not None:
             run_state.record_outputs = ToldOutputs(hooks.tensors_made, run_state.step_id, None)
@@ -141,11 +143,11 @@ class PartialRuns:
         def begin() -> None:
             with self._lock:
                 self._runs[handle] = run
-            if session.is_closed:  # before whoever closes it could see this step
+            if session.is_closed:  # closed before `close` could find this step
                 raise errors.cancelled("Session has been closed.")
             try:
                 pump(run_state, states)
-            except errors.OpError as error:  # of a node that needs no feed: told by the first call
+            except errors.OpError as error:  # of a node that needs no feed: first call raises it
                 end_step(run_state, error)
                 run.error = error
 
@@ -154,7 +156,7 @@ class PartialRuns:
         return handle
 
     def forget_signatures(self) -> None:
-        """Has later steps ask for executors anew; those begun go on."""
+        """Makes later steps look up their executors again; steps in flight continue."""
         with self._lock:
             self._signatures.clear()
             self._computable.clear()
@@ -201,7 +203,7 @@ class PartialRuns:
         for name, value in feeds.items():
             refuse_resource(name, value)
         if self._session.has_watched_nodes:
-            self._session.fed_texts.note(feeds.values())
+            self._session.fed_texts.note(feeds.values(), run_state.step_id)
         for name, value in feeds.items():
             rendezvous.send(self._key(name), value)
             run.fed[name] = True
@@ -256,7 +258,7 @@ class PartialRuns:
                 found = work()
             finally:
                 NUMERIC_REACTION.set(reaction)
-            # Between two calls nobody drives the step: what waits now waits until the next one.
+            # No thread drives the step between two calls: what waits now waits until the next call.
             run.run_state.is_still = bool(run.run_state.num_waiting)
             return found
         except BaseException as error:
@@ -285,7 +287,7 @@ class PartialRuns:
         run.run_state.close()
 
     def states(self) -> list[PartialRunState]:
-        """How far each partial run is, in the order they were begun."""
+        """Returns the progress of each partial run, in the order of their start."""
         with self._lock:
             runs = list(self._runs.items())
         found = []
@@ -304,7 +306,7 @@ class PartialRuns:
     def _check_computable(self, run: _PartialRun, feeds: set[str], fetches: Iterable[str]) -> None:
         """Refuses a fetch that needs a declared feed which is still missing."""
         for _, feed in self._missing_feeds(run, feeds, fetches):
-            # As in TensorFlow, it is the feed that is named.
+            # As in TensorFlow, the message names the feed.
             raise errors.invalid_argument(
                 f"Fetch {feed} can't be computed from the feeds that have been fed so far."
             )
@@ -329,7 +331,7 @@ class PartialRuns:
             node = graph.find_node(tensor[0])
             tensors = [tensor]
             if node is not None and node.kind.is_placeholder:
-                # The feed stands for the whole placeholder, also where one only waits for it.
+                # The feed replaces the whole placeholder, also for control edges from it.
                 tensors.append((tensor[0], CONTROL_SLOT))
             if is_fed or name in feeds:
                 fed.update(tensors)
@@ -371,9 +373,9 @@ class PartialRuns:
 
 
 def _nothing_left(run: _PartialRun, fetch: str) -> errors.OpError:
-    """A fetch that does not come.
+    """Returns the error for a fetch that cannot be computed.
 
-    TensorFlow waits until the time is up.  Here nobody else could feed while this call waits.
+    TensorFlow waits until the time is up.  Here no other call can feed while this one waits.
     """
     text = f"Nothing is left that could compute the fetch {fetch} of this partial run."
     missing = [name for name, is_fed in run.fed.items() if not is_fed]

@@ -1,8 +1,8 @@
-"""The graph before and after each pass, for whoever wants to see what became of it.
+"""Snapshots of the graph before and after each pass, to show the effect of the pass.
 
-Passes say in words what they did (``optimization_registry.py``); here the graph itself is noted
-whenever one has done something.  A signature is taken along its way once more for that: nothing is
-prepared, kept or run.
+Passes report in words what they did (``optimization_registry.py``); here the graph itself is
+recorded after each pass that changed it.  For that, a signature runs through all passes once more:
+nothing is prepared, kept or run.
 """
 
 from __future__ import annotations
@@ -29,18 +29,11 @@ if TYPE_CHECKING:
     from tfnb.proto import config_pb2
 
 
-# What is done to the bodies of functions and is no pass of its own.
-PRUNED = PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", ("what no result needs is gone",))
-SIMPLIFIED = PassReport(
-    Grouping.POST_PARTITIONING, 1000, "simplify_body", ("what only joins other nodes is gone",)
-)
-
-
 @dataclass(slots=True, frozen=True)
 class NodeSnapshot:
     """A node as it was at one moment.
 
-    ``inputs`` are (name of the source, its output), control inputs last with the output -1.
+    ``inputs`` are (name of the source, its output); control inputs come last, with output -1.
     """
 
     name: str
@@ -54,13 +47,13 @@ class NodeSnapshot:
 
 @dataclass(slots=True, frozen=True)
 class PassStage:
-    """What one pass did to one graph.
+    """The effect of one pass on one graph.
 
     Attributes:
-      report: the pass and its own words.
-      device: of the partition; "" before the graph was cut.
+      report: the report of the pass.
+      device: the device of the partition; "" before partitioning.
       before: the nodes before it; ``after`` likewise.
-      function: whose body the graph is; "" for what the session itself runs.
+      function: the function whose body the graph is; "" for the graph of the session.
     """
 
     report: PassReport
@@ -71,10 +64,10 @@ class PassStage:
 
 
 class PassTrace:
-    """Follows one graph; passes that changed nothing leave no stage.
+    """Records the passes of one graph; passes that changed nothing leave no stage.
 
     Attributes:
-      stages: what happened, in its order.
+      stages: the stages, in order.
     """
 
     def __init__(self) -> None:
@@ -83,12 +76,12 @@ class PassTrace:
         self._before: tuple[NodeSnapshot, ...] | None = None
 
     def begin(self, graph: Graph | None, device: str = "", function: str = "") -> None:
-        """The next passes are about this graph; None: about the first that comes."""
+        """Starts the trace of a graph; None: the first graph that a pass reports."""
         self._device, self._function = device, function
         self._before = None if graph is None else snapshot(graph)
 
     def __call__(self, report: PassReport, graph: Graph) -> None:
-        """A pass has run."""
+        """Records a pass that has run."""
         after = snapshot(graph)
         before, self._before = self._before, after
         if before is not None and before != after:
@@ -96,7 +89,7 @@ class PassTrace:
 
 
 def snapshot(graph: Graph) -> tuple[NodeSnapshot, ...]:
-    """All nodes of a graph as they are now."""
+    """All nodes of a graph in their current state."""
     return tuple(_snapshot_of(node) for node in graph.op_nodes())
 
 
@@ -125,9 +118,9 @@ def trace_passes(
     signature: tuple[Sequence[str], Sequence[str], Sequence[str]],
     functions: FunctionLibraryRuntime,
 ) -> list[PassStage]:
-    """Takes a signature (feeds, fetches, targets) through all passes and notes each.
+    """Runs a signature (feeds, fetches, targets) through all passes and records each.
 
-    The bodies of functions that are called after that follow, one by one.
+    The bodies of functions that are still called afterwards follow, one by one.
 
     Raises:
       InvalidArgumentError, NotFoundError: the graph cannot be pruned, placed or partitioned.

@@ -5,12 +5,12 @@ Corresponds to TensorFlow's placer.cc.  In order of strength:
 1. a device assigned before stays;
 2. nodes that must be together go together (:mod:`colocation_graph`);
 3. the requested device; soft placement may give up its type and number where there is none;
-4. a node that only looks at its input's shape stays with its input;
+4. a node that reads only the shape of its input stays with its input;
 5. a node without inputs and with one output follows its consumers, if they share a device;
-6. the device type with the highest priority that has a kernel, its first device.
+6. the first device of the type with the highest priority that has a kernel.
 
-Each decision is remembered with its reason.  A node that no group concerns is decided by what it is
-(op, dtypes, requested device), so that the second ``MatMul`` costs a lookup.
+Each decision is stored with its reason.  The decision for a node outside of all colocation groups
+is cached by (op, dtypes, requested device), so that the second ``MatMul`` costs a lookup.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _FIRST_OP_ID = SINK_ID + 1
 
 @dataclass(frozen=True, slots=True)
 class PlacementReason:
-    """Where a node went and why.
+    """The device of a node and why it was chosen.
 
     Attributes:
-      requested: what the user asked for, "" for nothing.
+      requested: the device requested by the user, "" for none.
       allowed: the device types that have a kernel for the node, best first.
       chosen: the device.
       why: the rule that decided, in words that complete "because it ...".
@@ -50,7 +50,7 @@ class PlacementReason:
 
 
 class Placer:
-    """Places one graph, at once or as it grows.
+    """Places one graph, all at once or as it grows.
 
     Attributes:
       reasons: node name -> reason, for every node this Placer has seen.
@@ -65,14 +65,14 @@ class Placer:
         allow_soft_placement: bool = True,
         log_device_placement: bool = False,
     ) -> None:
-        """Prepares the placement of ``graph``.
+        """Prepare the placement of ``graph``.
 
         Args:
-          graph: its nodes get ``assigned_device``.
+          graph: the graph; its nodes get ``assigned_device``.
           devices: the devices of the session.
-          default_local_device: preferred to any other, whatever its priority, where it will do.
-          allow_soft_placement: whether a wish that cannot be met may be dropped.
-          log_device_placement: whether to tell each decision on stderr.
+          default_local_device: used where possible, before devices of higher priority.
+          allow_soft_placement: whether a request that cannot be met may be ignored.
+          log_device_placement: whether to print each decision on stderr.
         """
         self.reasons: dict[str, PlacementReason] = {}
         self._graph = graph
@@ -94,14 +94,14 @@ class Placer:
         )
 
     def run(self, first_id: int = _FIRST_OP_ID) -> None:
-        """Places the nodes with ids from ``first_id`` on; older ones are placed already.
+        """Place the nodes with ids from ``first_id`` on; older ones are placed already.
 
-        Where new nodes cannot be placed beside the old ones as these are, everything is placed
-        anew, except that stateful nodes, which hold what they hold where it is, stay.
+        If the new nodes conflict with the placement of the old ones, all nodes are placed again,
+        except stateful nodes, whose state stays on its device.
 
         Raises:
           FailedPreconditionError: there are no devices.
-          InvalidArgumentError: a node fits nowhere; says what it asked for and what there is.
+          InvalidArgumentError: no device fits a node; names the request and the devices.
           InternalError: a node was assigned to a device that is unknown or cannot run it.
         """
         if not self._devices:
@@ -144,14 +144,14 @@ class Placer:
                     if node.name not in self.reasons:
                         self._explain(node, "was placed before")
                 elif _is_generator(node):
-                    # Decided last, when its consumers have been.
+                    # Placed last, after its consumers.
                     generators.append(node)
                 else:
                     self._place(node, _input_of_metadata(node), "stays with its input")
             for node in generators:
                 self._place(node, _only_place_of_consumers(node), "follows its consumer")
         except errors.OpError:
-            # As if nothing had been placed: whoever asks again hears the same.
+            # Undo the placement, so that a second call raises the same error.
             for node in free:
                 node.assigned_device = ""
                 self.reasons.pop(node.name, None)
@@ -216,7 +216,7 @@ class Placer:
         return "prefers the first device of the best type"
 
     def _explain(self, node: Node, why: str) -> None:
-        # Thousands of nodes share a handful of reasons.
+        # Reason objects are shared: thousands of nodes have a handful of reasons.
         allowed = self._groups.supported_device_types(node)
         key = (node.requested_device, allowed, node.assigned_device, why)
         reason = self._known_reasons.get(key)
@@ -245,7 +245,7 @@ def _input_of_metadata(node: Node) -> Node | None:
 
 
 def _only_place_of_consumers(node: Node) -> Node | None:
-    """A consumer, if all consumers are on its device."""
+    """Return a consumer if all consumers are on one device, else None."""
     first: Node | None = None
     for edge in node.out_edges:
         consumer = edge.dst

@@ -1,15 +1,15 @@
-"""What a process has once, whatever its sessions: the threads of BLAS, the pages of the allocator.
+"""Process-wide state shared by all sessions: the threads of BLAS, the pages of the allocator.
 
 The first session prepares both.  Corresponds to TensorFlow's ``process_state.h`` and to the thread
 pool of ``local_device.cc``.
 
-**BLAS.** A kernel's work is divided by ``core/work_sharder.py``, among
-``intra_op_parallelism_threads`` threads (0: one a processor) as the first session says.  OpenBLAS
-gets one thread: its own wait for each other in a loop, so that on a machine that has other things
-to do a product takes as long as a time slice of the scheduler.
+**BLAS.** A kernel's work is divided by ``core/work_sharder.py``, among as many threads as the first
+session's ``intra_op_parallelism_threads`` says (0: one per processor).  OpenBLAS gets one thread:
+its own threads wait for each other in a loop, so that on a busy machine one product takes as long
+as a time slice of the scheduler.
 
-**Memory.** glibc gives pages back to the system when a large array is freed, and gets fresh ones,
-cleared, for the next: half of the time of a chain of large arrays.  It is told to keep some.
+**Memory.** glibc gives pages back to the system when a large array is freed, and gets fresh, zeroed
+pages for the next: half of the time of a chain of large arrays.  It is set to keep some.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tfnb.core import blas, work_sharder
 if TYPE_CHECKING:
     from tfnb.proto import config_pb2
 
-# How users limit the threads of BLAS.
+# Environment variables with which users limit the threads of BLAS.
 _LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 
 # Parameters of mallopt, and their values in bytes: arrays up to the first come from the heap, and
@@ -39,7 +39,7 @@ _is_prepared = False  # guarded by _lock
 
 
 def prepare(config: config_pb2.ConfigProto) -> None:
-    """Sets up the process for its first session; later calls do nothing."""
+    """Set up the process for its first session; later calls do nothing."""
     global _is_prepared
     if _is_prepared:
         return
@@ -62,7 +62,7 @@ def _num_threads(declared: int) -> int:
 
 
 def _keep_pages() -> bool:
-    """Has glibc keep freed pages; False where somebody else has decided, or it is not glibc."""
+    """Make glibc keep freed pages; False if the user has set that already, or without glibc."""
     chosen = any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ)
     if chosen or platform.libc_ver()[0] != "glibc":
         return False

@@ -87,6 +87,7 @@ class FrameState:
       invariants: (constant Enter, whether it is dead, its outputs), delivered in every iteration.
       dead_exits: Exits that were dead in the youngest iteration.
       children: the frames inside that live, by (iteration number, name).
+      is_dead: whether all Enters so far were dead, but for those of constants.
     """
 
     __slots__ = (
@@ -96,6 +97,7 @@ class FrameState:
         "id",
         "info",
         "invariants",
+        "is_dead",
         "iteration_count",
         "iterations",
         "max_parallel_iterations",
@@ -114,6 +116,7 @@ class FrameState:
         parent_iteration: IterationState | None,
     ) -> None:
         self.id = id
+        self.is_dead = True
         self.info = info
         self.parent = parent
         self.parent_iteration = parent_iteration
@@ -161,8 +164,11 @@ class PropagatorState:
         self._num_frames = 1
         self.root = FrameState(0, frames_by_name[""], None, None)
 
-    # -- from a finished node to the nodes behind it
-    # -------------------------------------------------
+    def number_frames_from(self, number: int) -> None:
+        """Gives frames that are entered from now on numbers from this one on."""
+        self._num_frames = number
+
+    # -- from a finished node to the nodes behind it -----------------------------------------------
 
     def activate(
         self, item: NodeItem, is_dead: bool, iteration: IterationState, outputs: Any
@@ -230,6 +236,8 @@ class PropagatorState:
             for live in list(frame.iterations.values()):
                 self.activate(item, is_dead, live, outputs)
         else:
+            if not is_dead:
+                frame.is_dead = False
             self.activate(item, is_dead, frame.iterations[0], outputs)
 
     def exit(self, item: NodeItem, is_dead: bool, iteration: IterationState, outputs: Any) -> None:
@@ -255,8 +263,7 @@ class PropagatorState:
             self._increment_iteration(frame)
         self.activate(item, False, frame.iterations[iteration.number + 1], outputs)
 
-    # -- the ends of iterations and frames
-    # -----------------------------------------------------------
+    # -- the ends of iterations and frames ---------------------------------------------------------
 
     def node_done(self, iteration: IterationState) -> None:
         """Counts one finished node; ends its iteration and frame where that was the last."""
@@ -305,11 +312,12 @@ class PropagatorState:
         parent.children.pop((parent_iteration.number, frame.info.name), None)
         for item in frame.dead_exits:
             self.activate(item, True, parent_iteration, ())
+        if self.hooks.frame_dead is not None and frame.is_dead:
+            self.hooks.frame_dead(self.step_id, self.partition, frame.id)
         if self.hooks.frame_done is not None:
             self.hooks.frame_done(self.step_id, self.partition, frame.id, perf_counter_ns())
 
-    # -- their beginnings
-    # ----------------------------------------------------------------------------
+    # -- their beginnings --------------------------------------------------------------------------
 
     def _find_or_create_child(self, item: NodeItem, iteration: IterationState) -> FrameState:
         parent = iteration.frame

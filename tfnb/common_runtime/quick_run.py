@@ -1,11 +1,11 @@
-"""A step of an emitted function, with nothing around it that the step does not need.
+"""Runs a step of an emitted function with minimal overhead.
 
-``DirectSession._run_lowered`` serves any emitted function; what it looks up, asks and makes in each
-step costs more than a small graph.  Where the answers are the same for every step of a signature,
-:func:`quick_run` asks once and gives a function for these steps: no loops, no kernel that looks at
-its step, no fetch that may be dead, feeds as the executors want them.  What must stay is in it: the
+``DirectSession._run_lowered`` serves any emitted function; its look-ups and checks in each step
+cost more than a small graph.  If their results are the same for every step of a signature,
+:func:`quick_run` makes them once and returns a function for these steps: no loops, no kernel that
+reads its step, no fetch that may be dead, feeds in the executors' order.  It keeps the rest: the
 step is among the active ones while it runs, so that ``close``, ``waiting`` and interrupts find
-it, and whoever begins to watch the session sees the next step.
+it, and an observer added to the session sees the next step.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NO_STEP: Any = None
 
 
 class _QuickRunState(RunState):
-    """What a step is that is asked for little: made without the attributes all of them share."""
+    """A minimal step, made without the attributes that all these steps share."""
 
     hooks = IDLE_HOOKS
     call_frame = None
@@ -44,7 +44,7 @@ class _QuickRunState(RunState):
     __init__ = object.__init__
 
 
-# Values of other classes leave a step as they are.
+# Values of other classes are returned from a step unchanged.
 _NOT_PLAIN = frozenset((np.ndarray, RefCell))
 
 
@@ -94,7 +94,7 @@ def quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> type_of_run
             reaction = reaction_now()
         try:
             begin(run_state)
-            # Whoever closes the session sees the step from now on; until now, the step sees them.
+            # A `close` from here on finds the step; the check below finds an earlier `close`.
             if session._closed:
                 raise errors.cancelled("Session has been closed.")
             if computes:

@@ -1,9 +1,9 @@
-"""Which optimizers ``RewriterConfig`` and ``OptimizerOptions`` ask for, read as TensorFlow does.
+"""The optimizers that ``RewriterConfig`` and ``OptimizerOptions`` request, read as TensorFlow does.
 
 The fields of ``RewriterConfig`` are toggles: DEFAULT is on, OFF is off, ON and AGGRESSIVE are on.
-``optimizers`` names the ones to run, in that order, and overrides the toggles; a name that nobody
-knows is passed over, as in TensorFlow.  Two things differ: ``OptimizerOptions.opt_level = L0``
-turns off what nobody asked for by name, so that one switch leaves every node of a graph alone; and
+``optimizers`` names the ones to run, in that order, and overrides the toggles; unknown names are
+ignored, as in TensorFlow.  Two things differ: ``OptimizerOptions.opt_level = L0`` turns off every
+optimizer that is not requested by name, so that one switch leaves every node of a graph alone; and
 ``loop_optimization`` must be ON, so that a conditional on a constant still shows its dead branch.
 """
 
@@ -33,7 +33,7 @@ ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loop", ("loop_optimization",)),
     ("dependency", ("dependency_optimization",)),
 )
-# These do nothing unless asked for: the first changes what a graph does, the second what one sees.
+# Off unless requested: the first changes what a graph does, the second hides dead branches.
 _OFF_BY_DEFAULT = frozenset(["debug_stripper", "loop_optimization"])
 
 
@@ -59,12 +59,6 @@ def is_on(config: config_pb2.ConfigProto, toggle: str) -> bool:
     if value == _DEFAULT:
         return toggle not in _OFF_BY_DEFAULT and level_is_on(config)
     return value in _ON
-
-
-def is_aggressive(config: config_pb2.ConfigProto, toggle: str) -> bool:
-    """Whether a toggle of ``RewriterConfig`` is AGGRESSIVE."""
-    value = getattr(config.graph_options.rewrite_options, toggle)
-    return bool(value == rewriter_config_pb2.RewriterConfig.AGGRESSIVE)
 
 
 def optimizers(config: config_pb2.ConfigProto) -> tuple[str, ...]:
@@ -96,11 +90,11 @@ def _runs(
 
 
 def iterations(config: config_pb2.ConfigProto) -> int:
-    """How often all optimizers run at most."""
+    """The maximum number of rounds of all optimizers."""
     asked = config.graph_options.rewrite_options.meta_optimizer_iterations
     return int(asked) or DEFAULT_ITERATIONS
 
 
 def min_graph_nodes(config: config_pb2.ConfigProto) -> int:
-    """Graphs with fewer nodes are left alone; a negative number in the configuration: none is."""
+    """Graphs with fewer nodes are not optimized; a negative number in the configuration: none."""
     return config.graph_options.rewrite_options.min_graph_nodes or DEFAULT_MIN_GRAPH_NODES

@@ -1,4 +1,4 @@
-"""One step while it runs: its error, its inbox, its way out.
+"""The state of one running step: its error, its inbox, its cancellation.
 
 ``RunState`` belongs to one step.  The thread that called ``run`` drives all partitions of the step
 in turn; other threads (a queue that got an element, a pool, a timer, ``close``) never touch a
@@ -19,7 +19,7 @@ from tfnb.common_runtime.running_nodes import holds_step
 from tfnb.core.cancellation import CancellationManager
 from tfnb.core.rendezvous import Rendezvous
 from tfnb.core.resource_mgr import ResourceMgr
-from tfnb.core.step_events import IDLE_HOOKS
+from tfnb.core.step_events import IDLE_HOOKS, NOT_NEAR
 from tfnb.core.wake_up import WakeUp
 
 if TYPE_CHECKING:
@@ -33,30 +33,34 @@ if TYPE_CHECKING:
 
 # Step ids are unique in the process, so that per-step resources of two sessions never meet.
 step_ids = itertools.count(1)
-# The wake-up call of steps in which nothing can wait.
+# The wake-up event of steps in which nothing can wait.
 _NEVER = WakeUp()
-# What such a step has in place of an inbox: nothing can be put in.
+# The inbox of such a step: nothing can be put in.
 _NO_INBOX: Any = ()
-# Who is waited for in such a step.
+# The pending kernels of such a step.
 _NOBODY_WAITS: Any = MappingProxyType({})
-# The calls inside a step before there is one.
+# The nested calls of a step that has none yet.
 _NO_CHILDREN: Any = frozenset()
-# How long the thread of a step that is held sleeps before it looks again, in seconds.
+# How long the thread of a held step sleeps between checks, in seconds.
 _NAP_S = 0.02
-# Guards changes of any step's ``stop``, which are rare; who drives a step reads it without.
-# Inside of it a forgotten session may die, and end its steps.
+# Guards changes of any step's ``stop``, which are rare; the driving thread reads it unlocked.
+# Reentrant: while it is held, an unreferenced session may be finalized, which ends its steps.
 _stop_lock = threading.RLock()
 
 
+class Leave(BaseException):
+    """Leaves an emitted function; the step continues node by node."""
+
+
 class Held(BaseException):
-    """In the place of an error: the step stands between two nodes until it is let go."""
+    """Stored in place of an error: the step is held between two nodes until it is released."""
 
 
 _HELD = Held()
 
 
 def new_step_id() -> int:
-    """An id that no other step or call has."""
+    """Return an id that no other step or call has."""
     return next(step_ids)
 
 
@@ -71,7 +75,7 @@ class CallFrame:
 
 
 class ToldOutputs:
-    """Tells observers what the nodes of one step give; ``then`` is who else records it."""
+    """Reports the outputs of one step's nodes to observers; ``then`` is a second recorder."""
 
     __slots__ = ("_hook", "_step_id", "then")
 
@@ -85,8 +89,13 @@ class ToldOutputs:
         self._step_id = step_id
         self.then = then
 
+    @property
+    def only_hook(self) -> Any:
+        """The hook, if there is no second recorder."""
+        return self._hook if self.then is None else None
+
     def __call__(self, partition: int, item: Any, outputs: Any) -> None:
-        """Called just before ``node_done``."""
+        """Report outputs; called just before ``node_done``."""
         if self.then is not None:
             self.then(partition, item, outputs)
         self._hook(self._step_id, partition, item.id, outputs)
@@ -96,23 +105,28 @@ class RunState:
     """The changing state of one step.
 
     Attributes:
-      stop: the error that the step is to end with, set by whoever wants it to end, or that it is
-        held; read between nodes.
+      stop: the error that the step is to end with, set by any thread that ends it, or the mark that
+        it is held; read between nodes.
       inbox: (executor, tagged node, outputs or exception) from asynchronous kernels and from the
-        threads of the pool, and (executor, None, None) for one whose nodes are to run on; a call
-        that joined shares its caller's.
-      is_still: the driving thread sleeps until somebody answers; nothing is ready.
-      waiting: who has not answered, by id: (executor, tagged node, inputs, the work of a pool's
-        thread or None); likewise.
-      executors: the partitions while the step runs; for whoever asks how far it is.
+        threads of the pool, and (executor, None, None) for an executor whose nodes are to run on; a
+        joined call shares its caller's.
+      is_still: the driving thread sleeps until a kernel answers; nothing is ready.
+      waiting: the kernels that have not answered, by id: (executor, tagged node, inputs, the work
+        of a pool's thread or None); a joined call shares its caller's.
+      executors: the partitions while the step runs; read by progress queries.
       pool: the threads that expensive kernels of this step run on; None: the driving thread.
-      items: the partitions that run, for those who watch calls; empty where nobody does.
-      call: the function call that this is, if the caller's thread drives it along with the caller.
-      children: the calls inside that have not ended.
-      counts: how often its nodes ran, where an emitted function left that behind.
+      items: the partitions that run, for observers of calls; empty without observers.
+      call: the pending call of this function call, if it joined its caller's step.
+      children: the nested calls that have not ended.
+      counts: executions of its nodes, if an emitted function left them.
+      left: the partitions, once the emitted function was left and they run node by node.
+      near: where a debugger may want an emitted function to be left.
+      may_be_left: an emitted function that can be left is running; ``emitted`` is that function.
+      journal: where the running emitted function records what it does, if it does;
+        ``kept_journal`` is the journal that also holds the values of tensors.
     """
 
-    # Most steps never touch these, so that a step is made of four attributes.
+    # Most steps never touch these defaults, so that making a step sets only four attributes.
     inbox: deque[tuple[Any, Any, Any]] = _NO_INBOX
     wake: WakeUp = _NEVER
     is_still = False
@@ -128,6 +142,13 @@ class RunState:
     depth = 0
     executors: Sequence[Any] = ()
     counts: Any = None
+    journal: Any = None
+    kept_journal: Any = None
+    left: Sequence[Any] = ()
+    near = NOT_NEAR
+    may_be_left = False
+    emitted: Any = None
+    _leaves_when_let_go = False
 
     def __init__(
         self,
@@ -151,37 +172,37 @@ class RunState:
 
     @property
     def num_waiting(self) -> int:
-        """How many kernels elsewhere have not answered; the driving thread's business."""
+        """Number of asynchronous kernels that have not answered; for the driving thread only."""
         return len(self.waiting)
 
     @property
     def has_resources(self) -> bool:
-        """Whether something of the step is left to free."""
+        """Whether the step has resources left to free."""
         return self._step_container is not None
 
     @property
     def cancellation_manager(self) -> CancellationManager:
-        """Where whoever waits inside the step registers; made when somebody does."""
+        """Where waiting kernels of the step register; made on first use."""
         if self._cancellation_manager is None:
             self._cancellation_manager = CancellationManager()
         return self._cancellation_manager
 
     @property
     def rendezvous(self) -> Rendezvous:
-        """Where this step's tensors meet."""
+        """The rendezvous of this step's Send and Recv."""
         if self._rendezvous is None:
             self._rendezvous = Rendezvous()
         return self._rendezvous
 
     @property
     def step_container(self) -> ResourceMgr:
-        """Resources that end with this step."""
+        """The resources that end with this step."""
         if self._step_container is None:
             self._step_container = ResourceMgr()
         return self._step_container
 
     def end(self, error: BaseException) -> None:
-        """Asks the step to end with ``error``; the first to ask wins. Any thread may call this."""
+        """Ask the step to end with ``error``; the first caller wins. Any thread may call this."""
         self._set_stop(error)
         self.wake.set()
         for child in list(self.children):
@@ -189,11 +210,26 @@ class RunState:
 
     def _set_stop(self, error: BaseException) -> None:
         with _stop_lock:
-            if self.stop is None or self.stop is _HELD:
+            if self.stop is None or self.stop is _HELD or isinstance(self.stop, Leave):
                 self.stop = error
 
+    def leave_function(self) -> None:
+        """Ask an emitted function that can be left to leave, so that a debugger can stop it."""
+        with _stop_lock:
+            if self.may_be_left and self.stop is None:
+                self.stop = Leave()
+            elif self.may_be_left and self.stop is _HELD:
+                self._leaves_when_let_go = True
+
+    def was_left(self) -> None:
+        """Withdraw the request to leave the function, because it was left or has ended."""
+        with _stop_lock:
+            self.may_be_left = self._leaves_when_let_go = False
+            if isinstance(self.stop, Leave):
+                self.stop = None
+
     def hold(self) -> None:
-        """Asks the step to stand still between two nodes until :meth:`let_go`, or until it ends."""
+        """Ask the step to stand still between two nodes until :meth:`let_go`, or until it ends."""
         with _stop_lock:
             if self.stop is None:
                 self.stop = _HELD
@@ -201,10 +237,10 @@ class RunState:
             child.hold()
 
     def let_go(self) -> None:
-        """Has a step that is held go on; of others nothing changes."""
+        """Release the step if it is held; otherwise do nothing."""
         with _stop_lock:
             if self.stop is _HELD:
-                self.stop = None
+                self.stop = Leave() if self._leaves_when_let_go else None
         for child in list(self.children):
             child.let_go()
 
@@ -215,15 +251,15 @@ class RunState:
 
     @property
     def error(self) -> BaseException | None:
-        """What the step was asked to end with."""
+        """The error that the step was asked to end with."""
         return None if self.stop is _HELD else self.stop
 
     @holds_step(run_state="self")
     def heed_stop(self) -> None:
-        """For who drives the step, between two nodes: waits while it is held.
+        """Wait while the step is held; called by its driving thread between two nodes.
 
         Raises:
-          BaseException: what the step is to end with.
+          BaseException: the error that the step is to end with.
         """
         while (stop := self.stop) is not None:
             if stop is not _HELD:
@@ -231,10 +267,10 @@ class RunState:
             time.sleep(_NAP_S)
 
     def abort(self, error: BaseException) -> None:
-        """Lets everybody who waits inside the step know that it is over.
+        """Tell everything that waits inside the step that it is over.
 
-        Those who wait hear of it first and may say so in words of their own; what runs without
-        waiting ends with ``error``.
+        Waiting kernels are told first and may raise an error of their own; running ones end with
+        ``error``.
         """
         try:
             if self._rendezvous is not None:
@@ -253,15 +289,15 @@ class RunState:
         call: PendingCall | None = None,
         rendezvous: Rendezvous | None = None,
     ) -> RunState:
-        """A function call inside this step: its own frame and rendezvous, the step's resources.
+        """Return the state of a function call inside this step: own frame, shared resources.
 
         It ends when the step is asked to end.  Leave it with :meth:`leave`.
 
         Args:
           call_frame: the call's arguments.
-          call: makes the call join this step: its kernels answer into the step's inbox.  Otherwise
-            whoever calls drives it to its end at once.
-          rendezvous: where its tensors meet, if not in one of its own.
+          call: makes the call join this step: its kernels answer into the step's inbox.  Without it
+            the caller drives the call to its end at once.
+          rendezvous: the rendezvous of the call; by default one of its own.
         """
         hooks = self.hooks.inside
         child = RunState(
@@ -290,11 +326,11 @@ class RunState:
         return child
 
     def leave(self, child: RunState) -> None:
-        """A nested call is over."""
+        """Remove a nested call that is over."""
         self.children.discard(child)
 
     def with_joined_calls(self) -> list[RunState]:
-        """This one and the calls that have joined it, and those that have joined them."""
+        """Return this state and those of all joined calls, nested ones included."""
         found = [self]
         for state in found:
             found += [child for child in list(state.children) if child.call is not None]
@@ -302,11 +338,11 @@ class RunState:
 
     @property
     def stands_still(self) -> bool:
-        """Whether the thread that drives this sleeps until somebody answers."""
+        """Whether the driving thread sleeps until a kernel answers."""
         return self.is_still if self.call is None else self.call.caller.stands_still
 
     def close(self) -> None:
-        """Frees what the step owned."""
+        """Free the step's resources."""
         self.executors = ()
         if self._step_container is not None:
             self._step_container.clear()

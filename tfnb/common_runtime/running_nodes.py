@@ -1,28 +1,29 @@
-"""Which node of a step runs now: told from outside, so that the step pays nothing for it.
+"""Finds the node that a step runs now, from outside, so that the step itself pays nothing.
 
-Python knows where each thread is.  On the stack of a thread that drives a step stand the functions
-that run nodes, the calls of functions among them: an emitted function has one node a line, the
-reference executor has its node in a variable.  So whoever asks reads the stack, and a step keeps no
-account of itself.  A step that goes on meanwhile may be a node further when the answer is there.
+The stack of a thread that drives a step contains the Python functions that run nodes, including
+calls of graph functions.  An emitted function has one node per line; the reference executor has its
+node in a variable.  So an observer reads the stack, and a step records nothing.  A step that
+continues meanwhile may be at a later node when the answer is ready.
 
-Those functions say here how they are read (:func:`runs_nodes`, :class:`EmittedSource`); nothing
-else of the runtime is known.
+These functions register here how to read them (:func:`runs_nodes`, :class:`EmittedSource`); this
+module knows nothing else of the runtime.
 """
 
 from __future__ import annotations
 
 import gc
 import itertools
+import linecache
 import os
 import sys
 import threading
-import weakref
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from tfnb.core.standstill import Finding
+from tfnb.core.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,16 +44,16 @@ class RunningNode:
     """A node that runs.
 
     Attributes:
-      name: of the node.
+      name: the name of the node.
       op: its type.
-      device: where it runs.
+      device: its device.
       loops: (frame, iteration) of the loops around it, the outermost first.
-      function: the function whose body it is of, "" for the graph itself.
+      function: the function whose body contains it, "" for the graph itself.
       caller: the node that called that function.
-      step_id: the step, as observers hear it.
-      signature_id: of the step, as observers hear it; 0 where that is not known.
+      step_id: the id of the step for observers.
+      signature_id: the id of the step's signature for observers; 0 if unknown.
       thread: the ``threading.get_ident()`` of the thread that runs it.
-      is_held: it ran, and the step is held behind it.
+      is_held: whether it has run and the step is held after it.
     """
 
     name: str
@@ -68,7 +69,7 @@ class RunningNode:
 
     @property
     def outermost(self) -> RunningNode:
-        """The node of the graph itself, which this one or its callers run for."""
+        """Return the outermost caller, a node of the graph itself; this node if it has none."""
         found = self
         while found.caller is not None:
             found = found.caller
@@ -81,7 +82,7 @@ class RunningNode:
         return text
 
     def findings(self, *, with_loops: bool = True) -> list[Finding]:
-        """The node in words, behind the loops around it; its callers are the reasons."""
+        """Describe the node after the loops around it, with its callers as the reasons."""
         loops = self.loops if with_loops else ()
         found = [Finding(f"frame '{name}' is in iteration {i}", self.name) for name, i in loops]
         text = f"'{self.name}' ({self.op}) {'ran last' if self.is_held else 'runs'}"
@@ -99,11 +100,11 @@ class RunningNode:
         return Finding(text, self.name, reasons)
 
 
-# -- who can be read -------------------------------------------------------------------------------
+# -- functions that can be read --------------------------------------------------------------------
 
 
 class _Seen(NamedTuple):
-    """What one frame of a stack says."""
+    """The data read from one stack frame."""
 
     run_state: RunState | None = None
     item: NodeItem | None = None
@@ -121,29 +122,29 @@ class EmittedSource(Protocol):
     source: str
 
     def node_at(self, line: int) -> NodeItem | None:
-        """The node of a line."""
+        """Return the node of a line."""
 
     def loops_around(self, line: int, values: Mapping[str, Any]) -> type_of_loops:
-        """The loops around a line, and the iterations they are in by the function's variables."""
+        """Return the loops around a line, with their iterations from the function's variables."""
 
     def has_loop_at(self, line: int) -> bool:
         """Whether there is a loop around a line."""
 
     def counts_at(self, line: int, values: Mapping[str, Any]) -> StepCounts:
-        """How often its nodes ran, by a line and the function's variables."""
+        """Return how often its nodes ran, from a line and the function's variables."""
 
 
 _readers: dict[CodeType, Callable[[Mapping[str, Any]], _Seen]] = {}
-_emitted: weakref.WeakValueDictionary[str, EmittedSource] = weakref.WeakValueDictionary()
+_emitted: WeakRegistry[EmittedSource] = WeakRegistry(lambda name: linecache.cache.pop(name, None))
 
 
 def register_emitted(function: EmittedSource) -> None:
-    """Has the lines of a function read, as long as it lives."""
-    _emitted[function.filename] = function
+    """Register an emitted function for reading, as long as it lives."""
+    _emitted.add(function, function.filename)
 
 
 def emitted_source(filename: str) -> EmittedSource | None:
-    """The function whose code has that file name, if there is one."""
+    """Return the emitted function whose code has that file name, or None."""
     return _emitted.get(filename)
 
 
@@ -155,14 +156,14 @@ def runs_nodes(
     executor: str = "",
     iteration: str = "",
 ) -> Callable[[F], F]:
-    """Marks a function that runs nodes; the arguments name its variables.
+    """Mark a function that runs nodes; the arguments name its local variables.
 
     Args:
-      run_state: the step.
-      item: the node.
-      tagged: (node, iteration, ...) in place of it.
-      executor: an object that has the step as ``run_state``.
-      iteration: the ``IterationState`` of the node.
+      run_state: the variable with the step.
+      item: the variable with the node.
+      tagged: a variable with (node, iteration, ...) instead of ``item``.
+      executor: a variable with an object that has the step as ``run_state``.
+      iteration: the variable with the node's ``IterationState``.
     """
 
     def read(values: Mapping[str, Any]) -> _Seen:
@@ -177,7 +178,7 @@ def runs_nodes(
 
 
 def calls_function(*, run_state: str, function: str) -> Callable[[F], F]:
-    """Marks a function that runs the body of a function of the graph; likewise."""
+    """Mark a function that runs the body of a graph function; arguments name its variables."""
 
     def read(values: Mapping[str, Any]) -> _Seen:
         called = values.get(function)
@@ -187,7 +188,7 @@ def calls_function(*, run_state: str, function: str) -> Callable[[F], F]:
 
 
 def waits_for_others(*, run_state: str) -> Callable[[F], F]:
-    """Marks a function in which a step waits, so that nothing of it runs; likewise."""
+    """Mark a function in which a step waits and runs no node; ``run_state`` names its variable."""
 
     def read(values: Mapping[str, Any]) -> _Seen:
         return _Seen(values.get(run_state), waits=True)
@@ -196,7 +197,7 @@ def waits_for_others(*, run_state: str) -> Callable[[F], F]:
 
 
 def holds_step(*, run_state: str) -> Callable[[F], F]:
-    """Marks a function in which a step is held between two nodes; likewise."""
+    """Mark a function that holds a step between two nodes; ``run_state`` names its variable."""
 
     def read(values: Mapping[str, Any]) -> _Seen:
         return _Seen(values.get(run_state), is_held=True)
@@ -205,7 +206,7 @@ def holds_step(*, run_state: str) -> Callable[[F], F]:
 
 
 def runs_signature(*, executors: str, run_state: str) -> Callable[[F], F]:
-    """Marks a function that runs a step of a signature; likewise."""
+    """Mark a function that runs a step of a signature; the arguments name its variables."""
 
     def read(values: Mapping[str, Any]) -> _Seen:
         found = values.get(executors)
@@ -236,9 +237,9 @@ def _loops(iteration: IterationState | None) -> type_of_loops:
 
 
 def running_nodes(run_states: Iterable[RunState]) -> list[RunningNode]:
-    """What runs now in these steps: for each thread that works for one the innermost node.
+    """Return the innermost node that each thread of these steps runs now.
 
-    Steps of which no thread runs a node, because they wait or are between two nodes, are left out.
+    Steps without a running node, because they wait or are between two nodes, are left out.
     """
     steps = set(run_states)
     if not steps:
@@ -252,7 +253,7 @@ def running_nodes(run_states: Iterable[RunState]) -> list[RunningNode]:
 
 
 def counts_of(run_states: Iterable[RunState]) -> dict[int, StepCounts]:
-    """How often the nodes of these steps ran, by the step's id; of emitted functions only."""
+    """Return step id -> how often its nodes ran, for steps that run emitted functions."""
     steps = set(run_states)
     found = {}
     with _uncollected():
@@ -274,11 +275,11 @@ _reading = threading.RLock()
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Keeps the garbage collector away while frames of other threads are read, one reader a time.
+    """Disable the garbage collector while frames of other threads are read, one reader at a time.
 
-    Until Python 3.12 it runs inside any allocation.  What it calls lets other threads go on: then
-    the frame that is being read may end under the reader, and a thread that begins or ends waits
-    for ever on the list of threads that ``sys._current_frames`` holds.
+    Until Python 3.12 it runs inside any allocation.  Finalizers that it calls let other threads
+    run: then the frame being read may end under the reader, and a thread that begins or ends
+    deadlocks on the list of threads that ``sys._current_frames`` holds.
     """
     if sys.version_info >= (3, 12):
         yield
@@ -294,7 +295,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def interrupted_node(run_state: RunState, error: BaseException) -> RunningNode | None:
-    """The node of a step in which an exception struck, asked where it is caught."""
+    """Return the node of a step that an exception interrupted; call it where it is caught."""
     traceback = error.__traceback__
     if traceback is None:
         return None
@@ -304,15 +305,15 @@ def interrupted_node(run_state: RunState, error: BaseException) -> RunningNode |
 
 
 def _root_of(state: RunState, around: RunState | None) -> RunState:
-    """The step that a step or call belongs to; ``around`` is the one above it on its stack."""
+    """Return the step of a step or call; ``around`` is the one above it on its stack."""
     while state.call is not None:
         state = state.call.caller
-    # A call that its caller's kernel drives stands above that on the stack.
+    # A call driven by its caller's kernel has no ``call``: its step is found on the stack.
     return around if around is not None and state.depth else state
 
 
 def _stack(frame: FrameType | None) -> list[tuple[FrameType, int]]:
-    """Frames and their lines, the outermost first."""
+    """Return the frames of a stack and their lines, the outermost first."""
     found = []
     while frame is not None:
         found.append((frame, frame.f_lineno or 0))
@@ -338,7 +339,7 @@ class _Place(NamedTuple):
 def _nodes_on(
     stack: Sequence[tuple[FrameType, int]], steps: set[RunState], thread: int
 ) -> list[RunningNode]:
-    """The innermost node of each step on one stack."""
+    """Return the innermost node of each step on one stack."""
     run_state: RunState | None = None
     root: RunState | None = None
     places: dict[RunState, list[_Place]] = {}  # by the step, callers first
@@ -349,7 +350,7 @@ def _nodes_on(
     for (frame, line), inside in itertools.zip_longest(stack, insides):
         emitted = _emitted.get(frame.f_code.co_filename)
         if emitted is not None:
-            # The function of the step above; or one of its tiles.
+            # The emitted function of the step above, or one of its tiles.
             loops: type_of_loops = ()
             if emitted.has_loop_at(line):
                 loops = emitted.loops_around(line, _variables(frame, inside))
@@ -376,7 +377,7 @@ def _nodes_on(
             above = places.setdefault(root, [])
             place = _Place(seen.run_state, seen.item, seen.loops)
             if above and above[-1].run_state is seen.run_state:
-                # The same node, seen closer: a tile of it, or a kernel that is measured.
+                # An inner frame of the same node: one of its tiles, or a kernel being measured.
                 place = place._replace(loops=seen.loops or above[-1].loops)
                 above.pop()
             above.append(place)
@@ -403,7 +404,7 @@ def _node(place: _Place, function: str, caller: RunningNode | None) -> RunningNo
 
 
 def _caller_of_joined(state: RunState) -> RunningNode | None:
-    """The node whose call runs along with the step; it is on no stack, but waits for the answer."""
+    """Return the calling node of an asynchronous call: it waits for the result, on no stack."""
     call = state.call
     assert call is not None
     for _, (item, iteration, _), *_ in list(call.caller.waiting.values()):
@@ -413,12 +414,12 @@ def _caller_of_joined(state: RunState) -> RunningNode | None:
 
 
 def _variables(frame: FrameType, inside: FrameType | None) -> Mapping[str, Any]:
-    """The local variables of one of our functions; ``inside`` is the frame that it called."""
+    """Return the local variables of a marked function; ``inside`` is the frame that it called."""
     values = frame.f_locals
     if values.__class__ is not dict:
         return values
-    # Before Python 3.13 the frame keeps what it gave, and with it tensors that the step is done
-    # with.  A tracer or profiler in between, written in Python, wants it kept.
+    # Before Python 3.13 the frame keeps its f_locals dict, and with it tensors that the step no
+    # longer needs.  A tracer or profiler written in Python needs the dict to stay.
     is_ours = inside is None or inside.f_code.co_filename.startswith((_PACKAGE, "<tfnb "))
     if frame.f_trace is not None or not is_ours:
         return values

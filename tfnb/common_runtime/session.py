@@ -1,7 +1,7 @@
-"""What every kind of session can be asked, whoever runs the steps.
+"""The interface of all kinds of sessions.
 
-A kind of session defines what is abstract here, and whatever else it supports; the rest answers as
-TensorFlow's ``core/public/session.h`` does, with UnimplementedError.
+A kind of session implements the abstract methods and whatever else it supports; the other methods
+raise UnimplementedError, as in TensorFlow's ``core/public/session.h``.
 """
 
 from __future__ import annotations
@@ -18,33 +18,34 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device import DeviceAttributes
     from tfnb.common_runtime.device_mgr import DeviceMgr
     from tfnb.common_runtime.partial_run import PartialRunState
-    from tfnb.proto import config_pb2, graph_pb2
+    from tfnb.core.plain_graph_def import type_of_graph_def
+    from tfnb.proto import config_pb2
 
 
 class Session(ABC):
-    """A graph and whatever runs it.
+    """Runs the steps of a graph.
 
     Attributes:
-      effects_policy: what nodes that came from a file may do to the world.
-      has_watched_nodes: whether the session was sent such nodes.
+      effects_policy: the effects allowed to nodes that came from a file.
+      has_watched_nodes: whether the graph has nodes whose effects are checked.
     """
 
     effects_policy: EffectsPolicy = PROCESS
     has_watched_nodes = False
 
     @abstractmethod
-    def create(self, graph_def: graph_pb2.GraphDef) -> None:
-        """Gives the session its graph."""
+    def create(self, graph_def: type_of_graph_def) -> None:
+        """Set the session's graph."""
 
     @abstractmethod
-    def extend(self, graph_def: graph_pb2.GraphDef) -> None:
-        """Adds nodes to the graph."""
+    def extend(self, graph_def: type_of_graph_def) -> None:
+        """Add nodes to the graph."""
 
-    def replace_graph(self, graph_def: graph_pb2.GraphDef) -> None:
-        """Takes another graph in place of the one it has.
+    def replace_graph(self, graph_def: type_of_graph_def) -> None:
+        """Replace the session's graph.
 
         Raises:
-          UnimplementedError: this kind of session cannot.
+          UnimplementedError: this kind of session cannot replace its graph.
         """
         raise errors.unimplemented("This session keeps its graph; open a new one.")
 
@@ -52,23 +53,23 @@ class Session(ABC):
     def run_plainly(
         self, feeds: Mapping[str, Any], fetches: Sequence[str], targets: Sequence[str]
     ) -> list[Any]:
-        """Runs one step without options."""
+        """Run one step without options."""
 
     def set_step_limits(self, limits: StepLimits) -> None:
-        """Holds steps to limits from now on.
+        """Apply limits to all later steps.
 
         Raises:
-          UnimplementedError: this kind of session cannot.
+          UnimplementedError: this kind of session has no limits.
         """
         raise errors.unimplemented("Limits of steps are not supported for this session.")
 
     @abstractmethod
     def list_devices(self) -> list[DeviceAttributes]:
-        """What users may know of the session's devices."""
+        """Return the attributes of the session's devices."""
 
     @abstractmethod
     def close(self) -> None:
-        """Ends the session."""
+        """Close the session."""
 
     def run(
         self,
@@ -78,10 +79,10 @@ class Session(ABC):
         run_options: config_pb2.RunOptions | None = None,
         run_metadata: config_pb2.RunMetadata | None = None,
     ) -> list[Any]:
-        """Runs one step.
+        """Run one step.
 
         Raises:
-          UnimplementedError: there are options, and this kind of session takes none.
+          UnimplementedError: options are given, and this kind of session takes none.
         """
         if run_options is not None or run_metadata is not None:
             raise errors.unimplemented("Run with options is not supported for this session.")
@@ -90,21 +91,21 @@ class Session(ABC):
     def partial_run_setup(
         self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]
     ) -> str:
-        """Starts a step that is fed and fetched piece by piece; returns its handle."""
+        """Start a step that is fed and fetched piece by piece; return its handle."""
         raise errors.unimplemented("Partial run is not supported for this session.")
 
     def partial_run_states(self) -> list[PartialRunState]:
-        """How far each partial run is; none where this kind of session does not tell."""
+        """Return the progress of each partial run; empty where a session does not report it."""
         return []
 
     def partial_run(
         self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]
     ) -> list[Any]:
-        """Feeds and fetches a part of a step."""
+        """Feed and fetch a part of a step."""
         raise errors.unimplemented("Partial run is not supported for this session.")
 
     def make_callable(self, options: config_pb2.CallableOptions) -> int:
-        """Prepares a signature under a handle."""
+        """Prepare a signature; return its handle."""
         raise errors.unimplemented("Callables are not supported for this session.")
 
     def run_callable(
@@ -113,15 +114,15 @@ class Session(ABC):
         feed_values: Sequence[Any],
         run_metadata: config_pb2.RunMetadata | None = None,
     ) -> list[Any]:
-        """Runs a callable."""
+        """Run a callable."""
         raise errors.unimplemented("Callables are not supported for this session.")
 
     def release_callable(self, handle: int) -> None:
-        """Forgets a callable."""
+        """Release a callable."""
         raise errors.unimplemented("Callables are not supported for this session.")
 
     def finalize(self) -> None:
-        """Refuses new signatures from now on."""
+        """Refuse new signatures from now on."""
         raise errors.unimplemented("Finalize is not supported for this session.")
 
     def local_device_manager(self) -> DeviceMgr:

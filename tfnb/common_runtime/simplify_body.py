@@ -1,6 +1,6 @@
-"""Takes out of a function's body what only joins other nodes.
+"""Removes nodes of a function's body that only connect other nodes.
 
-TensorFlow's Grappler does that to the bodies of ``PartitionedCall``, where nobody can fetch a node:
+TensorFlow's Grappler does that to the bodies of ``PartitionedCall``, whose nodes cannot be fetched:
 Identity nodes that pass a tensor on and NoOp nodes between control edges disappear, equal constants
 become one.  The names of arguments and results are those of TensorFlow's component functions.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def component_function(graph: Graph, lasting: Collection[str], simplifies: bool) -> Graph:
-    """What of a body lies on one device, with results named as in TensorFlow.
+    """Returns the part of a body on one device, with results named as in TensorFlow.
 
     Args:
       graph: the body on one device; is used up.
@@ -79,9 +79,9 @@ def _drop_needless_waits(graph: Graph, node: Node, *, through_no_ops: bool = Tru
 
 
 def _is_after(node: Node, before: set[Node], is_result: bool) -> bool:
-    """Whether nobody need wait for a node where some others have run.
+    """Returns whether waiting for a node is redundant after the nodes in ``before``.
 
-    It is one of them, or a NoOp that such nodes release; a result need not wait for a mere read.
+    It is one of them, or a NoOp that only they release; a result need not wait for a variable read.
     """
     if node in before or (is_result and node.op == "ReadVariableOp"):
         return True
@@ -91,7 +91,7 @@ def _is_after(node: Node, before: set[Node], is_result: bool) -> bool:
 
 
 def _bypass(graph: Graph, node: Node, *, keep: bool) -> None:
-    """Lets whoever waits for a NoOp wait for what it waits for, where that is not more edges."""
+    """Connects a NoOp's inputs to its outputs directly, unless that takes more edges."""
     before = [edge.src for edge in node.in_edges if edge.src.is_op]
     after = [edge for edge in node.out_edges if edge.dst.is_op]
     if len(before) * len(after) > len(before) + len(after):
@@ -133,7 +133,7 @@ def _repeat_constant(graph: Graph, node: Node) -> None:
 
 
 def _join_constants(graph: Graph) -> None:
-    """Of equal constants that wait for nothing, the last stays."""
+    """Merges equal constants without control inputs; the last one stays."""
     last: dict[object, Node] = {}
     for node in reversed(list(graph.op_nodes())):
         if not node.is_constant or any(edge.src.is_op for edge in node.in_edges):

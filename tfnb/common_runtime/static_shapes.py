@@ -1,8 +1,8 @@
-"""What the graph alone says about shapes and values while it is being optimised.
+"""Shapes and values that follow from the graph alone, for the optimizers.
 
-Shapes are worked out when somebody asks, by the ops' own shape functions, and only from what must
-hold in every step: fed tensors, variables, queues and whatever else comes from outside have no
-known shape here, whatever they declare.  Corresponds to TensorFlow's ``graph_properties.cc``.
+Shapes are inferred on request, by the ops' own shape functions, and only from what must hold in
+every step: fed tensors, variables, queues and other inputs from outside have no known shape here,
+whatever they declare.  Corresponds to TensorFlow's ``graph_properties.cc``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     type_of_tensor = tuple[Node, int]
 
-# What comes out of these was made outside of the graph, or has the shape that an attribute
-# declares, which nobody holds them to.
+# The outputs of these ops are made outside of the graph, or have the shape that an attribute
+# declares and that is not enforced.
 _FROM_OUTSIDE = frozenset(
     [
         "Placeholder",
@@ -69,14 +69,14 @@ _RANDOM = frozenset(
 
 
 class StaticShapes:
-    """Shapes of one graph's tensors, remembered; the graph's meaning must not change meanwhile."""
+    """Cached shapes of one graph's tensors; the meaning of its nodes must not change meanwhile."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._known: dict[Node, list[TensorShape]] = {}
 
     def shape(self, tensor: type_of_tensor) -> TensorShape:
-        """The shape of a tensor with what is known of it."""
+        """The static shape of a tensor."""
         node, output = tensor
         found = self._known.get(node)
         if found is None:
@@ -97,7 +97,7 @@ class StaticShapes:
         return None if dims is None else len(dims)
 
     def forget(self, node: Node) -> None:
-        """Drops what is known of a node that now computes something else."""
+        """Drops the cached shapes of a node that now computes something else."""
         self._known.pop(node, None)
 
     def _infer(self, wanted: Node) -> None:
@@ -133,7 +133,7 @@ class StaticShapes:
             return False
         if any(dtype.is_ref_dtype for dtype in (*node.input_types, *node.output_types)):
             return False
-        # What a loop carries may change its shape from one iteration to the next.
+        # A loop variable may change its shape from one iteration to the next.
         return not (node.is_merge and any(edge.src.is_next_iteration for edge in node.in_edges))
 
     def _shapes_of(self, node: Node) -> list[TensorShape]:
@@ -163,7 +163,7 @@ class StaticShapes:
         try:
             found_shapes = run_shape_function(definition.shape_function, context)
         except (ValueError, TypeError, OpError):
-            # The step itself says what is wrong.
+            # The step itself reports the error.
             return unknown
         return found_shapes if len(found_shapes) == node.num_outputs else unknown
 

@@ -1,7 +1,7 @@
-"""Steps that stand still because somebody asked: a training loop is paused and goes on.
+"""Holds the steps of a session on request: pauses a training loop and lets it continue.
 
-The steps in flight are held by a flag that they read between nodes anyway, so that nobody pays for
-it.  Those that begin later are held by an observer, which is there only meanwhile.
+The steps in flight are held by a flag that they already read between nodes, at no extra cost.
+Steps that begin later are held by an observer, which exists only during the hold.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ class StepHold(StepObserver):
         self._is_over = False
 
     def begin(self) -> None:
-        """Holds what runs, and whatever begins."""
+        """Hold the running steps and those that begin later."""
         self._session.step_events.add(self)
         for run_state in self._session.active_steps():
             run_state.hold()
 
     def end(self) -> None:
-        """Lets all go on."""
+        """Release all steps."""
         self._is_over = True
         self._session.step_events.remove(self)
         for run_state in self._session.active_steps():
             run_state.let_go()
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """Holds a step that begins."""
+        """Hold a step that begins."""
         for run_state in self._session.active_steps():
             if run_state.step_id == step_id:
                 run_state.hold()
-                if self._is_over:  # between two lines of this
+                if self._is_over:  # the hold ended while this method ran
                     run_state.let_go()

@@ -236,6 +236,45 @@ class StepInspector:
             return []
         return [self._node_view(item, iteration) for item in iteration.frame.info.nodes]
 
+    def states_around(self, partition: int, frame_id: int, number: int) -> dict[str, NodeState]:
+        """What the nodes of a partition are doing, as seen from one iteration of one of its loops.
+
+        Of the loops around it that iteration counts in which this one stands, of those inside the
+        youngest.  Nodes of a loop inside that has ended there are left out.
+        """
+        executor = next((one for one in self._executors if one.partition == partition), None)
+        place = self._find_iteration(partition, frame_id, number)
+        if executor is None or place is None:
+            return {}
+        seen: dict[int, IterationState] = {}
+        around: IterationState | None = place
+        while around is not None:
+            seen[id(around.frame.info)] = around
+            around = around.frame.parent_iteration
+        for frame in frames_below(executor.propagator.root):
+            outer = frame.parent_iteration
+            if outer is None or id(frame.info) in seen or not frame.iterations:
+                continue
+            if seen.get(id(outer.frame.info)) is outer:
+                seen[id(frame.info)] = frame.iterations[max(frame.iterations)]
+        found = {}
+        entered: dict[str, list[NodeState]] = {}
+        for item in executor.immutable.items:
+            iteration = seen.get(id(item.frame))
+            if iteration is not None:
+                found[item.name] = self.state(item, iteration)
+                if item.is_enter:
+                    entered.setdefault(item.frame_name, []).append(found[item.name])
+        for item in executor.immutable.items:
+            if id(item.frame) in seen:
+                continue
+            enters = entered.get(item.frame.name, [])
+            if enters and all(state == NodeState.DEAD for state in enters):
+                found[item.name] = NodeState.DEAD
+            elif NodeState.DONE not in enters:
+                found[item.name] = NodeState.UNREADY
+        return found
+
     def _find_iteration(self, partition: int, frame_id: int, number: int) -> IterationState | None:
         for executor in self._executors:
             if executor.partition == partition:

@@ -1,23 +1,25 @@
-"""Limits on what one step may use, for graphs that somebody else wrote.
+"""Limits on the resources of one step, for graphs from other authors.
 
-An observer of the session, which is there only while limits are set, so that other sessions pay
-nothing. It counts iterations and calls, sets a deadline, and looks at the size of tensors: before
-they are made where the size is asked for (Fill, Tile, Range), of others as soon as they are there.
-What exceeds a limit ends the step between two nodes; the session can be used on.
+The limits are enforced by a session observer that exists only while limits are set, so other
+sessions pay nothing. It counts iterations and calls, sets a deadline, and checks the size of
+tensors: before allocation for ops that take a size (Fill, Tile, Range), for others when they are
+made. Exceeding a limit ends the step between two nodes; the session stays usable.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfnb.common_runtime.deadlines import DEADLINES
 from tfnb.common_runtime.kernel_errors import check_outputs
 from tfnb.common_runtime.run_state import RunState, ToldOutputs
-from tfnb.core import errors, host_memory
+from tfnb.core import errors, host_memory, work_limit
 from tfnb.core.step_events import StepObserver
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.deadlines import Deadline
     from tfnb.common_runtime.direct_session import DirectSession
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
 class LimitObserver(StepObserver):
     """Holds the steps of one session to its limits.
 
-    State: ``_steps`` has, by the id of a step or of a call in it, what is known of the step; only
-    the thread that drives the step touches its entries.
+    State: ``_steps`` maps the id of a step, or of a call in it, to the step's record; only the
+    thread that drives the step accesses its entries.
     """
 
     def __init__(self, session: DirectSession, limits: StepLimits) -> None:
@@ -38,7 +40,7 @@ class LimitObserver(StepObserver):
         self._steps: dict[int, _Step] = {}
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """Sets the deadline and the limit of sizes."""
+        """Set the deadline, the work counter and the size limit."""
         limits = self._limits
         run_state = next(
             (one for one in self._session.active_steps() if one.step_id == step_id), None
@@ -48,6 +50,8 @@ class LimitObserver(StepObserver):
         step = self._steps[step_id] = _Step(run_state)
         if limits.max_seconds is not None:
             step.deadline = DEADLINES.set(run_state, max(1, round(limits.max_seconds * 1000)))
+        if limits.max_iterations is not None:
+            step.count_before = work_limit.count_in_thread(lambda: self._count(step))
         if limits.max_tensor_bytes is not None:
             step.limit_before = host_memory.limit_thread(limits.max_tensor_bytes)
             record = run_state.record_outputs
@@ -57,7 +61,7 @@ class LimitObserver(StepObserver):
                 record.then = self._check_sizes
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
-        """Forgets the step."""
+        """Remove the step and restore the thread's limits."""
         step = self._steps.pop(step_id, None)
         if step is None:
             return
@@ -65,6 +69,8 @@ class LimitObserver(StepObserver):
             DEADLINES.call_off(step.deadline)
         if self._limits.max_tensor_bytes is not None:
             host_memory.limit_thread(step.limit_before)
+        if self._limits.max_iterations is not None:
+            work_limit.count_in_thread(step.count_before)
 
     def call_started(
         self,
@@ -75,20 +81,20 @@ class LimitObserver(StepObserver):
         node_id: int,
         t_ns: int,
     ) -> None:
-        """Counts a call as an iteration: a loop may be made of calls."""
+        """Count a call as an iteration: a loop may be made of calls."""
         step = self._steps.get(step_id)
         if step is not None:
             self._steps[call_id] = step
             self._count(step)
 
     def call_done(self, call_id: int, t_ns: int) -> None:
-        """Forgets the call."""
+        """Remove the call."""
         self._steps.pop(call_id, None)
 
     def iteration_started(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Counts an iteration."""
+        """Count an iteration."""
         step = self._steps.get(step_id)
         if step is not None and iteration:
             self._count(step)
@@ -99,8 +105,9 @@ class LimitObserver(StepObserver):
         if wanted is not None and step.num_iterations > wanted:
             step.run_state.end(
                 errors.resource_exhausted(
-                    f"The step took more than {wanted:,} iterations and calls of functions, the "
-                    "limit that tfnb.safety.limits(max_iterations=...) set for its graph."
+                    f"The step took more than {wanted:,} iterations and calls of functions, "
+                    "elements that datasets go through among them, the limit that "
+                    "tfnb.safety.limits(max_iterations=...) set for its graph."
                 )
             )
 
@@ -108,7 +115,7 @@ class LimitObserver(StepObserver):
         check_outputs(partition, item, outputs)
         wanted = self._limits.max_tensor_bytes
         for value in outputs:
-            num_bytes = getattr(value, "nbytes", 0)
+            num_bytes = _num_bytes(value)
             if wanted is not None and num_bytes > wanted:
                 raise errors.resource_exhausted(
                     f"OOM when allocating a tensor: it has {num_bytes:,} bytes, "
@@ -116,13 +123,22 @@ class LimitObserver(StepObserver):
                 )
 
 
+def _num_bytes(value: Any) -> int:
+    """Return the size of a tensor; a string counts as in TensorFlow, 24 bytes plus the text."""
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        texts = value.reshape(-1).tolist()
+        return 24 * len(texts) + sum(len(one) for one in texts if isinstance(one, bytes))
+    return len(value) + 24 if isinstance(value, bytes) else getattr(value, "nbytes", 0)
+
+
 class _Step:
     """One step in flight."""
 
-    __slots__ = ("deadline", "limit_before", "num_iterations", "run_state")
+    __slots__ = ("count_before", "deadline", "limit_before", "num_iterations", "run_state")
 
     def __init__(self, run_state: RunState) -> None:
         self.run_state = run_state
         self.deadline: Deadline | None = None
         self.limit_before: int | None = None
+        self.count_before: Callable[[], None] | None = None
         self.num_iterations = 0

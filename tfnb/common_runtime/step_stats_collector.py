@@ -1,19 +1,27 @@
-"""RunMetadata of one step: which nodes ran when, what came out, the partition graphs, the costs.
+"""Writes the RunMetadata of one step: nodes with times and outputs, partition graphs, costs.
 
-``StepStatsCollector`` is an ordinary observer that lives for one step, so that what a trace shows
-comes through the same door as what the notebook shows.  What hooks do not carry, the tensors'
-forms, reaches it through ``RunState.record_outputs``, which is None unless a step is traced or
-measured.
+``StepStatsCollector`` is an observer that lives for one step, so that a trace uses the same hooks
+as the notebook's views.  The hooks do not carry the shapes and sizes of tensors; these arrive
+through ``RunState.record_outputs``, which is None unless a step is traced or measured.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tfnb.common_runtime.allocation_tracker import AllocationTracker, TemporaryMemory
+import numpy as np
+
+from tfnb.common_runtime.allocation_tracker import (
+    MEASURED_BYTES,
+    AllocationTracker,
+    TemporaryMemory,
+)
 from tfnb.common_runtime.immutable_executor_state import ARG, MERGE, PASS
+from tfnb.common_runtime.lowering.journal import DEAD, Number
+from tfnb.common_runtime.lowering.replay import JournalReader, Told, replay
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import HOOKS, StepEvents, StepHooks, StepObserver
 from tfnb.core.tensor_proto import shape_to_proto
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.executors_and_keys import ExecutorItem, Executors
     from tfnb.common_runtime.immutable_executor_state import NodeItem
+    from tfnb.common_runtime.lowering.journal import Journal
     from tfnb.core import errors
     from tfnb.graph.graph import Node
     from tfnb.proto import step_stats_pb2
@@ -37,9 +46,9 @@ _MEGABYTE = 1 << 20
 _HINT = "Hint: If you want to see a list of allocated tensors when OOM happens"
 _USAGE = "Current usage from device"
 
-type_of_run = tuple[int, int, int, int, int]  # step, partition, node, frame, iteration
+type_of_run = tuple[int, int, int, int, int]  # (step, partition, node, frame, iteration)
 
-# Calls by other ops (While, For, MapDefun) leave no trace in TensorFlow either.
+# As in TensorFlow, calls by other ops (While, For, MapDefun) leave no trace.
 _TRACED_CALLS = frozenset(
     (
         "Case", "If", "PartitionedCall", "StatefulPartitionedCall", "StatelessCase", "StatelessIf",
@@ -47,14 +56,14 @@ _TRACED_CALLS = frozenset(
     )
 )  # fmt: skip
 
-# Ops that hand out what was there before: nothing is allocated.
+# Ops that pass on existing memory and allocate nothing.
 _HANDING_ON = frozenset(
     ["_ReadVariablesOp", "_SwitchN", "GetSessionTensor", "ReadVariableOp", "RefSwitch", "Switch"]
 )
 
 
 class OutputRecord(NamedTuple):
-    """The form of one tensor that came out of a node.
+    """The shape and memory of one output tensor.
 
     ``num_bytes`` is -1 where a value has no size; ``allocated_bytes`` is 0 where the memory is the
     caller's.
@@ -69,10 +78,10 @@ class OutputRecord(NamedTuple):
 
 
 class RunRecord(NamedTuple):
-    """One execution of one node; moments in nanoseconds of ``perf_counter``, sizes in bytes.
+    """One execution of one node; times in nanoseconds of ``perf_counter``, sizes in bytes.
 
-    ``made`` are the buffers that it allocated, ``in_use`` what the step's buffers then took on each
-    allocator of the device.  ``step_id`` is the step's, or that of the call it happened in.
+    ``made`` are the buffers it allocated, ``in_use`` the bytes of the step's buffers afterwards on
+    each allocator of the device.  ``step_id`` is the id of the step, or of the enclosing call.
     """
 
     step_id: int
@@ -92,16 +101,22 @@ _NO_MEMORY = RunRecord(0, 0, 0, 0, 0)
 
 
 class StepStatsCollector(StepObserver):
-    """Start and end of every live node of one step, what came out of it and what it allocated.
+    """Records start and end, outputs and allocations of every live node of one step.
+
+    A node's time is that of its kernel, without the time spent to record its outputs.
 
     Attributes:
-      records: what ran, in the order in which it ended.
+      records: the executions, in the order in which they ended.
       calls: call -> (step or call that made it, partition and node that did, function's id).
 
     Args:
       device_names: the device of each partition.
-      measures_kernels: whether to measure what kernels allocate inside; slow.
+      measures_kernels: whether to measure temporary memory of kernels; slow, so that it begins with
+        the first large tensor.
     """
+
+    takes_journals = True
+    times_each_line = True
 
     def __init__(self, device_names: Sequence[str] = (), *, measures_kernels: bool = False) -> None:
         self._device_names = device_names
@@ -109,19 +124,24 @@ class StepStatsCollector(StepObserver):
         self.records: list[RunRecord] = []
         self.calls: dict[int, tuple[int, int, int, int]] = {}
         self._memory: dict[tuple[int, int, int], RunRecord] = {}
-        # To turn the clock's readings into time since the epoch.
+        self._ended: dict[tuple[int, int, int], int] = {}
+        self._journals: dict[int, Journal] = {}
+        # Added to the clock's readings, gives the time since the epoch.
         self.epoch_ns = time.time_ns() - time.perf_counter_ns()
         self.tracker = AllocationTracker()
         self._temporary = TemporaryMemory() if measures_kernels else None
+        self._is_measuring = False  # set by the first large tensor
 
     def recorder(self, step_id: int) -> OutputRecorder:
-        """What notes the outputs of a step's nodes."""
+        """Return the recorder for the outputs of a step's nodes."""
         return OutputRecorder(self, step_id, self._device_names)
 
     def record_outputs(
         self, step_id: int, partition: int, device: str, item: NodeItem, outputs: Sequence[Any]
     ) -> None:
-        """Notes the outputs of a node and their memory; called just before ``node_done``."""
+        """Record a node's outputs and their memory; called just before ``node_done``."""
+        # The node ends here: the work below is not part of its time.
+        self._ended[step_id, partition, item.id] = time.perf_counter_ns()
         forms: list[OutputRecord] = []
         made: list[Buffer] = []
         persistent: list[Buffer] = []
@@ -132,11 +152,14 @@ class StepStatsCollector(StepObserver):
             shape = getattr(value, "shape", None)
             if shape is None or (position and item.action == MERGE and not _takes_index(item)):
                 continue
-            if not hasattr(value, "nbytes"):  # a handle
+            if not hasattr(value, "nbytes"):  # a resource handle
                 forms.append(OutputRecord(position, tuple(shape), -1, 0, 0, "cpu"))
                 continue
             buffer, is_first = self.tracker.find(value)
             num_bytes = allocated = value.nbytes
+            if num_bytes >= MEASURED_BYTES and self._temporary is not None:
+                self._is_measuring = True
+                self._temporary.start()
             if item.action == ARG:
                 allocated = 0 if is_first else allocated
             elif item.op == "Const" or (is_cell and not item.num_inputs):
@@ -164,7 +187,7 @@ class StepStatsCollector(StepObserver):
             kept = sum(buffer.num_bytes for buffer in made)
             temporary = self._temporary.end((step_id, partition, item.id), kept)
         allocators = {buffer.allocator for buffer in made}
-        self._memory[step_id, partition, item.id] = RunRecord(
+        found = RunRecord(
             step_id,
             partition,
             item.id,
@@ -177,14 +200,21 @@ class StepStatsCollector(StepObserver):
             sum(buffer.num_bytes for buffer in persistent),
             tuple(buffer.allocation_id for buffer in persistent),
         )
+        journal = self._journals.get(step_id)
+        if journal is None:
+            self._memory[step_id, partition, item.id] = found
+        else:
+            journal.entries.append(found)
 
     def node_started(
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
         """A node's kernel is about to run."""
-        self._started[step_id, partition, node_id, frame_id, iteration] = t_ns
-        if self._temporary is not None:
+        if self._is_measuring and self._temporary is not None:
             self._temporary.begin((step_id, partition, node_id))
+        # Read last, so that the time of other observers does not count for the node.
+        now = time.perf_counter_ns()
+        self._started[step_id, partition, node_id, frame_id, iteration] = now
 
     def call_started(
         self,
@@ -195,7 +225,7 @@ class StepStatsCollector(StepObserver):
         node_id: int,
         t_ns: int,
     ) -> None:
-        """A node calls a function."""
+        """Record a function call."""
         self.calls[call_id] = (step_id, partition, node_id, signature_id)
 
     def node_done(
@@ -208,7 +238,8 @@ class StepStatsCollector(StepObserver):
         t_ns: int,
         is_dead: bool,
     ) -> None:
-        """A node has finished; dead ones leave no record."""
+        """Record the end of a node; dead nodes leave no record."""
+        t_ns = self._ended.pop((step_id, partition, node_id), t_ns)
         start = self._started.pop((step_id, partition, node_id, frame_id, iteration), t_ns)
         memory = self._memory.pop((step_id, partition, node_id), _NO_MEMORY)
         if not is_dead:
@@ -222,15 +253,124 @@ class StepStatsCollector(StepObserver):
                 )
             )
 
+    def journal_began(self, step_id: int, journal: Journal) -> None:
+        """Make the journal record the shapes and sizes of the step's tensors."""
+        self._journals[step_id] = journal
+        if self._temporary is not None:
+            journal.before_kernel = partial(self._begin_measuring, step_id)
+
+    def _begin_measuring(self, step_id: int, node_id: int) -> None:
+        if self._is_measuring and self._temporary is not None:
+            self._temporary.begin((step_id, 0, node_id))
+
+    def journal_ended(self, step_id: int, journal: Journal) -> None:
+        """Make records from the journal."""
+        if self._journals.pop(step_id, None) is not None:
+            device = self._device_names[0] if self._device_names else ""
+            replay(journal, _TraceReader(self, step_id, device, journal.emitted.nodes), step_id)
+
     def finish(self) -> None:
-        """The step is over: stops measuring and lets go of what it held."""
+        """Stop measuring and release memory at the end of the step."""
         if self._temporary is not None:
             self._temporary.close()
         self.tracker.finish()
 
 
+class _TraceReader(JournalReader):
+    """Makes records from the journal of an emitted function.
+
+    The journal has no entries for scalars: their shape and size follow from their dtype.
+    """
+
+    def __init__(
+        self, collector: StepStatsCollector, step_id: int, device: str, nodes: Sequence[NodeItem]
+    ) -> None:
+        self._collector = collector
+        self._device = device
+        self._nodes = nodes
+        self._step_id = step_id
+        self._memory = _NO_MEMORY
+        self._started: dict[tuple[int, int, int], int] = {}
+
+    def gave(self, node_id: int, contents: Sequence[Any]) -> None:
+        """Find the shapes and sizes of a node's outputs, and its allocations."""
+        item = self._nodes[node_id]
+        forms: list[OutputRecord] = []
+        made: list[Buffer] = []
+        persistent: list[int] = []
+        for position, content in enumerate(contents):
+            if content is DEAD or (position and item.action == MERGE and not _takes_index(item)):
+                continue
+            if isinstance(content, Told):
+                note = next((one for one in content.notes if isinstance(one, RunRecord)), None)
+                if note is not None and note.node_id == node_id:
+                    self._memory = note
+                    return
+                forms += [
+                    one._replace(output=position, allocated_bytes=max(0, one.num_bytes))
+                    for one in (() if note is None else note.outputs)
+                    if one.output == content.output
+                ]
+                continue
+            dtype = item.output_types[position].as_numpy_dtype
+            size = np.dtype(dtype).itemsize
+            if not isinstance(content, Number):
+                content = Number(node_id)
+            buffer = content.memo
+            is_first = buffer is None
+            if buffer is None:
+                buffer = content.memo = self._collector.tracker.number(size)
+            if item.op == "Const":
+                persistent.append(buffer.allocation_id)
+            elif is_first and item.action not in (ARG, PASS, MERGE) and item.op not in _HANDING_ON:
+                self._collector.tracker.made(buffer, self._device, item.name)
+                made.append(buffer)
+            allocated = 0 if is_first and item.action == ARG else size
+            forms.append(
+                OutputRecord(position, (), size, allocated, buffer.allocation_id, buffer.allocator)
+            )
+        in_use = [("cpu", self._collector.tracker.bytes_in_use(self._device, "cpu"))]
+        self._memory = _NO_MEMORY._replace(
+            outputs=tuple(forms),
+            made=tuple(made),
+            in_use=tuple(in_use if made else ()),
+            persistent_bytes=sum(form.num_bytes for form in forms) if persistent else 0,
+            persistent_ids=tuple(persistent),
+        )
+
+    def node_started(
+        self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """Record the start of a node."""
+        self._started[node_id, frame_id, iteration] = t_ns
+
+    def node_done(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        t_ns: int,
+        is_dead: bool,
+    ) -> None:
+        """Append the record of a live node."""
+        start = self._started.pop((node_id, frame_id, iteration), t_ns)
+        memory, self._memory = self._memory, _NO_MEMORY
+        if not is_dead:
+            self._collector.records.append(
+                memory._replace(
+                    step_id=step_id,
+                    partition=partition,
+                    node_id=node_id,
+                    start_ns=start,
+                    end_ns=t_ns,
+                )
+            )
+
+
 class OutputRecorder:
-    """Notes what the nodes of one step, or of one call, give."""
+    """Records the outputs of the nodes of one step, or of one call."""
 
     __slots__ = ("_collector", "_device_names", "_step_id")
 
@@ -242,26 +382,26 @@ class OutputRecorder:
         self._device_names = device_names
 
     def __call__(self, partition: int, item: NodeItem, outputs: Sequence[Any]) -> None:
-        """Called just before ``node_done``."""
+        """Record a node's outputs; called just before ``node_done``."""
         device = self._device_names[partition] if self._device_names else ""
         self._collector.record_outputs(self._step_id, partition, device, item, outputs)
 
     def inside(self, call_id: int, device_names: Sequence[str]) -> OutputRecorder:
-        """The same for a call that the step makes."""
+        """Return the recorder for a call that the step makes."""
         return OutputRecorder(self._collector, call_id, device_names)
 
 
 def _takes_index(merge: NodeItem) -> bool:
-    """Whether anybody asks a Merge which of its inputs was live."""
+    """Whether any node uses a Merge's ``value_index``."""
     return any(output == 1 for output, _, _ in merge.data_edges)
 
 
 def add_allocations(error: errors.OpError, collector: StepStatsCollector | None) -> None:
-    """Tells a step that ran out of memory who holds it, or how to learn that."""
+    """Add the largest live tensors to an out-of-memory error, or how to have them reported."""
     if "OOM" not in error.message or _HINT in error.message or _USAGE in error.message:
         return
     if collector is None:
-        # Read where memory ran out only.
+        # Imported only when memory ran out.
         from tfnb.common_runtime.live_tensors import largest_live
 
         live = largest_live(error)
@@ -276,7 +416,7 @@ def add_allocations(error: errors.OpError, collector: StepStatsCollector | None)
 
 
 class RunRecorder:
-    """Fills one RunMetadata as RunOptions ask, and the session's cost models where they are due."""
+    """Fills one RunMetadata as RunOptions request, and updates cost models when due."""
 
     def __init__(
         self,
@@ -300,7 +440,7 @@ class RunRecorder:
                 [item.executor.device.name for item in executors.items],
                 measures_kernels=traces and options.trace_level == options.FULL_TRACE,
             )
-        # Devices whose kernels are measured where they run.
+        # Devices that measure their own kernels.
         self._traced: list[Device] = []
         self._trace_began_us = 0
         if traces and options.trace_level >= options.HARDWARE_TRACE:
@@ -319,7 +459,7 @@ class RunRecorder:
                 run_metadata.partition_graphs.append(found)
 
     def hooks(self, hooks: StepHooks) -> StepHooks:
-        """The session's hooks and the collector's together."""
+        """Return the session's hooks combined with the collector's."""
         if self.collector is None:
             return hooks
         self._trace_began_us = time.time_ns() // 1000
@@ -337,7 +477,7 @@ class RunRecorder:
         return found
 
     def finish(self) -> None:
-        """Writes what was collected."""
+        """Write the collected records."""
         collector = self.collector
         if collector is None:
             return
@@ -355,7 +495,7 @@ class RunRecorder:
                 self._cost_models.add_to_cost_graph_def(graph, metadata.cost_graph)
 
     def _write_kernels(self, device: Device, stats: step_stats_pb2.StepStats) -> None:
-        """What ran on the device itself, as TensorFlow names such a trace."""
+        """Write the kernels measured on the device itself, under TensorFlow's names."""
         kernels = device.stop_trace()
         if not kernels:
             return
@@ -375,7 +515,7 @@ class RunRecorder:
 
 
 class _Trace:
-    """Turns a collector's records into StepStats."""
+    """Converts a collector's records into StepStats."""
 
     def __init__(
         self,
@@ -388,9 +528,10 @@ class _Trace:
         self._find_function = find_function
         self._items: dict[int, Sequence[ExecutorItem]] = {}
         self._thread = threading.get_ident() & 0xFFFFFFFF
+        self._labels: dict[Node, str] = {}
 
     def _items_of(self, step_id: int) -> Sequence[ExecutorItem]:
-        """The partitions of the step or of a call; none for a call that leaves no trace."""
+        """Return the items of the step or of a call; empty for a call that leaves no trace."""
         found = self._items.get(step_id)
         if found is not None:
             return found
@@ -410,7 +551,7 @@ class _Trace:
         return found
 
     def write(self, stats: step_stats_pb2.StepStats) -> None:
-        """Writes one dev_stats for each device that ran something."""
+        """Write one dev_stats for each device that ran a node."""
         devices: dict[str, step_stats_pb2.DeviceStepStats] = {}
         begun: set[tuple[int, int]] = set()
         for run in self._collector.records:
@@ -439,7 +580,10 @@ class _Trace:
             self._write_times(record, run.start_ns, run.end_ns)
             _write_outputs(record, node, run.outputs)
             self._write_memory(record, run)
-            record.timeline_label = f"{_memory_label(record)}{_label(node)}"
+            label = self._labels.get(node)
+            if label is None:
+                label = self._labels[node] = _label(node)
+            record.timeline_label = f"{_memory_label(record)}{label}"
 
     def _write_times(self, record: step_stats_pb2.NodeExecStats, start: int, end: int) -> None:
         first, length = start + self._collector.epoch_ns, max(0, end - start)
@@ -451,7 +595,7 @@ class _Trace:
         record.memory_stats.SetInParent()
 
     def _write_memory(self, record: step_stats_pb2.NodeExecStats, run: RunRecord) -> None:
-        """What the node allocated, by allocator; temporary memory lies where the node computes."""
+        """Write the node's allocations by allocator; temporary memory is on the node's device."""
         for allocator, in_use in run.in_use:
             made = [buffer for buffer in run.made if buffer.allocator == allocator]
             live = sum(buffer.num_bytes for buffer in made)
@@ -494,7 +638,7 @@ def _write_outputs(
 
 
 def _label(node: Node) -> str:
-    """The node and what it was computed from, like ``y = MatMul(x, w)``."""
+    """The node and its inputs, like ``y = MatMul(x, w)``."""
     edges = sorted(
         (edge for edge in node.in_edges if not edge.is_control), key=lambda edge: edge.dst_input
     )
@@ -506,7 +650,7 @@ def _label(node: Node) -> str:
 
 
 def _memory_label(record: step_stats_pb2.NodeExecStats) -> str:
-    """What stands before the label of a node that allocated a tenth of a megabyte or more."""
+    """The prefix of the label of a node that allocated a tenth of a megabyte or more."""
     return "".join(
         f"[{memory.allocator_name} {memory.total_bytes / _MEGABYTE:.1f}MB "
         f"{memory.peak_bytes / _MEGABYTE:.1f}MB] "
@@ -525,10 +669,14 @@ def _forwarding(name: str) -> object:
 
 
 class _Forward(StepObserver):
-    """The session's own listeners, as one observer."""
+    """The session's own observers, as one observer."""
 
     def __init__(self, hooks: StepHooks) -> None:
         self.hooks = hooks
+        # Set per instance, since it depends on the observers.
+        self.takes_counts = hooks.takes_counts  # type: ignore[misc]
+        self.takes_journals = hooks.takes_journals or not hooks.hears_nodes  # type: ignore[misc]
+        self.times_each_line = hooks.times_each_line  # type: ignore[misc]
 
 
 for _name in HOOKS:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.core import errors
+from tfnb.core import errors, forking
 from tfnb.core.shelter import call_sheltered
 from tfnb.core.work_sharder import available_processors
 from tfnb.proto import config_pb2
@@ -50,6 +50,16 @@ class ThreadPool:
         self._is_closed = False  # guarded by self._lock
         self._end_threads = weakref.finalize(self, self._work.put, None)
         self._end_threads.atexit = False
+        forking.renew_in_child(self)
+
+    def renew_after_fork(self) -> None:
+        """In a child none of the threads is left; new ones start with the next work."""
+        self._end_threads.detach()
+        self._lock, self._work, self._threads = threading.Lock(), SimpleQueue(), []
+        self._end_threads = weakref.finalize(self, self._work.put, None)
+        self._end_threads.atexit = False
+        if self._is_closed:
+            self._end_threads()
 
     def schedule(self, work: Callable[[], None]) -> None:
         """Has one of the threads call ``work``, which must not raise.

@@ -1,8 +1,8 @@
-"""Who waits in a step, and for what: the answer when a step stands still, or ends without a value.
+"""Explains which nodes of a step wait, and for what, if it stands still or ends without a value.
 
-All of this runs after the fact, or for somebody who asks from another thread; a step that goes on
-pays nothing for it.  It only reads.  A step that runs on meanwhile may change under its eyes: then
-the answer is a little old, never wrong in kind.
+This code runs after the step, or on request from another thread; a running step pays nothing for
+it.  It only reads.  A step that runs meanwhile may change during the reading: then the answer is
+slightly out of date, never wrong in kind.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tfnb")
 
-# Of many nodes that could help the first ones are named.
+# Maximum number of unblocking nodes that a message names.
 _MOST_PARTNERS = 2
 
-# What an op that waits is waiting for, and whose ops could give it; by a part of the op's name.
+# For a part of the op's name: what the op waits for, and the ops that provide it.
 _PARTNERS = (
     ("Enqueue", "room", ("QueueDequeue", "ReaderRead"), "takes elements out"),
     ("Dequeue", "elements", ("QueueEnqueue",), "puts elements in"),
@@ -84,13 +84,19 @@ def explain_standstill(run_state: RunState) -> Standstill | None:
         findings += _held_back(executor.propagator.root)
     runs = any(work is not None and work.is_taken for *_, work in rows)
     heading = "Not done yet:" if runs else "Nothing can run:"
-    return Standstill(heading, tuple(findings), is_final=not can_be_helped)
+    return Standstill(heading, tuple(findings), is_final=not can_be_helped, runs=runs)
+
+
+def waiting_nodes(run_state: RunState) -> list[str]:
+    """The nodes of a step whose kernels have not answered, without those that a thread runs."""
+    rows = list(run_state.waiting.values())
+    return [row[1][0].name for row in rows if row[3] is None or not row[3].is_taken]
 
 
 def explain_progress(
     run_state: RunState, nodes: Sequence[RunningNode] | None = None
 ) -> Standstill | None:
-    """Where a step is that goes on: its loops, and the nodes that run.
+    """Describes a running step: its loops, and the nodes that run.
 
     Args:
       run_state: the step.
@@ -115,7 +121,7 @@ def explain_progress(
 
 
 def explain_steps(run_states: Sequence[RunState]) -> Standstill | None:
-    """What each of several steps does."""
+    """Explains what each of several steps does."""
     findings = []
     for run_state in run_states:
         found = explain_standstill(run_state)
@@ -167,7 +173,7 @@ def with_account(error: BaseException, found: Standstill | None) -> BaseExceptio
 def _explain_end(run_state: RunState, error: BaseException) -> Standstill | None:
     try:
         found = explain_standstill(run_state) or getattr(error, "standstill", None)
-        if found is None and not run_state.depth:  # else who called knows more
+        if found is None and not run_state.depth:  # else the caller knows more
             node = interrupted_node(run_state, error)
             found = explain_progress(run_state, () if node is None else (node,))
         return found
@@ -178,7 +184,7 @@ def _explain_end(run_state: RunState, error: BaseException) -> Standstill | None
 
 
 def warn_if_final(run_state: RunState) -> bool:
-    """Logs a line if a step stands still and nobody can make it go on; whether it did."""
+    """Logs a line if a step stands still and cannot continue; returns whether it did."""
     found = explain_standstill(run_state)
     if found is None or not found.is_final:
         return False
@@ -265,7 +271,7 @@ def _describe(
     iteration: IterationState,
     args: Sequence[Any],
 ) -> tuple[Finding, bool]:
-    """The node, and whether nobody can give it what it waits for."""
+    """Returns the node's finding, and whether nothing can unblock the node."""
     kernel = item.kernel
     assert kernel is not None
     node, is_final = item.name, False
@@ -301,7 +307,7 @@ def _where(iteration: IterationState) -> str:
 def _sender(
     step: StepProgress, receiver: NodeItem, iteration: IterationState, tensor: str
 ) -> tuple[list[Finding], bool]:
-    """Who would send a tensor, and why it has not."""
+    """Explains which node would send a tensor, and why it has not."""
     sender = step.sender_of(receiver)
     if sender is None:
         return [Finding("no node of this step sends it")], True
@@ -335,7 +341,7 @@ def _missing_inputs(step: StepProgress, item: NodeItem, iteration: IterationStat
 def _resource_text(
     step: StepProgress, executor: ExecutorState, item: NodeItem, args: Sequence[Any]
 ) -> tuple[str, list[Finding], bool]:
-    """What an op waits for at a resource, who could give it, and whether nobody can."""
+    """Returns (what the op is blocked on, nodes that could unblock it, whether none can)."""
     row = next((row for row in _PARTNERS if row[0] in item.op), None)
     resource = _find_resource(executor, item, args)
     state_text = getattr(resource, "state_text", None)
@@ -489,7 +495,7 @@ def _absent(position: int, name: str, is_dead: bool, finding: Finding | None) ->
 
 
 def _reason_of_absence(step: StepProgress, position: int) -> tuple[bool, Finding | None]:
-    """Whether a result is dead (else nobody made it), and which node is to blame."""
+    """Returns whether a result is dead (else it was never computed), and the node to blame."""
     place = step.result(position)
     if place is None:
         return True, None

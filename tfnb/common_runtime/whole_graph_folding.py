@@ -9,6 +9,7 @@ Corresponds to TensorFlow's ``optimizers/constant_folding.cc``.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tfnb.common_runtime.static_shapes import control_inputs_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tfnb.common_runtime.constant_folding import type_of_kernels
     from tfnb.common_runtime.device import Device
     from tfnb.common_runtime.graph_rewriter import GraphRewriter
     from tfnb.common_runtime.optimization_registry import OptimizationPassOptions
@@ -35,10 +37,11 @@ def fold_whole_graph(rewriter: GraphRewriter, options: OptimizationPassOptions) 
     devices = {device.name: device for device in options.devices}
     limit = options.config.graph_options.optimizer_options.max_folded_constant_in_bytes
     actions = []
+    kernels: dict[str, type_of_kernels] = {name: {} for name in devices}
     for node in rewriter.order():
         if not node.data_in_edges or not _has_constant_inputs(node):
             continue
-        found = _values(rewriter, node, devices, limit or _MAX_BYTES)
+        found = _values(rewriter, node, devices, kernels, limit or _MAX_BYTES)
         if found is None:
             continue
         values, controls = found
@@ -56,7 +59,11 @@ def _has_constant_inputs(node: Node) -> bool:
 
 
 def _values(
-    rewriter: GraphRewriter, node: Node, devices: Mapping[str, Device], limit: int
+    rewriter: GraphRewriter,
+    node: Node,
+    devices: Mapping[str, Device],
+    kernels: Mapping[str, type_of_kernels],
+    limit: int,
 ) -> tuple[tuple[Any, ...], list[Node]] | None:
     """The outputs of a node with constant inputs and what its constants waited for."""
     if not node.num_outputs or not node.num_inputs or node.name in rewriter.targets:
@@ -72,13 +79,13 @@ def _values(
     args = [src.attrs["value"].value() for src, _ in inputs]
     limit = max(limit, sum(arg.nbytes for arg in args))
     sizes = [
-        int(np.prod(dims, dtype=np.int64)) * (dtype.size or 1)
+        math.prod(dims) * (dtype.size or 1)
         for output, dtype in enumerate(node.output_types)
         if (dims := rewriter.shapes.dims((node, output))) is not None
     ]
     if sum(sizes) > limit:
         return None
-    found = compute_constant(node, args, device)
+    found = compute_constant(node, args, device, kernels[device.name])
     if found is None or len(found) != node.num_outputs:
         return None
     if sum(getattr(value, "nbytes", 0) for value in found) > limit:

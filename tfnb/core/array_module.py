@@ -1,10 +1,10 @@
-"""The one doorway to NumPy and CuPy.
+"""The single access point to NumPy and CuPy.
 
 A kernel is written against ``xp``, which is one of the two modules. CuPy is optional and slow to
-import, so it is imported when somebody asks for GPUs, never by ``import tfnb``.
+import, so it is imported when GPUs are requested, never by ``import tfnb``.
 
-What a GPU holds are numeric arrays. Strings, resource handles, variants and the few element types
-CuPy does not know stay on the host wherever they are used; ``to_device`` returns them unchanged.
+A GPU holds numeric arrays only. Strings, resource handles, variants and the few element types that
+CuPy does not support stay on the host wherever they are used; ``to_device`` returns them unchanged.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from numpy.typing import NDArray
 
 
 class IndexedDevice(Protocol):
-    """A device that knows its number among the CUDA devices."""
+    """A device with an index among the CUDA devices."""
 
     @property
     def index(self) -> int:
@@ -30,12 +28,12 @@ class IndexedDevice(Protocol):
 
 
 class LentArray:
-    """An array of a GPU on its way to another device.
+    """A GPU array on its way to another device.
 
     Attributes:
         array: The array, in the memory of ``device``.
         device: The device that lent it, which knows how to copy it.
-        event: What has to happen on that device before the array is there.
+        event: The event on that device after which the array is complete.
     """
 
     __slots__ = ("array", "device", "event")
@@ -44,11 +42,6 @@ class LentArray:
         self.array = array
         self.device = device
         self.event = event
-
-
-def numpy_module() -> ModuleType:
-    """Return NumPy, the ``xp`` of a CPU."""
-    return np
 
 
 @functools.cache
@@ -69,7 +62,7 @@ def gpu_count() -> int:
 
 @functools.cache
 def missing_gpu() -> str:
-    """Return why there is no CUDA device to use, or ""."""
+    """Return the reason why no CUDA device can be used, or ""."""
     return _find_gpus()[1]
 
 
@@ -78,7 +71,7 @@ def _find_gpus() -> tuple[int, str]:
         import cupy
     except ImportError as error:
         if isinstance(error, ModuleNotFoundError) and error.name == "cupy":
-            return 0, "CuPy is not installed"
+            return 0, "CuPy is not installed: pip install 'tfnb[gpu]'"
         return 0, f"CuPy does not load: {error}"
     except Exception as error:
         return 0, f"CuPy does not load: {type(error).__name__}: {error}"
@@ -122,7 +115,7 @@ def to_host(value: Any) -> Any:
     """Return a value with its array, if it is one, in host memory; waits for the whole GPU."""
     if not is_device_array(value):
         return value
-    # Whatever stream computes it.
+    # Synchronize the device, because any stream may compute the array.
     value.device.synchronize()
     return value.get()
 
@@ -131,7 +124,7 @@ def to_device(value: Any, device: int | IndexedDevice) -> Any:
     """Return a value with its array, if a GPU can hold it, in the memory of that GPU.
 
     Args:
-        value: Any value of a tensor; an array that is there already is returned as it is.
+        value: Any value of a tensor; an array on that GPU is returned unchanged.
         device: The CUDA device, by number or by an object with an ``index``.
     """
     index = device if isinstance(device, int) else device.index

@@ -1,4 +1,4 @@
-"""Attribute values: AttrValue messages outside, plain Python values inside.
+"""Conversion of attribute values between AttrValue messages and plain Python values.
 
 | kind   | Python value                                                    |
 |--------|-----------------------------------------------------------------|
@@ -8,7 +8,7 @@
 | string | bytes                                                           |
 | type   | DType                                                           |
 | shape  | TensorShape                                                     |
-| tensor | TensorAttr: the TensorProto, decoded when first asked for       |
+| tensor | TensorAttr: the TensorProto, decoded on first use               |
 | func   | NameAttrList: a function's name and its attributes              |
 | list(k)| list of these                                                   |
 """
@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+# The message of a larger tensor is not kept, but made again at each use.
+_MAX_KEPT_BYTES = 2**24
+
+
 class TensorAttr:
-    """A tensor in an attribute: a TensorProto, an array, or both once the other was asked for.
+    """A tensor in an attribute: a TensorProto, an array, or both once converted.
 
     >>> attr = TensorAttr.from_value(np.float32([1, 2]))
     >>> attr.dtype, attr.shape, attr.proto.tensor_shape.dim[0].size
@@ -43,8 +47,8 @@ class TensorAttr:
         dtype: The tensor's type, known without decoding.
     """
 
-    # Both fields are filled at most once with a value that depends on the other alone, so two
-    # threads that meet here do the same work twice and nothing worse.
+    # Each field is set at most once, to a value that depends only on the other field. Two threads
+    # that convert at the same time only do the same work twice.
     __slots__ = ("_proto", "_value", "dtype")
 
     dtype: DType
@@ -52,21 +56,24 @@ class TensorAttr:
     _value: NDArray[Any] | None
 
     def __init__(self, proto: tensor_pb2.TensorProto) -> None:
-        """Keep the message; nothing is decoded or checked but the type."""
+        """Keep the message; only the type is decoded and checked."""
         self.dtype = _dtype_of_enum(proto.dtype)
         self._proto = proto
         self._value = None
 
     @classmethod
     def from_value(cls, value: NDArray[Any], dtype: DType | None = None) -> TensorAttr:
-        """Return the attribute for an array, which nobody may write to from now on.
+        """Return the attribute for an array, which must not be written to afterwards.
 
         Args:
             value: The tensor.
-            dtype: Needed for the quantized types, whose arrays do not show it.
+            dtype: Needed for the quantized types, which cannot be told from their arrays.
         """
         attr = cls.__new__(cls)
         attr._proto = None
+        if value.flags.writeable:
+            value = value.view()
+            value.flags.writeable = False
         attr._value = value
         attr.dtype = dtypes.as_dtype(value.dtype) if dtype is None else dtype.base_dtype
         return attr
@@ -76,16 +83,20 @@ class TensorAttr:
         value = self._value
         if value is None:
             assert self._proto is not None
-            value = self._value = tensor_util.decode_tensor(self._proto)
+            value = tensor_util.decode_tensor(self._proto)
+            value.flags.writeable = False
+            self._value = value
         return value
 
     @property
     def proto(self) -> tensor_pb2.TensorProto:
-        """The tensor as a message, which nobody may change."""
+        """The tensor as a message, which must not be changed."""
         proto = self._proto
         if proto is None:
             assert self._value is not None
-            proto = self._proto = tensor_util.encode_tensor(self._value, self.dtype)
+            proto = tensor_util.encode_tensor(self._value, self.dtype)
+            if self.num_content_bytes <= _MAX_KEPT_BYTES:
+                self._proto = proto
         return proto
 
     @property
@@ -95,6 +106,15 @@ class TensorAttr:
             return TensorShape._from_tuple(self._value.shape)
         assert self._proto is not None
         return TensorShape._from_tuple(tensor_util.shape_of_tensor_proto(self._proto))
+
+    @property
+    def num_content_bytes(self) -> int:
+        """Size in bytes of the message's ``tensor_content``; 0 if its items are listed."""
+        if self._proto is not None:
+            return len(self._proto.tensor_content)
+        value = self._value
+        assert value is not None
+        return value.nbytes if value.size > 1 and value.dtype != object else 0
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same tensor, however it is encoded (NaN equals NaN)."""
@@ -112,7 +132,7 @@ class TensorAttr:
         return mine.tobytes() == theirs.tobytes()
 
     def __hash__(self) -> int:
-        """Return a hash of what is cheap to know."""
+        """Return a hash of the type and the shape."""
         return hash((self.dtype, self.shape))
 
     def __repr__(self) -> str:
@@ -137,7 +157,7 @@ def decode_attr(attr: attr_value_pb2.AttrValue) -> Any:
     3
 
     Raises:
-        InvalidArgumentError: No value, a placeholder, or a type that does not exist.
+        InvalidArgumentError: The message has no value, a placeholder, or an unknown type.
     """
     kind = attr.WhichOneof("value")
     decoder = _DECODERS.get(kind)
@@ -179,6 +199,21 @@ def _decode_list(values: attr_value_pb2.AttrValue.ListValue) -> list[Any]:
     return list(items) if decoder is None else [decoder(item) for item in items]
 
 
+def kind_of_list(values: attr_value_pb2.AttrValue.ListValue) -> str | None:
+    """Return the kind of attribute of a list's values, as in an OpDef; None for an empty list.
+
+    >>> kind_of_list(attr_value_pb2.AttrValue.ListValue(i=[3]))
+    'list(int)'
+    """
+    fields = values.ListFields()
+    if not fields:
+        return None
+    name = fields[0][0].name
+    return f"list({_WORDS_OF_FIELDS.get(name, name)})"
+
+
+_WORDS_OF_FIELDS = {"s": "string", "i": "int", "f": "float", "b": "bool"}
+
 _DECODERS: dict[str | None, Callable[[Any], Any]] = {
     "type": _dtype_of_enum,
     "shape": shape_from_proto,
@@ -191,8 +226,8 @@ _DECODERS: dict[str | None, Callable[[Any], Any]] = {
 def decode_attrs(attrs: Mapping[str, attr_value_pb2.AttrValue]) -> dict[str, Any]:
     """Return the Python values of a node's attribute map.
 
-    An attribute whose name begins with "_" is nobody's business but its writer's: where it is empty
-    it is left out, as TensorFlow's validation does.
+    Attributes whose names begin with "_" are private to their writer: empty ones are left out, as
+    in TensorFlow's validation.
 
     Raises:
         InvalidArgumentError: A value is bad; the message names the attribute.
@@ -216,8 +251,8 @@ def encode_attr(value: Any, attr_type: str | None = None) -> attr_value_pb2.Attr
     (b'SAME', 2)
 
     Args:
-        value: A value as in the table above; what obviously converts to it is taken too.
-        attr_type: The kind, as in an OpDef. None: the kind is read off the value.
+        value: A value as in the table above, or one that converts to it without ambiguity.
+        attr_type: The kind, as in an OpDef. None: the kind is inferred from the value.
 
     Raises:
         TypeError: The value is not of this kind.
@@ -239,13 +274,13 @@ def encode_attr(value: Any, attr_type: str | None = None) -> attr_value_pb2.Attr
 
 
 def kind_of(value: Any) -> str:
-    """Return the attribute kind that a Python value has by itself.
+    """Return the attribute kind that is inferred from a Python value.
 
     >>> kind_of(3), kind_of([dtypes.int32]), kind_of([])
     ('int', 'list(type)', 'list(int)')
 
     Raises:
-        TypeError: It has none.
+        TypeError: The value has no attribute kind.
     """
     if isinstance(value, (list, tuple)):
         return f"list({kind_of(value[0])})" if value else "list(int)"

@@ -73,7 +73,7 @@ class CheckpointWriter:
         record.meta.tensor.extend(self._tensors.values())
         record.meta.versions.producer = _VERSION
         rows = [(_META_KEY, record.SerializeToString()), *sorted(self._rows.items())]
-        file_system.write_file(self._path, leveldb_table.build_table(rows))
+        file_system.write_part(self._path, leveldb_table.build_table(rows), self._path)
 
 
 def _set_slice(proto: Any, where: TensorSlice) -> None:
@@ -115,13 +115,15 @@ class CheckpointReader:
 
     def _load(self, path: str) -> None:
         try:
-            rows = dict(leveldb_table.read_table(file_system.read_file(path)))
+            rows = dict(leveldb_table.read_table(file_system.read_file(path, self.pattern)))
             meta = saved_tensor_slice_pb2.SavedTensorSlices.FromString(rows[_META_KEY]).meta
         except errors.DataLossError as error:
             raise errors.data_loss(
                 f"Unable to open table file {path}: {error.message}: perhaps your file is in a "
                 "different file format and you need to use a different restore operator?"
             ) from None
+        except (errors.PermissionDeniedError, errors.ResourceExhaustedError):
+            raise
         except Exception as error:
             raise errors.data_loss(f"{path} has no list of tensors: {error}") from None
         if meta.versions.min_consumer > _VERSION:

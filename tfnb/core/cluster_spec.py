@@ -126,6 +126,7 @@ def _tasks(job: str, given: Any) -> dict[int, str]:
             f"The tasks for job {job!r} must be a list or a dictionary from integers to strings. "
             f"Received: {given}"
         )
+    tasks = {int(i) if isinstance(i, str | bytes) else i: a for i, a in tasks.items()}
     for index, address in tasks.items():
         if not isinstance(index, int) or not isinstance(address, str | bytes):
             raise TypeError(f"Task {index!r} of job {job!r} must have an address, not {address!r}")

@@ -12,10 +12,13 @@ one-field structured dtype and a KeyError.
 from __future__ import annotations
 
 import builtins
-from typing import Any, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 import ml_dtypes
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _REF_OFFSET = 100
 
@@ -136,6 +139,51 @@ class DType:
         """
         other = as_dtype(other)
         return self is other or self is other.base_dtype
+
+    def is_subtype_of(self, other: object) -> builtins.bool:
+        """Return whether ``other`` is this type."""
+        return isinstance(other, DType) and self is other
+
+    def most_specific_common_supertype(self, types: Sequence[object]) -> DType | None:
+        """Return this type if all others are it, else None."""
+        return self if all(self is other for other in types) else None
+
+    def experimental_as_proto(self) -> Any:
+        """Return the type as a SerializedDType."""
+        return self.experimental_type_proto()(datatype=self.as_datatype_enum)
+
+    @classmethod
+    def experimental_from_proto(cls, proto: Any) -> DType:
+        """Return the type in a SerializedDType."""
+        return as_dtype(proto.datatype)
+
+    @classmethod
+    def experimental_type_proto(cls) -> Any:
+        """Return the class of the message."""
+        from tfnb.proto.types_pb2 import SerializedDType
+
+        return SerializedDType
+
+    # --------------------------------------------------------- what tracers ask of types of values
+
+    def flatten(self) -> list[Any]:
+        """Return no types: a type is not made of tensors."""
+        return []
+
+    def to_tensors(self, value: object) -> list[Any]:
+        """Return no tensors."""
+        return []
+
+    def from_tensors(self, tensors: object) -> None:
+        """Return None: there is no value without tensors."""
+
+    def placeholder_value(self, placeholder_context: object) -> None:
+        """Return None: no tensor stands for a type."""
+
+    def cast(self, value: object, cast_context: object) -> None:
+        """Return None, the only value there is; AssertionError for any other."""
+        if value is not None:
+            raise AssertionError(f"Can not cast {value!r} to type {self!r}")
 
     def __eq__(self, other: object) -> builtins.bool:
         """Return whether ``other`` is, or can be read as, this type."""

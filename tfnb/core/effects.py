@@ -1,18 +1,19 @@
-"""What ops do to the world, and which of it a graph from a file may do.
+"""External effects of ops, and the effects allowed to a graph from a file.
 
-An op declares its effects where it is registered: ``effects="read filename"``. A node that the user
-built does them; a node that came from a file does them only where the user allowed it, or where the
-path is one that the user fed. The runtime asks here (``common_runtime/loaded_effects.py``).
+An op declares its effects where it is registered: ``effects="read filename"``. A node built by the
+user may always have them; a node from a file may have them only if the user allowed it or fed the
+path. The runtime checks this here (``common_runtime/loaded_effects.py``).
 
 Four effects: ``read`` and ``write`` files, ``python`` functions of this process, ``network``.
 
-State: an :class:`EffectsPolicy` holds what was allowed, guarded by ``_lock``; each graph has one,
-on top of :data:`PROCESS`. ``_running.guard`` is who watches the files that a kernel opens in this
-thread, where the kernel finds out its paths only as it runs.
+State: an :class:`EffectsPolicy` holds the grants, guarded by ``_lock``; each graph has one, on top
+of :data:`PROCESS`. ``_running.guard`` checks the files that a kernel opens in this thread, if the
+kernel finds out its paths only while it runs.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 import threading
@@ -20,14 +21,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
-from weakref import WeakSet
+
+from tfnb.core.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 KINDS: Final = ("read", "write", "python", "network")
 LOADED_ATTR: Final = "_loaded_from_file"
-"""The attribute of nodes that a file brought and that have effects; only sessions write it."""
+"""The attribute of nodes from a file that have effects; only sessions write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ class Effect:
 
     Attributes:
       kind: one of :data:`KINDS`.
-      source: the input or attribute that holds the paths, or "" where the kernel finds them out.
-      scheme: paths without this prefix are none; "" where all are.
+      source: the input or attribute that holds the paths, or "" if only the kernel knows them.
+      scheme: prefix of the values that are paths; "" if all values are paths.
     """
 
     kind: str
@@ -47,13 +49,13 @@ class Effect:
 
 @cache
 def parse_effects(text: str) -> tuple[Effect, ...]:
-    """Effects as ops declare them, separated by commas.
+    """Parse the effects that an op declares, separated by commas.
 
     >>> parse_effects("read filename, write stream file://")[1]
     Effect(kind='write', source='stream', scheme='file://')
 
     Raises:
-      ValueError: a word is no effect.
+      ValueError: a word is not an effect.
     """
     effects = tuple(Effect(*one.split()) for one in text.split(",") if one.strip())
     for effect in effects:
@@ -62,12 +64,12 @@ def parse_effects(text: str) -> tuple[Effect, ...]:
     return effects
 
 
-# -- what was allowed ------------------------------------------------------------------------------
+# -- grants ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grant:
-    """One thing that was allowed: an effect, for files below a folder (resolved) or anywhere."""
+    """One allowed effect, for files below a (resolved) folder or anywhere."""
 
     kind: str
     under: str | None
@@ -75,12 +77,12 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class StepLimits:
-    """What one step of a graph may use; None: no limit but the machine's.
+    """Limits of one step of a graph; None for no limit but that of the machine.
 
     Attributes:
-      max_iterations: iterations of loops and calls of functions, together.
-      max_seconds: of wall time.
-      max_tensor_bytes: of any one tensor.
+      max_iterations: loop iterations plus function calls.
+      max_seconds: wall time.
+      max_tensor_bytes: size of any single tensor.
     """
 
     max_iterations: int | None = None
@@ -96,36 +98,36 @@ class LimitedSession(Protocol):
     """A session that holds its steps to limits."""
 
     def set_step_limits(self, limits: StepLimits) -> None:
-        """Holds steps to these limits from now on."""
+        """Apply these limits to all later steps."""
 
 
 class EffectsPolicy:
-    """What loaded nodes may do, and how much; thread safe.
+    """Effects and limits allowed to loaded nodes; thread safe.
 
     Attributes:
-      max_nodes: how many nodes a file may bring, with those in its functions; None: any number.
+      max_nodes: maximum number of nodes in a file, including its functions; None: no limit.
     """
 
     def __init__(self, parent: EffectsPolicy | None = None) -> None:
         self._parent = parent
         self._lock = threading.Lock()
         self._grants: tuple[Grant, ...] = ()  # replaced as a whole, guarded by self._lock
-        self._sessions: WeakSet[LimitedSession] = WeakSet()  # guarded by self._lock
+        self._sessions: WeakRegistry[LimitedSession] = WeakRegistry()  # guarded by self._lock
         self.max_nodes: int | None = None
         self.step_limits = StepLimits()  # guarded by self._lock
 
     def add(self, grants: tuple[Grant, ...]) -> None:
-        """Allows more."""
+        """Add grants."""
         with self._lock:
             self._grants += grants
 
     def remove(self, grants: tuple[Grant, ...]) -> None:
-        """Takes back; what is not there is no error."""
+        """Remove grants; ignore those that do not exist."""
         with self._lock:
             self._grants = tuple(one for one in self._grants if one not in grants)
 
     def apply_to(self, session: LimitedSession) -> None:
-        """Holds a session to the limits, now and when they change."""
+        """Apply the limits to a session, now and when they change."""
         with self._lock:
             self._sessions.add(session)
             limits = self.step_limits
@@ -133,7 +135,7 @@ class EffectsPolicy:
             session.set_step_limits(limits)
 
     def set_step_limits(self, limits: StepLimits) -> None:
-        """Holds all sessions of the graph to these limits."""
+        """Apply these limits to all sessions of the graph."""
         with self._lock:
             self.step_limits = limits
             sessions = list(self._sessions)
@@ -141,32 +143,29 @@ class EffectsPolicy:
             session.set_step_limits(limits)
 
     def grants(self) -> tuple[Grant, ...]:
-        """What is allowed, here and above."""
+        """Return the grants of this policy and its parent."""
         return self._grants + (self._parent.grants() if self._parent is not None else ())
 
     def allows(self, kind: str, path: str | None = None) -> bool:
         """Whether an effect is allowed, on the file ``path`` if it has one."""
-        resolved: str | None = None
-        for grant in self.grants():
-            if grant.kind != kind:
-                continue
-            if grant.under is None:
-                return True
-            if path is None:
-                continue
-            if resolved is None:
-                resolved = resolved_path(path)
-            if is_below(resolved, grant.under):
-                return True
-        return False
+        if any(grant.kind == kind and grant.under is None for grant in self.grants()):
+            return True
+        return path is not None and self.allows_resolved(kind, resolved_path(path))
+
+    def allows_resolved(self, kind: str, path: str) -> bool:
+        """Whether an effect is allowed on a path that is resolved already."""
+        return any(
+            grant.kind == kind and (grant.under is None or is_below(path, grant.under))
+            for grant in self.grants()
+        )
 
 
 PROCESS: Final = EffectsPolicy()
-"""What every graph of this process may do."""
+"""The policy that applies to every graph of this process."""
 
 
 def resolved_path(path: str) -> str:
-    """The absolute path that a path means, without links, ``..`` and ``file://``."""
+    """Return the absolute path, without links, ``..`` and ``file://``."""
     return os.path.realpath(path.removeprefix("file://"))
 
 
@@ -179,15 +178,39 @@ def is_below(resolved: str, folder: str) -> bool:
     return resolved == folder or resolved.startswith(folder.rstrip("/") + "/")
 
 
-# What the parts of a checkpoint are called, behind the path that somebody asked for: the folder and
-# part of a sharded save, a shard, the pattern of all shards.
+_WILD: Final = re.compile(r"[*?\[]")
+# Suffixes of the files of a checkpoint and of an event log, after their prefix.
+_FILE_OF_PREFIX: Final = re.compile(
+    r"(\.index|\.data-[\d?]{5}-of-[\d?]{5})?(\.tempstate\d+)?"
+    r"|\.out\.tfevents\.\d{10,}\.[^/]*"
+)
+
+
+def is_file_of(path: str, prefix: str) -> bool:
+    """Whether a path is a file of the checkpoint or event log with this prefix.
+
+    >>> is_file_of("/m/model.index", "/m/model"), is_file_of("/m/model.py", "/m/model")
+    (True, False)
+    """
+    if path.startswith(prefix) and _FILE_OF_PREFIX.fullmatch(path, len(prefix)) is not None:
+        return True
+    # In the V1 format, a pattern of the shards may be the prefix.
+    return (
+        _WILD.search(prefix) is not None
+        and path.count("/") == prefix.count("/")
+        and all(map(fnmatch.fnmatchcase, path.split("/"), prefix.split("/")))
+    )
+
+
+# Suffixes of the parts of a checkpoint, after the requested path: the folder and part of a sharded
+# save, a shard, the pattern of all shards.
 _PART_OF_CHECKPOINT: Final = re.compile(
     r"(\.part|_temp(_[0-9a-f]+)?/part)?(-\d{5}-of-\d{5}|-\?{5}-of-\d{5})?"
 )
 
 
 def is_named_by(path: str, given: str) -> bool:
-    """Whether a path is one that the user gave, or a part of the checkpoint of that name.
+    """Whether a path is the given path, or a part of the checkpoint of that name.
 
     >>> is_named_by("/m/model_temp_0f/part-00000-of-00001", "/m/model"), is_named_by("/m/x", "/m/")
     (True, False)
@@ -203,27 +226,59 @@ def is_named_by(path: str, given: str) -> bool:
 
 
 class Guard(Protocol):
-    """Who watches a kernel."""
+    """Checks the effects of a node from a file; called by ``core/file_access.py``."""
 
     def check(self, kind: str, path: str | None) -> None:
-        """Refuses what is not allowed with a PermissionDeniedError."""
+        """Raise PermissionDeniedError if the effect is not allowed, by the text of the path."""
+
+    def permit(self, kind: str, path: str, real: str, part_of: str | None) -> bool:
+        """Check whether an effect is allowed, by the resolved path.
+
+        Args:
+          kind: "read" or "write".
+          path: the path that the node asked for.
+          real: the resolved path.
+          part_of: the prefix that the path is a part of, if permission for the prefix suffices.
+
+        Returns:
+          For a write, whether an existing file may be replaced.
+
+        Raises:
+          PermissionDeniedError: it is not allowed.
+        """
+
+    def listable(self, pattern: str, base: str, part_of: str | None) -> Callable[[str], bool]:
+        """Check a pattern; return a predicate whether a (resolved) folder may be listed.
+
+        Args:
+          pattern: the pattern that the node asked for.
+          base: the folder that it begins with, resolved; the whole pattern if it has no wildcard.
+          part_of: as in :meth:`permit`.
+
+        Raises:
+          PermissionDeniedError: it is not allowed.
+        """
+
+    def refuse_replacing(self, path: str) -> Exception:
+        """Return the error for an existing file that may not be replaced."""
 
 
 class _Running(threading.local):
     guard: Guard | None = None
+    feeding: Mapping[str, str | None] | None = None
 
 
 _running = _Running()
 
 
 def current_guard() -> Guard | None:
-    """Who watches what runs in this thread; None: a node that the user built."""
+    """Return the guard of this thread; None for a node that the user built."""
     return _running.guard
 
 
 @contextmanager
 def watched_by(guard: Guard | None) -> Iterator[None]:
-    """Has ``guard`` watch what this thread does inside."""
+    """Context in which ``guard`` checks the effects of this thread."""
     before, _running.guard = _running.guard, guard
     try:
         yield
@@ -232,11 +287,30 @@ def watched_by(guard: Guard | None) -> Iterator[None]:
 
 
 def check(kind: str, path: str | None = None) -> None:
-    """Asks whoever watches this thread whether an effect is allowed, on a file if it has one.
+    """Check with this thread's guard that an effect is allowed, on a file if it has one.
 
     Raises:
-      PermissionDeniedError: it is not.
+      PermissionDeniedError: it is not allowed.
     """
     guard = _running.guard
     if guard is not None:
         guard.check(kind, path)
+
+
+@contextmanager
+def feeding_to_read(paths: Mapping[str, str | None]) -> Iterator[None]:
+    """Context in which feeds come from the library and permit reading only these paths.
+
+    Args:
+      paths: path -> the resolved file that it must lead to; None for any.
+    """
+    before, _running.feeding = _running.feeding, paths
+    try:
+        yield
+    finally:
+        _running.feeding = before
+
+
+def paths_fed_to_read() -> Mapping[str, str | None] | None:
+    """Return the paths of :func:`feeding_to_read`; None outside of it, where the user feeds."""
+    return _running.feeding

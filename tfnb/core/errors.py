@@ -1,10 +1,9 @@
-"""The exceptions a graph run can end with, one class per canonical error code.
+"""The exceptions that end a graph run, one class per canonical error code.
 
-A kernel or a part of the runtime says what went wrong and raises, for example,
-``errors.invalid_argument("...")``. Whoever knows more on the way out adds it: the executor sets
-``node_name``, the client sets ``op`` (the user's Operation) and ``node_def``. Notes added with
-``add_note`` travel along, also through pickling; the ``op`` does not, since it belongs to a graph
-of the process that raised.
+A kernel or a part of the runtime raises, for example, ``errors.invalid_argument("...")``. Callers
+add context: the executor sets ``node_name``, the client sets ``op`` (the user's Operation) and
+``node_def``. Notes added with ``add_note`` stay with the error, also through pickling; the ``op``
+does not, since it belongs to a graph of the process that raised.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class OperatorNotAllowedInGraphError(TypeError):
 
 
 class OperationLike(Protocol):
-    """What an error needs of the Operation it points at."""
+    """The attributes that an error uses of its Operation."""
 
     @property
     def name(self) -> str:
@@ -74,7 +73,7 @@ class OpError(Exception):
         experimental_payloads: Details as a mapping of bytes or strings.
         node_name: The name of the failing node, filled in by the executor.
         names_creation: Whether the message itself says where ``op`` was made.
-        standstill: What the step waited for when it was ended; its text is part of the message.
+        standstill: Why the step stood still when it was ended; its text is part of the message.
     """
 
     def __init__(
@@ -166,7 +165,7 @@ class CancelledError(_CodedError):
 
 
 class UnknownError(_CodedError):
-    """Something failed that has no better class, for example a Python function in a kernel."""
+    """An error without a more specific class, for example from a Python function in a kernel."""
 
     _code = UNKNOWN
 
@@ -190,13 +189,13 @@ class NotFoundError(_CodedError):
 
 
 class AlreadyExistsError(_CodedError):
-    """What was to be created is there already."""
+    """A file, resource or other object to create exists already."""
 
     _code = ALREADY_EXISTS
 
 
 class PermissionDeniedError(_CodedError):
-    """The caller may not do this."""
+    """The caller does not have permission."""
 
     _code = PERMISSION_DENIED
 
@@ -214,25 +213,25 @@ class ResourceExhaustedError(_CodedError):
 
 
 class FailedPreconditionError(_CodedError):
-    """The system is not in the state this needs, for example a variable without a value."""
+    """The system is not in the required state, for example a variable has no value."""
 
     _code = FAILED_PRECONDITION
 
 
 class AbortedError(_CodedError):
-    """The operation was aborted, usually because of something done concurrently."""
+    """The operation was aborted, usually because of a concurrent one."""
 
     _code = ABORTED
 
 
 class OutOfRangeError(_CodedError):
-    """Past the valid range, for example the end of a queue or a file."""
+    """A position is past the valid range, for example the end of a queue or a file."""
 
     _code = OUT_OF_RANGE
 
 
 class UnimplementedError(_CodedError):
-    """There is no implementation of this here."""
+    """The operation is not implemented."""
 
     _code = UNIMPLEMENTED
 
@@ -280,7 +279,7 @@ _CLASS_TO_CODE: dict[type[OpError], int] = {cls: code for code, cls in _CODE_TO_
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """Return the class for a code; KeyError for a number that is none.
+    """Return the class for a code; KeyError for an unknown number.
 
     >>> exception_type_from_error_code(5).__name__
     'NotFoundError'

@@ -5,6 +5,7 @@ Corresponds to TensorFlow's ``events_writer.cc``.
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from typing import TYPE_CHECKING
@@ -56,8 +57,7 @@ class EventsWriter:
             host = socket.gethostname()
             self.path = f"{self._prefix}.out.tfevents.{seconds:010d}.{host}{self._suffix}"
             try:
-                with file_system.translating_errors(self.path):
-                    return open(file_system.local_path(self.path), "xb")
+                return file_system.open_file(self.path, "xb", self._prefix)
             except errors.AlreadyExistsError:
                 seconds += 1
 
@@ -66,6 +66,14 @@ class EventsWriter:
         if self._file is not None and self.path is not None:
             with file_system.translating_errors(self.path):
                 self._file.flush()
+
+    def disown(self) -> None:
+        """Leave the file, with what is not written yet, to the process that this one comes from."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, file.fileno())
+            os.close(nowhere)
 
     def close(self) -> None:
         """Write what is left; the next event begins a new file."""

@@ -7,16 +7,17 @@ message. Only local paths are known; a ``file://`` prefix is understood.
 from __future__ import annotations
 
 import errno
-import glob
 import os
 import re
-import uuid
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, Final
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from tfnb.core import effects, errors
+import numpy as np
+
+from tfnb.core import errors, file_access, host_memory
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator
 
 _CODES: Final = {
@@ -29,12 +30,14 @@ _CODES: Final = {
     errno.EISDIR: errors.FAILED_PRECONDITION,
     errno.ENOTEMPTY: errors.FAILED_PRECONDITION,
     errno.EBUSY: errors.FAILED_PRECONDITION,
+    errno.ELOOP: errors.FAILED_PRECONDITION,
     errno.ENAMETOOLONG: errors.INVALID_ARGUMENT,
     errno.EINVAL: errors.INVALID_ARGUMENT,
     errno.ENOSPC: errors.RESOURCE_EXHAUSTED,
     errno.EDQUOT: errors.RESOURCE_EXHAUSTED,
     errno.EMFILE: errors.RESOURCE_EXHAUSTED,
     errno.ENFILE: errors.RESOURCE_EXHAUSTED,
+    errno.EFBIG: errors.OUT_OF_RANGE,
 }
 
 
@@ -58,7 +61,10 @@ def local_path(path: str) -> str:
 
     Raises:
       UnimplementedError: the path names another file system.
+      InvalidArgumentError: it has a NUL.
     """
+    if "\0" in path:
+        raise errors.invalid_argument(f"A path has no NUL: {path!r}")
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", path)
     if scheme is None:
         return path
@@ -67,88 +73,124 @@ def local_path(path: str) -> str:
     raise errors.unimplemented(f"File system scheme '{scheme[1]}' not implemented (file: '{path}')")
 
 
-def open_file(path: str, mode: str = "rb") -> BinaryIO:
+# In what follows, ``part_of`` is the prefix of the checkpoint or log that a file is a part of: a
+# node from a file that may use the prefix may use its parts (``core/file_access.py``).
+
+
+def _local(part_of: str | None) -> str | None:
+    return None if part_of is None else local_path(part_of)
+
+
+def open_file(path: str, mode: str = "rb", part_of: str | None = None) -> BinaryIO:
     """Opens a file in a binary mode."""
-    effects.check("read" if mode == "rb" else "write", path)
     with translating_errors(path):
-        return open(local_path(path), mode)  # type: ignore[return-value]
+        return file_access.open_binary(local_path(path), mode, _local(part_of))
 
 
-def read_file(path: str) -> bytes:
-    """The contents of a file."""
-    effects.check("read", path)
-    with translating_errors(path), open(local_path(path), "rb") as file:
+def read_file(path: str, part_of: str | None = None) -> bytes:
+    """The contents of a file.
+
+    Raises:
+      ResourceExhaustedError: they are more than a value of this thread may have.
+    """
+    with open_file(path, "rb", part_of) as file, translating_errors(path):
+        host_memory.check_size(os.fstat(file.fileno()).st_size)
         return file.read()
+
+
+def map_file(path: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """The contents of a file as an array that is read when it is looked at."""
+    with open_file(path) as file, translating_errors(path):
+        if not os.fstat(file.fileno()).st_size:
+            return np.zeros(0, np.uint8)
+        return np.memmap(file, np.uint8, "r")
 
 
 def write_file(path: str, contents: bytes, *, makes_folder: bool = False) -> None:
     """Writes a file so that a reader sees the old contents or the new, nothing between."""
-    effects.check("write", path)
-    path = local_path(path)
-    if makes_folder and os.path.dirname(path):
-        with translating_errors(path):
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-    temporary = temporary_name(path)
+    local = local_path(path)
     with translating_errors(path):
-        try:
-            with open(temporary, "wb") as file:
-                file.write(contents)
-            os.replace(temporary, path)
-        except BaseException:
-            remove_if_exists(temporary)
-            raise
+        if makes_folder and os.path.dirname(local):
+            file_access.make_folders(os.path.dirname(local), local)
+        file_access.write_whole(local, contents)
+
+
+def write_part(path: str, contents: bytes, part_of: str) -> None:
+    """Writes a file of a checkpoint so, with the leave that there is for its prefix."""
+    with translating_errors(path):
+        file_access.write_whole(local_path(path), contents, _local(part_of))
 
 
 def temporary_name(path: str) -> str:
-    """A name beside ``path`` that nobody else uses."""
-    return f"{path}.tempstate{uuid.uuid4().int >> 64}"
+    """A name beside ``path`` that no other file has."""
+    return file_access.temporary_name(path)
 
 
-def rename(source: str, target: str) -> None:
-    """Renames a file, replacing the target."""
+def exists(path: str, part_of: str | None = None) -> bool:
+    """Whether there is a file or folder of this name."""
+    return file_access.exists(local_path(path), _local(part_of))
+
+
+def version_of(path: str) -> tuple[int, int, int]:
+    """Three numbers that are others once the file is another one or was written."""
+    with translating_errors(path):
+        found = file_access.stat(local_path(path))
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def rename(source: str, target: str, part_of: tuple[str, str] | None = None) -> None:
+    """Renames a file, replacing the target; ``part_of`` has the prefix of each."""
     with translating_errors(source):
-        os.replace(source, target)
+        file_access.rename(local_path(source), local_path(target), part_of)
 
 
-def link(source: str, target: str) -> bool:
+def link(source: str, target: str, part_of: tuple[str, str] | None = None) -> bool:
     """Gives a file a second name; False where the file system has no such thing."""
-    try:
-        os.link(source, target)
-    except FileExistsError:
-        os.remove(target)
-        os.link(source, target)
-    except OSError:
-        return False
-    return True
+    return file_access.link(local_path(source), local_path(target), part_of)
 
 
-def create_directory(path: str) -> None:
-    """Creates one directory; it may exist."""
-    if path and not os.path.isdir(path):
+def create_directory(path: str, for_file: str | None = None) -> None:
+    """Creates one directory; it may exist. Leave to write ``for_file`` in it is enough."""
+    if path:
         with translating_errors(path):
-            os.mkdir(path)
+            file_access.make_folders(local_path(path), _local(for_file), only_last=True)
 
 
 def create_directories(path: str) -> None:
     """Creates a directory and those around it; they may exist."""
     if path:
         with translating_errors(path):
-            os.makedirs(local_path(path), exist_ok=True)
+            file_access.make_folders(local_path(path))
 
 
-def remove_if_exists(path: str) -> None:
+def remove_if_exists(path: str, part_of: str | None = None) -> None:
     """Removes a file, if there is one."""
-    with translating_errors(path):
-        if os.path.exists(path):
-            os.remove(path)
+    with translating_errors(path), suppress(FileNotFoundError, NotADirectoryError):
+        file_access.remove(local_path(path), _local(part_of))
 
 
-def matching_files(pattern: str) -> list[str]:
+def remove_empty_directory(path: str, for_file: str) -> bool:
+    """Removes the directory that ``for_file`` was in if nothing is left in it; whether it did."""
+    try:
+        file_access.remove_folder(local_path(path), local_path(for_file))
+    except OSError:
+        return False
+    return True
+
+
+def matching_files(pattern: str, part_of: str | None = None) -> list[str]:
     """The existing paths that match a pattern of ``*``, ``?`` and ``[...]``, sorted.
 
     Those of a pattern that begins with a wildcard begin with ``./``, as TensorFlow's do.
     """
-    effects.check("read", pattern)
-    found = glob.glob(local_path(pattern), include_hidden=True)
+    found = file_access.matching(local_path(pattern), _local(part_of))
     here = "./" if set("*?[") & set(pattern.split("/")[0]) else ""
-    return sorted(here + path for path in found if path != "")
+    return sorted(here + path for path in found)
+
+
+def database(path: str) -> sqlite3.Connection:
+    """A connection to a SQLite database that can only be read."""
+    from tfnb.core.database_file import open_database
+
+    with translating_errors(path):
+        return open_database(path)

@@ -1,6 +1,6 @@
-"""How many float operations a node takes: what ops say of themselves, for ``tf.profiler``.
+"""Counts a node's float operations, from figures of each op, for ``tf.profiler``.
 
-An op that has such a figure registers a function of the operation, ``neg.float_ops(per_input())``.
+An op with a figure registers a function of the operation, ``neg.float_ops(per_input())``.
 The figures are TensorFlow's, of an implementation that it once had; none is measured.  A shape that
 is not fully known is a ``ValueError``, and means that there is no figure.
 """
@@ -27,12 +27,12 @@ def size_of(tensor: Any) -> int:
 
 
 def per_input(count: int = 1, plus: int = 0) -> type_of_count:
-    """So many for each element of the first input."""
+    """Counts ``count`` per element of the first input, and ``plus`` once."""
     return lambda op: count * size_of(op.inputs[0]) + plus
 
 
 def per_output(count: int = 1) -> type_of_count:
-    """So many for each element of the first output."""
+    """Counts ``count`` per element of the first output."""
     return lambda op: count * size_of(op.outputs[0])
 
 
@@ -53,11 +53,11 @@ def check_channels_last(op: Any) -> None:
 
 
 def pool(of: str, index: int, per_cell: int = 1, beside: int = 0) -> type_of_count:
-    """So many for each cell of a window, and some beside, for each element of a tensor.
+    """Counts ``per_cell`` per window cell plus ``beside``, for each element of a tensor.
 
     Args:
-      of: ``inputs`` or ``outputs``, where the tensor is found.
-      index: which of these it is.
+      of: ``inputs`` or ``outputs``, the list that holds the tensor.
+      index: the tensor's position in this list.
       per_cell: for each cell of the window.
       beside: for the window as a whole.
     """
@@ -74,7 +74,7 @@ def convolution(inner: int) -> type_of_count:
     """A product and a sum for each element of the output and cell of the filter.
 
     Args:
-      inner: so many of the filter's dimensions are summed over.
+      inner: how many of the filter's dimensions are summed over.
     """
 
     def count(op: Any) -> float:
@@ -97,8 +97,8 @@ def conv_gradient(image: Any, kernel: Any, op: Any) -> float:
 def product(op: Any) -> float:
     """A product and a sum for each element of the output and each that is summed over."""
     sizes = shape_of(op.inputs[0])
-    # Of batches it is the last dimension even where matrices are transposed first: TensorFlow looks
-    # for an attribute that only MatMul has.
+    # BatchMatMul uses the last dimension even for transposed matrices: TensorFlow reads an
+    # attribute that only MatMul has.
     inner = sizes[0] if op.type == "MatMul" and op.get_attr("transpose_a") else sizes[-1]
     return 2 * inner * size_of(op.outputs[0])
 

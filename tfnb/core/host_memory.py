@@ -1,8 +1,8 @@
-"""How much memory there is for one tensor, asked before NumPy is.
+"""The memory limit for one tensor, checked before NumPy allocates.
 
-NumPy refuses what exceeds all memory of the machine. A container often may use less, and Linux
-hands out more than there is: whoever then writes to it is killed, and a notebook's kernel with it.
-So ops that make a tensor of a size somebody asked for compare it with the limit first.
+NumPy refuses arrays larger than all memory of the machine. A container often may use less, and
+Linux overcommits: a process that then writes to the memory is killed, a notebook's kernel included.
+Therefore ops that make a tensor of a requested size compare it with the limit first.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tfnb.core import errors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Where Linux says what the processes of a container may use: the second and first form of cgroups.
+# Files with the memory limit of a container: cgroups version 2 and version 1.
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-# Smaller tensors are not worth the question.
+# Smaller tensors are not checked.
 _SMALL = 1 << 20
 _MOST_ELEMENTS = (1 << 63) - 1
-_STRING = np.dtype("V24")  # what a string of TensorFlow has, besides its text
+_STRING = np.dtype("V24")  # the size of a string of TensorFlow, without its text
 
 
 class _OfThread(threading.local):
@@ -37,18 +37,37 @@ _of_thread = _OfThread()
 
 
 def limit_thread(limit: int | None) -> int | None:
-    """Sets how many bytes a tensor of this thread may have; returns what was set before."""
+    """Sets the bytes that a tensor of this thread may have; returns the previous limit."""
     before, _of_thread.limit = _of_thread.limit, limit
     return before
 
 
 def limit() -> int:
-    """How many bytes one value of this thread may have."""
+    """The bytes that one value of this thread may have."""
     return memory_limit() if _of_thread.limit is None else _of_thread.limit
 
 
+def limit_of_thread() -> int | None:
+    """The limit set by :func:`limit_thread`; None if only the machine's memory limits."""
+    return _of_thread.limit
+
+
+def check_size(num_bytes: int) -> None:
+    """Refuses a value of ``num_bytes``, a string or the contents of a file, before it is made.
+
+    Raises:
+        ResourceExhaustedError: It exceeds the limit of this thread, or all memory.
+    """
+    if num_bytes > _SMALL or _of_thread.limit is not None:
+        allowed = limit()
+        if num_bytes > allowed:
+            raise errors.resource_exhausted(
+                f"OOM when allocating {num_bytes:,} bytes: there may be {allowed:,}."
+            )
+
+
 class TensorTooLargeError(MemoryError):
-    """A tensor is larger than all memory there is; ``shape`` and ``dtype`` are its form."""
+    """A tensor is larger than all memory; ``shape`` and ``dtype`` describe it."""
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], limit: int) -> None:
         num_bytes = math.prod(shape) * dtype.itemsize
@@ -59,7 +78,7 @@ class TensorTooLargeError(MemoryError):
 
 @functools.cache
 def memory_limit() -> int:
-    """Return how many bytes this process may use: of the machine, or of its container.
+    """Return the bytes that this process may use: of the machine, or of its container.
 
     >>> memory_limit() > 1 << 20
     True
@@ -72,7 +91,7 @@ def memory_limit() -> int:
 
 
 def container_limit(path: Path) -> int:
-    """Return the number of bytes in a file of limits, or 0 where it says none."""
+    """Return the limit in a cgroup file, or 0 where there is none."""
     try:
         text = path.read_text().strip()
     except OSError:
@@ -81,11 +100,11 @@ def container_limit(path: Path) -> int:
 
 
 def check_fits(xp: Any, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
-    """Refuses a tensor that nobody can count, or in host memory larger than all there is.
+    """Refuses a tensor with too many elements, or in host memory larger than the limit.
 
     Args:
-        xp: The array module that is to make it; a GPU's pool knows its own limit.
-        shape: The sizes asked for.
+        xp: The array module that makes it; a GPU's memory pool has its own limit.
+        shape: The requested sizes.
         dtype: The element type.
 
     Raises:
@@ -113,7 +132,7 @@ def check_countable(shape: Sequence[int]) -> None:
     """Refuses a shape with more than 2**63 - 1 elements, whatever their size.
 
     Raises:
-        InvalidArgumentError: As said.
+        InvalidArgumentError: There are more.
     """
     count = 1
     for size in shape:

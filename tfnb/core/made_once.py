@@ -1,4 +1,4 @@
-"""A property that is made when it is first asked for, once, whichever threads ask."""
+"""A property that is computed once, on first use, also with several threads."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ else:
     _LOCK = threading.RLock()
 
     class made_once(cached_property):
-        """``cached_property``, which lets two threads make two of them since Python 3.12.
+        """A ``cached_property`` with a lock, which the standard one has lacked since Python 3.12.
 
-        What makes it may wait for nobody: all such properties share a lock.
+        All such properties share one lock, so the computation must not wait for another thread.
         """
 
         def __get__(self, instance: object, owner: type[Any] | None = None) -> Any:

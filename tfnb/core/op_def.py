@@ -98,6 +98,10 @@ def dtype_of_word(word: str) -> DType | None:
         return None
 
 
+MAX_TENSORS = 1 << 22
+"""How many tensors one argument of a node may stand for: each takes memory when it is built."""
+
+
 @dataclass(slots=True)
 class ArgDef:
     """One input or output: a tensor, N tensors of one type, or a list of tensors of many types."""
@@ -120,7 +124,10 @@ class ArgDef:
             found = list(attrs[self.type_list_attr])
         else:
             one = self.type if self.type is not None else attrs[self.type_attr]
-            found = [one] * attrs[self.number_attr] if self.number_attr else [one]
+            count = attrs[self.number_attr] if self.number_attr else 1
+            if count > MAX_TENSORS:
+                raise ValueError(f"Number of outputs is too big: {count}")
+            found = [one] * count
         return [t._as_ref for t in found] if self.is_ref else found
 
 
@@ -220,6 +227,8 @@ def _ranges(args: Sequence[ArgDef], attrs: Mapping[str, Any]) -> dict[str, range
 # parser
 
 _ARG = re.compile(r"\*?\s*(\w+)\s*:\s*(Ref\(\s*)?(?:(\w+)\s*\*\s*)?(\w+)\s*\)?$")
+# Those between the members of a list, not those inside of a message.
+_COMMAS = re.compile(r",(?![^{}]*\})")
 _ATTR = re.compile(
     r"(\w+)\s*:\s*(list\([^)]*\)|\{[^}]*\}|\w+)\s*(?:>=\s*(-?\d+))?\s*(?:=\s*(.*))?$", re.S
 )
@@ -246,10 +255,14 @@ def parse_op_def(
     left, arrow, right = signature.partition("->")
     if not arrow:
         raise ValueError(f"Op {name}: the signature {signature!r} has no '->'")
+    inputs, outputs = _parse_args(name, left, kinds), _parse_args(name, right, kinds)
+    _set_minimum_lengths((*inputs, *outputs), attrs)
+    for attr in attrs:
+        _check_default(name, attr)
     return OpDef(
         name,
-        inputs=_parse_args(name, left, kinds),
-        outputs=_parse_args(name, right, kinds),
+        inputs=inputs,
+        outputs=outputs,
         attrs=attrs,
         is_stateful=stateful,
         is_commutative=commutative,
@@ -257,6 +270,47 @@ def parse_op_def(
         allows_uninitialized_input=allows_uninitialized_input,
         deprecated=deprecated,
     )
+
+
+def _set_minimum_lengths(args: Sequence[ArgDef], attrs: Sequence[AttrDef]) -> None:
+    """A list of tensors has one at least, unless the attribute for its length says otherwise."""
+    lengths = {arg.number_attr or arg.type_list_attr for arg in args}
+    for attr in attrs:
+        if attr.name in lengths and attr.minimum is None:
+            attr.minimum = 1
+
+
+def _check_default(op: str, attr: AttrDef) -> None:
+    """Refuses a default that a node may not have.
+
+    Raises:
+      ValueError: it is less than the minimum, shorter than it, or not among what is allowed.
+    """
+    if attr.minimum is not None and attr.type != "int" and not attr.type.startswith("list("):
+        raise ValueError(
+            f"Op {op}: attribute {attr.name!r} of kind {attr.type} cannot have a minimum: only "
+            "integers and lists can."
+        )
+    if attr.default in (MISSING, None):
+        return
+    values = attr.default if attr.type.startswith("list(") else [attr.default]
+    if attr.minimum is not None:
+        if attr.type == "int" and attr.default < attr.minimum:
+            raise ValueError(
+                f"Op {op}: Value for attr '{attr.name}' of {attr.default} must be at least minimum "
+                f"{attr.minimum}"
+            )
+        if attr.type != "int" and len(values) < attr.minimum:
+            raise ValueError(
+                f"Op {op}: Length for attr '{attr.name}' of {len(values)} must be at least minimum "
+                f"{attr.minimum}"
+            )
+    for value in values if attr.allowed else ():
+        if value not in attr.allowed:
+            raise ValueError(
+                f"Op {op}: Value for attr '{attr.name}' of {value!r} is not in the list of allowed "
+                f"values: {', '.join(map(str, attr.allowed))}"
+            )
 
 
 def _parse_args(op: str, text: str, kinds: Mapping[str, str]) -> tuple[ArgDef, ...]:
@@ -322,7 +376,7 @@ def _types_of(op: str, words: Sequence[str]) -> tuple[DType, ...]:
 
 def _parse_default(op: str, kind: str, text: str) -> Any:
     if kind.startswith("list("):
-        parts = [part.strip() for part in text.strip()[1:-1].split(",") if part.strip()]
+        parts = [part.strip() for part in _COMMAS.split(text.strip()[1:-1]) if part.strip()]
         return [_parse_default(op, kind[5:-1], part) for part in parts]
     if kind == "type":
         dtype = dtype_of_word(text)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tfnb.core import dtypes
+from tfnb.core import dtypes, errors
 from tfnb.core.attr_value import decode_attr, encode_attr
 from tfnb.core.op_def import MISSING, ArgDef, AttrDef, OpDef
 from tfnb.proto import op_def_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 def op_def_to_proto(op_def: OpDef) -> op_def_pb2.OpDef:
@@ -40,7 +43,11 @@ def op_def_from_proto(proto: op_def_pb2.OpDef) -> OpDef:
 
     Raises:
         InvalidArgumentError: A default value, an allowed value or a type does not exist.
+        NotFoundError: An argument's type or length is that of an attribute that is not declared.
     """
+    declared = {attr.name for attr in proto.attr}
+    for arg in (*proto.input_arg, *proto.output_arg):
+        _check_arg(proto.name, arg, declared)
     return OpDef(
         proto.name,
         inputs=tuple([_arg_from_proto(arg) for arg in proto.input_arg]),
@@ -55,6 +62,21 @@ def op_def_from_proto(proto: op_def_pb2.OpDef) -> OpDef:
         else None,
         control_outputs=tuple(proto.control_output),
     )
+
+
+def _check_arg(owner: str, arg: op_def_pb2.OpDef.ArgDef, declared: Collection[str]) -> None:
+    for kind, name in (
+        ("type attr", arg.type_attr),
+        ("type list attr", arg.type_list_attr),
+        ("number attr", arg.number_attr),
+    ):
+        if name and name not in declared:
+            raise errors.not_found(
+                f"{kind} not found: {name}\n\tIn argument '{arg.name}' of '{owner}'. It declares "
+                f"{', '.join(map(repr, sorted(declared))) or 'no attributes'}."
+            )
+    if not (arg.type or arg.type_attr or arg.type_list_attr):
+        raise errors.invalid_argument(f"No type fields in argument '{arg.name}' of '{owner}'")
 
 
 def _arg_to_proto(arg: ArgDef) -> op_def_pb2.OpDef.ArgDef:

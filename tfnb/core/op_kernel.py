@@ -1,16 +1,16 @@
-"""Kernels: from a node and a device to something that computes.
+"""Kernels: functions that compute a node on a device.
 
-A kernel function says by its first parameters what it is:
+The first parameters of a kernel function determine its kind:
 
 * ``(xp, *inputs, *, attrs...)`` pure: arrays in, arrays out, on NumPy or CuPy;
-* ``(node, *inputs, *, attrs...)`` looks at its node, but not at the step;
-* ``(made_for, *, attrs...)`` is called once, with the node, and gives the function for the inputs;
+* ``(node, *inputs, *, attrs...)`` reads its node, but not the step;
+* ``(made_for, *, attrs...)`` is called once with the node and returns the function of the inputs;
 * ``(ctx, *inputs, *, attrs...)`` needs the step: resources, rendezvous, randomness, functions;
 * ``(ctx, done, *inputs, *, attrs...)`` asynchronous: returns at once and calls
   ``done(outputs | exception)``;
 * a generator ``(ctx, *inputs, *, attrs...)`` calls functions of the graph's library: it yields each
   :class:`FunctionCall`, is sent the results, and returns its outputs.  The runtime runs the calls
-  at once where nothing in them can wait, and asynchronously otherwise.
+  synchronously if nothing in them can block, else asynchronously.
 
 :func:`create_kernel` binds a function to one node's attributes once, so that running it is one
 call. Keyword-only parameters are attributes by name; list arguments arrive as one Python list. An
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from tfnb.core import errors
 from tfnb.core.attr_value import TensorAttr
+from tfnb.core.versions import GRAPH_DEF_VERSION
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -40,7 +41,7 @@ type_of_done = Callable[[Any], None]
 
 
 class Device(Protocol):
-    """What a kernel may ask of the device it runs on."""
+    """The interface of a device for its kernels."""
 
     name: str
     device_type: str
@@ -50,32 +51,32 @@ class Device(Protocol):
 
 
 class StepDevice(Device, Protocol):
-    """A device that steps run on: tensors come to it and leave it."""
+    """A device that runs steps and exchanges tensors with other devices."""
 
     def lend(self, value: Any) -> Any:
-        """A value on its way to another device."""
+        """Return a value in the form in which it is sent to another device."""
         ...
 
     def receive(self, value: Any, done: type_of_done) -> None:
-        """Takes what another device lent into this device's memory."""
+        """Copy a value lent by another device into this device's memory."""
         ...
 
     def receive_on_host(self, value: Any, done: type_of_done) -> None:
-        """Takes what another device lent into host memory."""
+        """Copy a value lent by another device into host memory."""
         ...
 
 
 class RunState(Protocol):
-    """What belongs to one running step; each is made when somebody first asks for it."""
+    """The objects of one running step; each is created on first access."""
 
     @property
     def rendezvous(self) -> Rendezvous:
-        """Where this step's tensors meet."""
+        """The rendezvous of this step."""
         ...
 
     @property
     def cancellation_manager(self) -> CancellationManager:
-        """Where whoever waits registers."""
+        """The cancellation manager, where blocking operations register."""
         ...
 
     @property
@@ -85,7 +86,7 @@ class RunState(Protocol):
 
 
 class FunctionLibraryRuntime(Protocol):
-    """How a kernel calls a function of the graph's library."""
+    """The interface through which kernels call functions of the graph's library."""
 
     def run(
         self,
@@ -95,13 +96,13 @@ class FunctionLibraryRuntime(Protocol):
         args: Sequence[Any],
         done: type_of_done,
     ) -> None:
-        """Runs function ``name`` on ``args``; ``done`` gets the list of results or an exception."""
+        """Run function ``name`` on ``args``; ``done`` gets the list of results or an exception."""
         ...
 
     def call(
         self, ctx: OpKernelContext, name: str, attrs: Mapping[str, Any], args: Sequence[Any]
     ) -> list[Any]:
-        """Runs function ``name`` in the calling thread and returns its results."""
+        """Run function ``name`` in the calling thread and return its results."""
         ...
 
     def body_graph_def(self, name: str, attrs: Mapping[str, Any]) -> Any:
@@ -113,23 +114,23 @@ class FunctionLibraryRuntime(Protocol):
         ...
 
     def release(self, state_handle: str) -> None:
-        """Forgets the kernels that calls with the attribute ``_state_handle`` have made."""
+        """Drop the kernels made for calls with this value of the attribute ``_state_handle``."""
         ...
 
 
 @dataclass(slots=True)
 class FunctionCall:
-    """What a kernel that calls functions yields.
+    """A function call, yielded by a kernel that calls functions.
 
     Attributes:
-      name: of a function of the library; or of a graph, where ``make_graph_def`` is given.
+      name: the name of a library function, or of a graph if ``make_graph_def`` is given.
       attrs: the function's attributes; a function with effects has kernels of its own for each
         ``_state_handle`` among them.
       args: its arguments.
       make_graph_def: makes a GraphDef with an ``_Arg`` for each argument and a ``_Retval`` for each
         result; called once for each name and device.
-      config_proto: a serialized ConfigProto that says what may be done to the body; b"" for the
-        default.
+      config_proto: a serialized ConfigProto with the transformations allowed for the body; b"" for
+        the default.
     """
 
     name: str
@@ -141,7 +142,7 @@ class FunctionCall:
 
 @dataclass(slots=True)
 class StepContext:
-    """What one step shares with all its kernels; fixed while the step runs."""
+    """Data that all kernels of one step share; constant while the step runs."""
 
     step_id: int
     run_state: RunState
@@ -155,11 +156,11 @@ class StepContext:
 
 
 class OpKernelContext:
-    """One execution of one kernel, seen from inside."""
+    """The context of one execution of one kernel."""
 
     __slots__ = ("device", "frame_id", "input_is_dead", "iteration", "kernel", "step")
 
-    # Whether a resource that lives for the step is given itself, and not a handle of it.
+    # Whether a step-local resource is passed as the object itself instead of a handle.
     holds_resource = False
 
     def __init__(
@@ -199,8 +200,13 @@ class OpKernelContext:
         return self.kernel.attrs
 
     @property
+    def graph_def_version(self) -> int:
+        """The GraphDef version of the graph's producer; some ops depend on it."""
+        return self.kernel.graph_def_version
+
+    @property
     def kernel_state(self) -> dict[str, Any]:
-        """What this kernel keeps from one execution to the next, for the session's life."""
+        """State of this kernel, kept between executions for the life of the session."""
         return self.kernel.state
 
     @property
@@ -215,17 +221,17 @@ class OpKernelContext:
 
     @property
     def rendezvous(self) -> Rendezvous:
-        """Where this step's tensors meet."""
+        """The rendezvous of this step."""
         return self.step.run_state.rendezvous
 
     @property
     def cancellation_manager(self) -> CancellationManager:
-        """Whoever blocks registers here."""
+        """The cancellation manager, where blocking kernels register."""
         return self.step.run_state.cancellation_manager
 
     @property
     def function_library(self) -> FunctionLibraryRuntime:
-        """Runs functions of the graph's library.
+        """The runtime that runs functions of the graph's library.
 
         Raises:
           InternalError: the step has none.
@@ -247,7 +253,7 @@ class OpKernelContext:
 
 
 class HoldingContext(OpKernelContext):
-    """That of a kernel whose resource a variable is going to hold."""
+    """The context of a kernel whose resource a local variable will hold."""
 
     __slots__ = ()
     holds_resource = True
@@ -260,8 +266,8 @@ class OpKernel:
     ``compute`` takes the inputs in flat order: ``compute(*inputs)`` for a pure kernel and for one
     that looks at its node only (its attributes, its state, its device's resources, but never its
     step), ``compute(ctx, *inputs)`` for one that takes the context, ``compute(ctx, done, *inputs)``
-    for an asynchronous one; it returns one value, a tuple, or None.  A kernel that "calls" returns
-    a generator of calls; the function library makes a "context" or "async" one of it.
+    for an asynchronous one; it returns one value, a tuple, or None.  A kernel of kind "calls"
+    returns a generator of calls; the function library converts it to "context" or "async".
     """
 
     node_name: str
@@ -273,6 +279,7 @@ class OpKernel:
     num_outputs: int
     state: dict[str, Any] = field(default_factory=dict)
     calls_functions: bool = False
+    graph_def_version: int = GRAPH_DEF_VERSION
 
     @property
     def is_stateful(self) -> bool:
@@ -281,7 +288,7 @@ class OpKernel:
 
 
 def kernel_attr(value: Any) -> Any:
-    """An attribute's value as kernels see it: text as str, tensors as arrays."""
+    """Convert an attribute's value for kernels: text to str, tensors to arrays."""
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -295,9 +302,20 @@ def kernel_attr(value: Any) -> Any:
 
 
 def create_kernel(
-    definition: OpDefinition, node_name: str, attrs: Mapping[str, Any], device: Device
+    definition: OpDefinition,
+    node_name: str,
+    attrs: Mapping[str, Any],
+    device: Device,
+    graph_def_version: int = GRAPH_DEF_VERSION,
 ) -> OpKernel:
-    """Binds the op's kernel for ``device`` to a node's attributes.
+    """Bind the op's kernel for ``device`` to a node's attributes.
+
+    Args:
+      definition: the op.
+      node_name: the name of the node.
+      attrs: its attributes.
+      device: the device to run on.
+      graph_def_version: the version of the graph's producer.
 
     Raises:
       NotFoundError: the op has no kernel for this type of device (TensorFlow's text).
@@ -348,6 +366,7 @@ def create_kernel(
         compute=compute,
         attrs=attrs,
         num_outputs=op_def.num_outputs(attrs),
+        graph_def_version=graph_def_version,
     )
     if kind == "node":
         no_step: Any = None
@@ -360,9 +379,9 @@ def create_kernel(
 def _gather_lists(
     function: Callable[..., Any], slices: Sequence[slice | int], lead: int
 ) -> Callable[..., Any]:
-    """Wraps ``function`` so that flat inputs reach it with list arguments as lists.
+    """Wrap ``function`` so that it gets the flat inputs of a list argument as one list.
 
-    Its attribute ``gathers`` is both, for who writes the call out.
+    The attribute ``gathers`` of the wrapper is (function, slices), for generated code.
     """
     if lead == 1:
 
@@ -383,10 +402,9 @@ def _gather_lists(
 
 
 def no_kernel_message(definition: OpDefinition, node_name: str, device_type: str) -> str:
-    """TensorFlow's sentence for an op without a kernel on a device, with what there is."""
-    kernels = definition.device_types()
-    listed = "".join(f"  device='{d}'\n" for d in kernels) or "  <no registered kernels>\n"
+    """Return TensorFlow's message for a missing kernel, with the registered kernels."""
     return (
         f"No OpKernel was registered to support Op '{definition.name}' used by "
-        f"{{{{node {node_name}}}}} on a {device_type} device.\nRegistered kernels:\n{listed}"
+        f"{{{{node {node_name}}}}} on a {device_type} device.\nRegistered kernels:\n"
+        f"{definition.registered_kernels()}"
     )

@@ -1,9 +1,14 @@
-"""The vocabulary: every op's signature, shape function, kernels and gradient, kept in one place.
+"""The op registry: every op's signature, shape function, kernels and gradient in one place.
 
 An op is written once, in the file of its family::
 
-    @register_op("Relu", "features: T -> activations: T", "T: {realnumbertype, qint8}",
-    shape=unchanged_shape) def relu(xp, features):
+    @register_op(
+        "Relu",
+        "features: T -> activations: T",
+        "T: {realnumbertype, qint8}",
+        shape=unchanged_shape,
+    )
+    def relu(xp, features):
         return xp.maximum(features, 0)
 
     @relu.gradient
@@ -31,13 +36,15 @@ from tfnb.core.op_expression import Expression, Held
 
 type_of_kernel = Callable[..., Any]
 
+_RESOURCE_INPUT = re.compile(r":\s*(\w+\s*\*\s*)?resource\b")
+
 _REGISTRY: dict[str, OpDefinition] = {}
 _builder: Callable[..., Any] | None = None
 _loaders: list[Callable[[str], None]] = []
 
 
 class OpDefinition:
-    """One op, whole: what it promises and what does it.
+    """One op: its signature and the functions that implement it.
 
     Attributes:
       name: TensorFlow's name of the op (``MatMul``).
@@ -45,15 +52,15 @@ class OpDefinition:
       shape_function: ``fn(InferenceContext) -> shape | list of shapes`` or None (all unknown).
       gradient_function: ``fn(operation, *grads)`` or None.
       is_differentiable: False where the op was marked as having no gradient.
-      effects: what its kernel does to the world: files, Python functions, the network.
+      effects: its kernel's effects: files, Python functions, the network.
       expressions: the kernel as lines of Python, each for some types or ranks; the first that fits
-        counts.
+        is used.
       tile_expression: how the kernel writes a tile of its result.
-      held_use: what is called where a variable holds the resource that the op is for.
-      host_memory: names of inputs and outputs that stay in host memory on other devices than CPU.
+      held_use: the call to make where a variable holds the op's resource.
+      host_memory: names of inputs and outputs that stay in host memory on devices other than CPU.
       float_ops_function: ``fn(operation)``, the number of float operations, or None.
-      is_expensive: True or False where the op knows whether a thread of its own pays for its
-        kernel; None: the runtime measures.
+      is_expensive: True or False where the op knows whether running its kernel on another thread
+        pays; None: the runtime measures it.
     """
 
     __slots__ = (
@@ -61,6 +68,7 @@ class OpDefinition:
         "__name__",
         "_flags",
         "_kernels",
+        "_labelled",
         "_op_def",
         "_priorities",
         "_signature",
@@ -103,6 +111,7 @@ class OpDefinition:
         self._flags = flags
         self._op_def: OpDef | None = None
         self._kernels: dict[str, type_of_kernel] = {}
+        self._labelled: dict[tuple[str, str], type_of_kernel] = {}
         self._priorities: dict[str, int] = {}
         self._special_kernels: list[tuple[tuple[str, ...], dict[str, Any], type_of_kernel]] = []
         self.function: type_of_kernel | None = None
@@ -122,20 +131,20 @@ class OpDefinition:
 
     @property
     def op_def(self) -> OpDef:
-        """The parsed signature; read on first use, so that importing 500 ops stays cheap."""
+        """The parsed signature; parsed on first use, so that importing 500 ops stays cheap."""
         if self._op_def is None:
             self._op_def = parse_op_def(self.name, self._signature, self._specs, **self._flags)
         return self._op_def
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Adds a node to the default graph: inputs in order, then attributes by keyword."""
+        """Add a node to the default graph: inputs in order, then attributes by keyword."""
         if _builder is None:
             raise errors.internal(f"No graph builder is installed; cannot build {self.name}.")
         return _builder(self, args, kwargs)
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """What a call takes, for ``help`` and completion: inputs, attributes, the node's name."""
+        """The builder's signature, for ``help`` and completion: inputs, attributes, name."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = [
             inspect.Parameter(
@@ -150,23 +159,27 @@ class OpDefinition:
     def __repr__(self) -> str:
         return f"<op {self.name}({self._signature})>"
 
-    # -- decorators used below an op
-    # -----------------------------------------------------------------
+    # -- decorators used below an op ---------------------------------------------------------------
 
     def kernel(
-        self, *device_types: str, priority: int = 0, **attrs: Any
+        self, *device_types: str, priority: int = 0, label: str = "", **attrs: Any
     ) -> Callable[[type_of_kernel], OpDefinition]:
-        """Registers another kernel for the given device types.
+        """Register another kernel for the given device types.
 
         Args:
           *device_types: ``CPU``, ``GPU``.
-          priority: a node without a wish goes where its kernel has the highest priority; only
-            among equals does the devices' own priority count.
+          priority: a node without a requested device goes to the device type whose kernel has the
+            highest priority; among equal ones the devices' own priority decides.
+          label: the kernel serves only nodes whose ``_kernel`` is this
+            (``Graph._kernel_label_map``), and these nodes use no other kernel.
           **attrs: with attributes (``T=dtypes.string``) the kernel serves the nodes that have these
-            values, on devices where the op has a kernel anyway.
+            values, on devices where the op has another kernel.
         """
 
         def register(function: type_of_kernel) -> OpDefinition:
+            if label:
+                self._labelled |= {(device_type, label): function for device_type in device_types}
+                return self
             if attrs:
                 self._special_kernels.append((device_types, attrs, function))
                 return self
@@ -178,22 +191,22 @@ class OpDefinition:
         return register
 
     def gradient(self, function: Callable[..., Any]) -> OpDefinition:
-        """Registers ``function(op, *grads)`` as the op's gradient."""
+        """Register ``function(op, *grads)`` as the op's gradient."""
         self.gradient_function = function
         return self
 
     def shape(self, function: Callable[..., Any]) -> OpDefinition:
-        """Registers the shape function, where it is too long for ``shape=``."""
+        """Register the shape function, where it is too long for ``shape=``."""
         self.shape_function = function
         return self
 
     def constant_value(self, function: Callable[..., Any]) -> OpDefinition:
-        """Registers ``function(tensor, partial) -> ndarray | None``: the value while building."""
+        """Register ``function(tensor, partial) -> ndarray | None``: the value at graph building."""
         self.constant_value_function = function
         return self
 
     def float_ops(self, function: Callable[[Any], float]) -> OpDefinition:
-        """Registers ``function(operation)``; see :mod:`tfnb.core.float_ops`."""
+        """Register ``function(operation)``; see :mod:`tfnb.core.float_ops`."""
         self.float_ops_function = function
         return self
 
@@ -207,16 +220,16 @@ class OpDefinition:
         is_elementwise: bool = True,
         **names: Any,
     ) -> OpDefinition:
-        """Says what the kernel computes as a line of Python; see :mod:`tfnb.core.op_expression`.
+        """Register the kernel as a line of Python; see :mod:`tfnb.core.op_expression`.
 
         Args:
           text: the expression, inputs in braces.
-          types: the values of the attribute ``T`` that it is for; None: all that the op's own
-            kernel serves.
-          scalars_only: whether it holds for inputs of rank 0 only.
+          types: the values of the attribute ``T`` it serves; None: all that the op's own kernel
+            serves.
+          scalars_only: whether it is valid for inputs of rank 0 only.
           attrs: only for nodes with these values of attributes.
-          is_elementwise: whether it makes a scalar of scalars.
-          **names: functions and constants that stand in braces.
+          is_elementwise: whether it computes a scalar from scalars.
+          **names: functions and constants used in braces.
         """
         only = None if types is None else frozenset(types)
         self.expressions += (
@@ -227,30 +240,29 @@ class OpDefinition:
     def tile(
         self, text: str, *, vector: str = "", attrs: Mapping[str, str] | None = None, **names: Any
     ) -> OpDefinition:
-        """Says how the kernel writes float32 or float64 into a given array.
+        """Register how the kernel writes float32 or float64 into a given array.
 
         Args:
-          text: a call, inputs in braces, ``{out}`` where it writes; that may be an input.
-          vector: the input that has a number for each entry of the last dimension.
+          text: a call, inputs in braces, ``{out}`` for the output, which may be an input's array.
+          vector: the input that has one number for each entry of the last dimension.
           attrs: only for nodes with these values of attributes.
-          **names: functions and constants that stand in braces.
+          **names: functions and constants used in braces.
         """
         types = frozenset([dtypes.float32, dtypes.float64])
         self.tile_expression = Expression(text, types, False, names, vector, attrs or {})
         return self
 
     def held(self, kind: str, text: str = "", *, gives: str = "", **names: Any) -> OpDefinition:
-        """Says what uses the resource itself; see :class:`~tfnb.core.op_expression.Held`."""
+        """Register a use of the resource itself; see :class:`~tfnb.core.op_expression.Held`."""
         self.held_use = Held(kind, text, gives, names)
         return self
 
     def not_differentiable(self) -> OpDefinition:
-        """Marks the op as a place where gradients stop (TensorFlow's NotDifferentiable)."""
+        """Mark the op as a place where gradients stop (TensorFlow's NotDifferentiable)."""
         self.is_differentiable = False
         return self
 
-    # -- questions the runtime asks
-    # ------------------------------------------------------------------
+    # -- questions the runtime asks ----------------------------------------------------------------
 
     @property
     def kernels(self) -> dict[str, type_of_kernel]:
@@ -258,29 +270,47 @@ class OpDefinition:
         return self._kernels
 
     def kernel_for(self, device_type: str, attrs: Mapping[str, Any]) -> type_of_kernel | None:
-        """The kernel function of a node with these attributes, or None."""
+        """Return the kernel function of a node with these attributes, or None."""
+        label = _label_of(attrs)
+        if label:
+            return self._labelled.get((device_type, label))
         for device_types, wanted, function in self._special_kernels:
             if device_type in device_types and all(attrs.get(k) == v for k, v in wanted.items()):
                 return function
         return self.kernels.get(device_type)
 
-    def has_kernel(self, device_type: str) -> bool:
-        """Whether the op can run on a device of this type."""
+    def has_kernel(self, device_type: str, attrs: Mapping[str, Any] | None = None) -> bool:
+        """Whether the op, or a node with these attributes, has a kernel for this device type."""
+        label = "" if attrs is None else _label_of(attrs)
+        if label:
+            return (device_type, label) in self._labelled
         return device_type in self._kernels
 
     def kernel_priority(self, device_type: str) -> int:
-        """How much the op prefers to run on devices of this type; 0 unless it says so."""
+        """Return the op's priority for devices of this type; 0 by default."""
         return self._priorities.get(device_type, 0)
 
     def device_types(self) -> list[str]:
-        """The device types that have a kernel, GPU before CPU."""
+        """Return the device types that have a kernel, GPU before CPU."""
         return sorted(self._kernels, key=lambda d: (d == "CPU", d))
+
+    def registered_kernels(self) -> str:
+        """Return the op's kernels, one per line, as error messages list them."""
+        labelled = sorted(self._labelled, key=lambda pair: (pair[0] == "CPU", pair))
+        lines = [f"  device='{device}'; label='{label}'\n" for device, label in labelled]
+        lines += [f"  device='{device}'\n" for device in self.device_types()]
+        return "".join(lines) or "  <no registered kernels>\n"
+
+
+def _label_of(attrs: Mapping[str, Any]) -> str:
+    label = attrs.get("_kernel", b"")
+    return label.decode(errors="replace") if isinstance(label, bytes) else str(label)
 
 
 def _plain(default: Any) -> Any:
-    """The default of an attribute as a caller would write it."""
+    """Return an attribute's default as a caller would write it."""
     if isinstance(default, float):
-        return float(f"{default:.7g}")  # attributes are of single precision
+        return float(f"{default:.7g}")  # float attributes have single precision
     return default.decode() if isinstance(default, bytes) else default
 
 
@@ -299,34 +329,35 @@ def register_op(
     expensive: bool | None = None,
     effects: str = "",
 ) -> Callable[[type_of_kernel | None], OpDefinition]:
-    """Declares an op; the decorated function is its kernel (``None``: an op without a kernel).
+    """Declare an op; the decorated function is its kernel (``None``: an op without a kernel).
 
     Args:
       name: TensorFlow's name of the op.
-      signature: ``"a: T, *values: N * T -> out: T"``; see :mod:`tfnb.core.op_def`.
+      signature: ``"a: T, *values: N * T -> out: T"``; see :mod:`tfnb.core.op_def`.  An op that
+        takes a resource is stateful.
       *specs: attributes, one string each, in the order of TensorFlow's OpDef.
       shape: the shape function; without one every output has an unknown shape.
       stateful: whether the op's kernel keeps state or has effects.
-      commutative: whether inputs may change places.
+      commutative: whether inputs may be exchanged.
       aggregate: whether the op is a sum that may be computed in any grouping.
       allows_uninitialized_input: whether a reference input may be uninitialized.
       host_memory: inputs and outputs that live in host memory on any device.
       devices: device types that the function serves.
-      deprecated: GraphDef version since which the op must not be used, and why.
-      expensive: True for kernels whose cost nobody can know or that wait for the world (Python
-        functions, files): with a pool of threads they never run in the calling thread. False for
-        kernels that are never worth a thread; None: measured.
-      effects: what the kernel does to the world, which nodes from files may only do when the user
-        allows it: "read filename", "write prefix" (an input or attribute that holds the paths),
-        "read" (the kernel finds them out and opens them through core/file_system.py, or asks
-        effects.check), "python",
-        "network"; several with commas between.
+      deprecated: GraphDef version from which on the op must not be used, and why.
+      expensive: True for kernels of unknown cost or that wait for I/O (Python functions, files):
+        with a pool of threads they never run in the calling thread. False for kernels that are
+        never worth a thread; None: measured.
+      effects: the kernel's effects, which nodes from files need the user's permission for:
+        "read filename", "write prefix" (an input or attribute that holds the paths), "read" (the
+        kernel finds the paths itself and opens them through core/file_system.py, or calls
+        effects.check), "python", "network"; several with commas between.
 
     Raises:
       ValueError: another op with this name was registered before.
     """
+    takes_resource = _RESOURCE_INPUT.search(signature.partition("->")[0]) is not None
     flags: dict[str, Any] = {
-        "stateful": stateful,
+        "stateful": stateful or takes_resource,
         "commutative": commutative,
         "aggregate": aggregate,
         "allows_uninitialized_input": allows_uninitialized_input,
@@ -359,12 +390,12 @@ def register_op(
 
 
 def deregister_op(name: str) -> None:
-    """Forgets an op; for ops that are there for a while only, none by that name is no error."""
+    """Remove a temporary op; an unknown name is no error."""
     _REGISTRY.pop(name, None)
 
 
 def find(name: str) -> OpDefinition | None:
-    """The op with this name, or None."""
+    """Return the op with this name, or None."""
     found = _REGISTRY.get(name)
     if found is None and _loaders:
         for load in _loaders:
@@ -374,7 +405,7 @@ def find(name: str) -> OpDefinition | None:
 
 
 def get(name: str) -> OpDefinition:
-    """The op with this name.
+    """Return the op with this name.
 
     Raises:
       NotFoundError: no op of that name is registered (TensorFlow's text, without the host's name).
@@ -389,20 +420,20 @@ def get(name: str) -> OpDefinition:
 
 
 def all_ops() -> dict[str, OpDefinition]:
-    """Every registered op by name (a copy)."""
+    """Return every registered op by name (a copy)."""
     for load in _loaders:
         load("")
     return dict(_REGISTRY)
 
 
 def set_builder(builder: Callable[..., Any]) -> None:
-    """Installs what :meth:`OpDefinition.__call__` calls: ``builder(definition, args, kwargs)``."""
+    """Install ``builder(definition, args, kwargs)``, which :meth:`OpDefinition.__call__` calls."""
     global _builder
     _builder = builder
 
 
 def add_loader(loader: Callable[[str], None]) -> None:
-    """Installs a function that imports the family of an op that is not known yet ("" = all)."""
+    """Install a function that imports the family of an unknown op ("" = all)."""
     _loaders.append(loader)
 
 
@@ -410,7 +441,7 @@ _WORD_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def python_name(op_name: str) -> str:
-    """The builder's Python name of an op.
+    """Return the Python name of an op's builder.
 
     >>> python_name("MatMul"), python_name("AddV2"), python_name("_Send"), python_name("Conv2D")
     ('mat_mul', 'add_v2', '_send', 'conv2d')

@@ -12,6 +12,7 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import Dimension
+from tfnb.core.text_bytes import text_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +52,7 @@ def convert_to_ndarray(values: Any, dtype: DType | None = None) -> NDArray[Any]:
     if values is None:
         raise ValueError("None values not supported.")
     if python_type not in _LEAF_KINDS and python_type is not list and python_type is not tuple:
-        if callable(getattr(values, "__array__", None)):
+        if callable(getattr(values, "__array__", None)) or hasattr(values, "__array_interface__"):
             return _convert_array(np.asarray(values), dtype)
         if isinstance(values, (bytearray, memoryview)):
             return _convert_array(np.array(memoryview(values)), dtype)
@@ -168,7 +169,7 @@ def _bytes_array(array: NDArray[Any]) -> NDArray[Any]:
 
 def _as_bytes(item: Any) -> bytes:
     if isinstance(item, str):
-        return item.encode()
+        return text_bytes(item)
     if isinstance(item, bytes):
         return bytes(item)
     raise TypeError(f"Expected binary or unicode string, got {item!r}")
@@ -299,7 +300,7 @@ def _check_dense(values: Any, array: NDArray[Any]) -> None:
 def _convert_text(values: Any) -> NDArray[Any]:
     """Return nested lists of text as an object array of bytes."""
     if type(values) is str:
-        values = values.encode()
+        values = text_bytes(values)
     if type(values) is bytes:
         scalar = np.empty((), dtype=object)
         scalar[()] = values

@@ -1,8 +1,8 @@
-"""Where tensors wait for each other: the meeting point of Send and Recv.
+"""The rendezvous, in which Send and Recv exchange tensors.
 
 A key names one tensor of one iteration on its way between two devices.  Values sent under a key
 queue up first in, first out; each Recv takes one.  A Recv never blocks a thread: it leaves a
-callback.  ``start_abort`` fails everybody who waits and everybody who comes later.  Corresponds to
+callback.  ``start_abort`` fails all waiting and all later calls.  Corresponds to
 TensorFlow's ``rendezvous.h``.
 """
 
@@ -76,7 +76,7 @@ class Rendezvous:
         self._error: BaseException | None = None  # guarded by self._lock
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
-        """Leaves a value, or hands it to whoever waits longest.
+        """Stores a value, or passes it to the oldest waiter.
 
         Raises:
           OpError: the rendezvous was aborted.
@@ -179,11 +179,11 @@ class Rendezvous:
                 callback(error, None, False)
 
     def waiting_keys(self) -> list[str]:
-        """Keys somebody waits for, sorted."""
+        """Returns the keys that have waiters, sorted."""
         with self._lock:
             return sorted(self._waiters)
 
     def ready_keys(self) -> list[str]:
-        """Keys that hold a value nobody took, sorted."""
+        """Returns the keys that hold a value not yet received, sorted."""
         with self._lock:
             return sorted(self._values)

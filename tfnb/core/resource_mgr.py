@@ -2,9 +2,9 @@
 
 ``ResourceMgr`` maps (container, type, name) to an object and is owned by one device of one session.
 ``RefCell`` is the buffer behind a reference edge (``float32_ref``) and, as ``Variable``, behind a
-resource variable.  Arrays inside a cell are never written while anyone else holds them: ``assign``
-replaces the array, ``writable`` hands out the array itself only when the cell is its sole owner,
-else a copy.  So whoever read a value keeps it, as if every read had copied.
+resource variable.  Arrays inside a cell are never written while they are referenced elsewhere:
+``assign`` replaces the array, ``writable`` returns the array itself only when the cell is its sole
+owner, else a copy.  A reader therefore keeps its value unchanged, as if every read had copied.
 
 Corresponds to TensorFlow's ``resource_mgr.h``; differs in that a type is a plain string.
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors
+from tfnb.core import errors, forking
 from tfnb.core.array_module import is_device_array
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ DEFAULT_CONTAINER = "localhost"
 
 @dataclass(slots=True, frozen=True)
 class ResourceHandle:
-    """A DT_RESOURCE value: where a resource lives and what is known of it statically."""
+    """A DT_RESOURCE value: the location of a resource and its static type."""
 
     device: str
     container: str
@@ -41,7 +41,7 @@ class ResourceHandle:
     dtype: DType | None = None
     value_shape: TensorShape | None = None
 
-    # A handle is a scalar tensor to whoever asks for its form.
+    # A handle has the shape of a scalar tensor.
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the handle as a tensor: a scalar."""
@@ -49,10 +49,10 @@ class ResourceHandle:
 
 
 def owned(value: Any) -> Any:
-    """The value for whoever keeps it longer than the step.
+    """The value for an owner that keeps it longer than the step.
 
-    An array that may not be written is only lent, as a fed one is: its owner may change it when the
-    step is over, so it is copied.
+    A read-only array is only lent, as a fed one is: its owner may change it after the step, so it
+    is copied.
     """
     if isinstance(value, np.ndarray) and not value.flags.writeable:
         return value.copy()
@@ -105,7 +105,7 @@ class RefCell:
     def writable(self) -> Any:
         """The value as an array that may be written in place; call it under ``lock``.
 
-        A value that somebody else still holds (a fetch, a constant, another op's input) is copied
+        A value that is referenced elsewhere (a fetch, a constant, another op's input) is copied
         first.
         """
         value = self.read()
@@ -113,7 +113,7 @@ class RefCell:
             is_lent = value.base is not None or not value.flags.writeable
         else:
             is_lent = not is_device_array(value) or value.base is not None
-        # Held here by: the cell, the local name, getrefcount's argument.
+        # References here: the cell, the local name, getrefcount's argument.
         if is_lent or getrefcount(value) > 3:
             value = np.array(value) if isinstance(value, np.ndarray | np.generic) else value.copy()
             self.value = value
@@ -149,11 +149,23 @@ class ResourceMgr:
         self._lock = threading.RLock()
         self._containers: dict[str, dict[tuple[str, str], Any]] = {}  # guarded by self._lock
         self._is_finalized = False  # guarded by self._lock
-        # Grows whenever a resource goes; what was found before may be kept until then.
+        # Incremented when a resource is deleted; cached lookups are valid while it is unchanged.
         self.num_losses = 0  # guarded by self._lock
+        if device_name:  # not the manager of one step
+            forking.guard(self, "_lock")
+            forking.renew_in_child(self)
+
+    def renew_after_fork(self) -> None:
+        """Releases locks that threads of the parent held: those of resources and their parts."""
+        resources = [one for held in self._containers.values() for one in held.values()]
+        parts = [part for one in resources for part in getattr(one, "__dict__", {}).values()]
+        for owner in (*resources, *parts):
+            for name in ("lock", "_lock"):
+                if hasattr(getattr(owner, name, None), "acquire"):
+                    forking.renew_lock(owner, name)
 
     def finalize(self) -> None:
-        """Refuses new resources from now on; those that are there can be used."""
+        """Refuses new resources from now on; existing ones can be used."""
         with self._lock:
             self._is_finalized = True
 
@@ -227,7 +239,7 @@ class ResourceMgr:
             return found
 
     def delete(self, handle: ResourceHandle) -> None:
-        """Forgets the resource behind a handle.
+        """Deletes the resource of a handle.
 
         Raises:
           NotFoundError: there is none.

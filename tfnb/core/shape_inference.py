@@ -121,8 +121,7 @@ class InferenceContext:
         """Declares what a resource or variant output refers to."""
         self.output_handle_data[index] = list(data)
 
-    # -- checks that raise TensorFlow's sentences
-    # ----------------------------------------------------
+    # -- checks that raise TensorFlow's sentences --------------------------------------------------
 
     def with_rank(self, index: int, rank: int) -> TensorShape:
         """An input's shape, which must be able to have this rank."""
@@ -171,6 +170,18 @@ def require_rank(shape: TensorShape, rank: int) -> TensorShape:
     return shape
 
 
+def require_rank_at_least(shape: TensorShape, rank: int) -> TensorShape:
+    """``shape`` with at least this rank.
+
+    Raises:
+      ValueError: it has a lower rank.
+    """
+    dims = shape.dim_values
+    if dims is not None and len(dims) < rank:
+        raise ValueError(f"Shape must be at least rank {rank} but is rank {len(dims)}")
+    return shape
+
+
 def merge_dims(a: int | None, b: int | None) -> int | None:
     """The dimension that both are.
 
@@ -214,11 +225,6 @@ def merge_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 def unchanged_shape(c: InferenceContext) -> TensorShape:
     """The output has the first input's shape."""
     return c.inputs[0]
-
-
-def unchanged_shape_with_rank(rank: int) -> type_of_shape_function:
-    """The output has the first input's shape, which must have this rank."""
-    return lambda c: c.with_rank(0, rank)
 
 
 def scalar_shape(c: InferenceContext) -> list[TensorShape]:

@@ -1,8 +1,8 @@
-"""Calls that no interrupt strikes.
+"""Calls that interrupts cannot reach.
 
-Whoever interrupts a thread by its number may hit one that it has just started: until a new thread
-has begun, it goes by the number of the thread that started it, and what hits it ends it unseen.
-Helpers of the process are started here, and what takes locks of the interpreter is called here.
+An interrupt sent to a thread id may hit a thread that this one has just started: until it begins,
+a new thread has the id of its parent, and the interrupt ends it silently. Helper threads of the
+process are started here, and functions that take locks of the interpreter are called here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# How long to wait for a thread that has not begun until another is started, in seconds.
+# Seconds to wait for a thread that has not begun before another is started.
 _PATIENCE_S = 0.1
 
 
@@ -28,7 +28,7 @@ class _Call:
         self._error: BaseException | None = None
 
     def make(self) -> None:
-        """Has a new thread make the call, and waits for it."""
+        """Make the call in a new thread and wait for it."""
         while True:
             start_new_thread(self._run, ())
             if self._over.acquire(timeout=_PATIENCE_S):
@@ -51,12 +51,12 @@ class _Call:
 
 
 def call_sheltered(function: Callable[[], object]) -> None:
-    """Calls a function once, in a thread of its own, where no interrupt strikes; waits for it.
+    """Call a function once in a new thread, safe from interrupts, and wait for it.
 
     An interrupt of the caller ends the waiting, not the call.
 
     Raises:
-      BaseException: what the function raised.
-      RuntimeError: Python can start no thread.
+      BaseException: the exception of the function.
+      RuntimeError: Python cannot start a thread.
     """
     _Call(function).make()

@@ -1,8 +1,8 @@
-"""What a step waits for, in words: text of the runtime, places in the user's program of the client.
+"""The text that explains why a step stands still.
 
-The runtime knows which nodes wait and why; only the client knows which line made a node.  So the
+The runtime knows which nodes wait and why; only the client knows which line made a node.  The
 runtime attaches a :class:`Standstill` to the error of a step that was ended while it stood still,
-and the client renders it anew with a function that knows the places.
+and the client renders it again with a function that returns the places of nodes.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST_LINES = 11
-"""How many lines a text has at most, its heading included."""
+"""Upper bound on the lines of a text, its heading included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found out.
+    """One finding about the step.
 
     Attributes:
       text: a sentence without its full stop.
-      node: the node of the user's graph that the place after the text is of; "" for none.
-      reasons: further findings that say why.
+      node: the node of the user's graph whose place follows the text; "" for none.
+      reasons: further findings that explain it.
     """
 
     text: str
@@ -37,17 +37,19 @@ class Standstill:
     """Why a step does not go on.
 
     Attributes:
-      heading: what the findings have in common.
-      findings: the most telling first.
-      is_final: whether nobody can make the step go on, so that only its end is left.
+      heading: the heading above all findings.
+      findings: the findings, most relevant first.
+      is_final: whether no thread or session can make the step go on, so that it can only be ended.
+      runs: whether a pool thread runs a node of the step meanwhile.
     """
 
     heading: str
     findings: tuple[Finding, ...]
     is_final: bool = False
+    runs: bool = False
 
     def render(self, place_of: Callable[[str], str] | None = None) -> str:
-        """The text, of at most ``MOST_LINES`` lines.
+        """Return the text, of at most ``MOST_LINES`` lines.
 
         Args:
           place_of: node name -> where it was made, or "".

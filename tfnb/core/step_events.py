@@ -1,31 +1,30 @@
-"""The one door through which the runtime is watched.
+"""The events by which observers and debuggers watch the runtime.
 
-A :class:`StepObserver` overrides the hooks it wants.  The runtime asks once per step which hooks
-anybody overrides and keeps ``None`` for the others, so that an unwatched step pays for a comparison
-and nothing more. Hooks carry integers; names travel once per signature, in ``PartitionedGraph``.
-They run on the executor's
-threads: they may append to a bounded deque and nothing else.  An observer that raises is removed
-  and logged;
-a step never fails because somebody looked.
+A :class:`StepObserver` overrides the hooks it wants.  Once per step the runtime collects the hooks
+that any observer overrides and keeps ``None`` for the others, so that an unwatched step pays for a
+comparison and nothing more.  Hooks carry integers; names travel once per signature, in
+``PartitionedGraph``.  Hooks run on the executor's threads: they may append to a bounded deque and
+nothing else.  An observer that raises is removed and logged; it never fails the step.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-import weakref
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+from tfnb.core.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _log = logging.getLogger("tfnb")
 
 
 @dataclass(slots=True, frozen=True)
 class PlacementView:
-    """Where one node went and why."""
+    """The device of one node, and the reason for it."""
 
     node: str
     op: str
@@ -72,15 +71,22 @@ class PartitionedGraph:
 class StepObserver:
     """Hooks that do nothing; override what you want to hear.
 
-    A class whose hooks cannot raise says so with ``never_raises``: where it listens alone, the
-    executor calls its hooks directly.
+    A class whose hooks cannot raise sets ``never_raises``: if it is the only listener, the executor
+    calls its hooks directly.
 
-    A class that says ``takes_counts`` hears of nodes, iterations and frames only where a step runs
-    node by node anyway; of any other step it hears in :meth:`step_counted` how often each node ran,
-    and the step runs nearly as fast as one that nobody watches.
+    A class that sets ``takes_counts`` gets events of nodes, iterations and frames only for a step
+    that runs node by node anyway; for other steps :meth:`step_counted` gives it the run counts of
+    nodes, and the step runs nearly as fast as an unobserved one.
 
-    A call of a function is a step inside the step, with an id and a graph of its own.  Whoever
-    overrides ``call_started`` hears of what happens inside, under the call's id; nobody else does.
+    A class that sets ``takes_journals`` hears of a step that ran as an emitted function in
+    :meth:`journal_began` and :meth:`journal_ended`: in place of node events it gets the
+    function's journal, from which ``lowering/replay.py`` makes the same events later.  Such
+    a step takes two to three times as long as an unobserved one.  With ``times_each_line``
+    the clock is read after each line, otherwise at kernel calls and once per iteration.
+    A step that cannot run as an emitted function sends the events of its nodes.
+
+    A call of a function is a step inside the step, with its own id and graph.  Only a
+    class that overrides ``call_started`` hears of events inside, under the call's id.
 
     ``t_ns`` is ``time.perf_counter_ns()``.  ``node_id`` and ``frame_id`` are of the partition; the
     root frame is 0.
@@ -88,6 +94,8 @@ class StepObserver:
 
     never_raises: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = False
+    takes_journals: ClassVar[bool] = False
+    times_each_line: ClassVar[bool] = False
 
     def graph_placed(self, placed: PlacedGraph) -> None:
         """A new signature's nodes have devices."""
@@ -157,12 +165,18 @@ class StepObserver:
     def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
         """A frame's last iteration has ended."""
 
+    def frame_dead(self, step_id: int, partition: int, frame_id: int) -> None:
+        """A frame that ends now was entered dead: only dead values came in, no iteration ran.
+
+        So ends, with an outer loop, the inner one's frame of the outer loop's last iteration.
+        """
+
     def tensors_made(
         self, step_id: int, partition: int, node_id: int, outputs: Sequence[Any]
     ) -> None:
-        """What came out of a live node, told just before ``node_done``.
+        """A live node has made its outputs; called just before ``node_done``.
 
-        The values are the runtime's own: whoever hears of them may look, and keeps none.
+        The values are the runtime's own: an observer may read them and must not keep them.
         """
 
     def kernel_ran(
@@ -189,26 +203,89 @@ class StepObserver:
         """A Recv got its tensor."""
 
     def step_counted(self, step_id: int, counts: Any) -> None:
-        """Just before :meth:`step_done`: what ran of a step that told of no node.
+        """Called just before :meth:`step_done` of a step without node events: its run counts.
 
         ``counts`` has ``nodes()``, ``loops()``, ``total``, ``sent_bytes`` and ``running``
         (``lowering/counts.py``).
         """
 
+    def journal_began(self, step_id: int, journal: Any) -> None:
+        """A step, or a call, runs as a function that writes a journal.
+
+        ``journal.entries`` (``lowering/journal.py``) is the list it appends to; observers
+        of tensors may append notes.  It sends no events of nodes, iterations or frames.
+        """
+
+    def journal_ended(self, step_id: int, journal: Any) -> None:
+        """That function has ended, or failed; the journal stays as it is."""
+
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
         """A step has ended; ``error`` is the message of what it failed with."""
 
 
+class Near(NamedTuple):
+    """The places where a debugger may stop a partition that runs as an emitted function.
+
+    Attributes:
+      iterations: the first iteration of a frame, by the frame's number, that it wants to see.
+      before: the ids of nodes to stop before.
+      checks: by the ids of nodes, functions that tell from an output whether to look closer.
+      of_dead: those of these nodes that are also checked, without a value, when they are dead;
+        their checks get all outputs at once.
+    """
+
+    iterations: Mapping[int, int]
+    before: tuple[int, ...]
+    checks: Mapping[int, Callable[..., bool]]
+    of_dead: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.iterations or self.before or self.checks)
+
+
+NOT_NEAR = Near({}, (), {})
+
+
+class RunsThrough(NamedTuple):
+    """How a debugger lets a partition run as an emitted function.
+
+    Attributes:
+      keeps: the names of the tensors whose values are wanted.
+      near: where the function is left, for the reference executor to go on node by node: there, and
+        where ``RunState.stop`` is a ``Leave``; None: nowhere.
+    """
+
+    keeps: tuple[str, ...] = ()
+    near: Near | None = None
+
+
 class StepDebugger(Protocol):
-    """Whoever holds steps up between two nodes, to look and to change what lies there.
+    """Pauses steps between two nodes, to read and change values.
 
     An observer hears of a step; a debugger drives it.  There is at most one per session, and the
     steps it wants run node by node on the reference executor.  Its methods are called by the thread
     that drives the step, with the runtime's own objects.
     """
 
+    @property
+    def most_kept(self) -> int:
+        """Returns how many of a tensor's latest values it wants."""
+
     def wants(self, run_state: Any) -> bool:
         """Whether a step, or a call inside one, is to run node by node."""
+
+    def lets_run(self, run_state: Any, immutable: Any) -> RunsThrough | None:
+        """How a partition may run as an emitted function; None: it is to run node by node."""
+
+    def near_now(self, immutable: Any) -> Near | None:
+        """Where it wants to stop the next step of a partition first; None: ask ``lets_run``."""
+
+    @property
+    def stops_soon(self) -> bool:
+        """Whether a step is to stop at once: asked when its function may be left."""
+
+    def kept(self, run_state: Any, journal: Any) -> None:
+        """An emitted function has run; its journal (``lowering/journal.py``) has the values."""
 
     def choose(self, executor: Any, ready: Any) -> Any:
         """Takes the node that runs next out of the ready ones; may keep the step waiting."""
@@ -222,6 +299,7 @@ _OF_NODES = (
     "node_done",
     "frame_entered",
     "frame_done",
+    "frame_dead",
     "iteration_started",
     "iteration_done",
     "tensor_sent",
@@ -236,13 +314,16 @@ HOOKS = tuple(
 
 @dataclass(slots=True)
 class StepHooks:
-    """The hooks somebody listens to, each one callable or None; made once per step.
+    """The hooks that have listeners, each one callable or None; made once per step.
 
     Attributes:
-      hears_nodes: somebody wants to hear of nodes.
-      takes_counts: whoever does takes counts instead.
-      inside: the hooks of those who listen inside calls too; None where nobody does.
-      debugger: who drives the step node by node; None where nobody does.
+      hears_nodes: an observer wants node events.
+      takes_counts: the observers of nodes accept counts instead.
+      takes_journals: the observers of nodes accept journals, or counts, instead.
+      times_each_line: an observer wants the time of each journal line.
+      inside: the hooks of observers that also listen inside calls; None without any.
+      debugger: drives the step node by node; None without one.
+      only_debugs: the debugger is the only listener.
     """
 
     graph_placed: Callable[..., None] | None = None
@@ -257,19 +338,25 @@ class StepHooks:
     iteration_started: Callable[..., None] | None = None
     iteration_done: Callable[..., None] | None = None
     frame_done: Callable[..., None] | None = None
+    frame_dead: Callable[..., None] | None = None
     tensors_made: Callable[..., None] | None = None
     kernel_ran: Callable[..., None] | None = None
     tensor_sent: Callable[..., None] | None = None
     tensor_received: Callable[..., None] | None = None
     step_counted: Callable[..., None] | None = None
+    journal_began: Callable[..., None] | None = None
+    journal_ended: Callable[..., None] | None = None
     step_done: Callable[..., None] | None = None
     hears_nodes: bool = False
     takes_counts: bool = False
+    takes_journals: bool = False
+    times_each_line: bool = False
     inside: StepHooks | None = None
     debugger: StepDebugger | None = None
+    only_debugs: bool = False
 
 
-# Of a session that nobody watches: always this very object.
+# The hooks of an unobserved session: always this same object.
 IDLE_HOOKS = StepHooks()
 
 
@@ -299,7 +386,7 @@ class StepEvents:
 
     @property
     def observers(self) -> tuple[StepObserver, ...]:
-        """Who listens now."""
+        """The current observers."""
         return self._observers
 
     def add(self, observer: StepObserver) -> None:
@@ -325,7 +412,7 @@ class StepEvents:
 
     @property
     def debugger(self) -> StepDebugger | None:
-        """Who drives the session's steps node by node, if anybody does."""
+        """The debugger that drives the session's steps node by node, or None."""
         return self._debugger
 
     def set_debugger(self, debugger: StepDebugger | None) -> None:
@@ -390,6 +477,7 @@ class StepEvents:
                 hooks.inside = StepHooks()
                 hooks.inside.inside = hooks.inside
             hooks.debugger = hooks.inside.debugger = self._debugger
+            hooks.only_debugs = not self._observers
         return hooks
 
     def _hooks_of(self, observers: Iterable[StepObserver]) -> StepHooks:
@@ -402,6 +490,10 @@ class StepEvents:
                     of_nodes += listeners
         hooks.hears_nodes = bool(of_nodes)
         hooks.takes_counts = all(observer.takes_counts for observer in of_nodes)
+        hooks.takes_journals = not hooks.takes_counts and all(
+            observer.takes_journals or observer.takes_counts for observer in of_nodes
+        )
+        hooks.times_each_line = any(observer.times_each_line for observer in of_nodes)
         return hooks
 
     def _fan_out(self, name: str, listeners: list[StepObserver]) -> Callable[..., None]:
@@ -429,7 +521,7 @@ def _overrides(observer: StepObserver, name: str) -> bool:
 
 
 _sessions_lock = threading.Lock()
-_sessions: weakref.WeakSet[StepEvents] = weakref.WeakSet()  # guarded by _sessions_lock
+_sessions: WeakRegistry[StepEvents] = WeakRegistry()  # guarded by _sessions_lock
 _session_watchers: list[Callable[[StepEvents], None]] = []  # guarded by _sessions_lock
 
 

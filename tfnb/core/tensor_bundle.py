@@ -16,13 +16,25 @@ from __future__ import annotations
 
 import glob
 import os
+import sys
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
 import numpy as np
 
-from tfnb.core import crc32c, dtypes, errors, file_system, leveldb_table
-from tfnb.core.tensor_slice import TensorSlice, parse_slice_key, slice_key
+from tfnb.core import (
+    crc32c,
+    dtypes,
+    errors,
+    file_access,
+    file_system,
+    forking,
+    leveldb_table,
+    unfinished_files,
+)
+from tfnb.core.tensor_slice import TensorSlice, slice_key
 from tfnb.proto import tensor_bundle_pb2
 
 if TYPE_CHECKING:
@@ -48,7 +60,7 @@ def data_path(prefix: str, shard: int, num_shards: int) -> str:
 
 def bundle_exists(prefix: str) -> bool:
     """Whether there is a checkpoint of this format under the prefix."""
-    return os.path.exists(index_path(prefix))
+    return file_system.exists(index_path(prefix), prefix)
 
 
 # ---------------------------------------------------------------------------------------- entries
@@ -140,12 +152,14 @@ class BundleWriter:
     """Writes one bundle with one shard; nothing has its final name before :meth:`finish`."""
 
     def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
+        self.prefix = prefix = file_system.local_path(prefix)
         self._entries: dict[bytes, BundleEntry] = {}
         self._size = 0
         self._temporary = file_system.temporary_name(data_path(prefix, 0, 1))
-        file_system.create_directory(os.path.dirname(prefix))
-        self._file = file_system.open_file(self._temporary, "wb")
+        file_system.create_directory(os.path.dirname(prefix), prefix)
+        self._file = unfinished_files.open_held(
+            lambda: file_system.open_file(self._temporary, "wb", prefix)
+        )
 
     def add(self, name: str, value: Any, dtype: DType) -> None:
         """Adds a whole tensor.
@@ -184,22 +198,28 @@ class BundleWriter:
         else:
             data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
             pieces, checksum = [data], crc32c.crc32c(data)
-        for piece in pieces:
-            self._file.write(piece)
-            entry.size += len(piece)
+        with file_system.translating_errors(data_path(self.prefix, 0, 1)):
+            for piece in pieces:
+                self._file.write(piece)
+                entry.size += len(piece)
         entry.crc32c = crc32c.mask(checksum)
         self._size += entry.size
         self._entries[key] = entry
 
     def finish(self) -> None:
         """Gives the data its name and writes the index."""
-        self._file.close()
-        _publish(self.prefix, [self._temporary], self._entries)
+        with file_system.translating_errors(data_path(self.prefix, 0, 1)):
+            self._file.flush()
+            if not unfinished_files.CAN_HOLD:
+                self._file.close()
+        _publish(self.prefix, [(self._temporary, self.prefix)], self._entries)
+        self._file.close()  # held until it had its name
 
     def abandon(self) -> None:
         """Removes what was written; for use instead of :meth:`finish` after an error."""
-        self._file.close()
-        file_system.remove_if_exists(self._temporary)
+        with suppress(OSError):  # what is left to write may not find room either
+            self._file.close()
+        file_system.remove_if_exists(self._temporary, self.prefix)
 
 
 def _encode_strings(value: Array) -> tuple[list[Any], int]:
@@ -230,7 +250,7 @@ class BundleReader:
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         path = index_path(prefix)
-        contents = file_system.read_file(path)
+        contents = file_system.read_file(path, prefix)
         self._files: dict[int, BinaryIO] = {}
         try:
             rows = dict(leveldb_table.read_table(contents))
@@ -397,7 +417,8 @@ class BundleReader:
         if file is None:
             if shard >= self.num_shards:
                 raise errors.data_loss(f"Entry refers to shard {shard} of {self.num_shards}")
-            file = file_system.open_file(data_path(self.prefix, shard, self.num_shards))
+            path = data_path(self.prefix, shard, self.num_shards)
+            file = file_system.open_file(path, part_of=self.prefix)
             self._files[shard] = file
         return file
 
@@ -405,15 +426,30 @@ class BundleReader:
 # ------------------------------------------------------------------------------------- publishing
 
 
-def _publish(prefix: str, sources: list[str], entries: Mapping[bytes, BundleEntry]) -> None:
-    """Gives shards their final names and writes the index that speaks of them.
+# Two threads that save under one prefix would take each other's files away.
+_publishing = threading.Lock()
+forking.guard(sys.modules[__name__], "_publishing")
+
+
+def _publish(
+    prefix: str, sources: list[tuple[str, str]], entries: Mapping[bytes, BundleEntry]
+) -> None:
+    """Gives shards their names, one checkpoint after the other in this process."""
+    with _publishing:
+        _give_names(prefix, sources, entries)
+
+
+def _give_names(
+    prefix: str, sources: list[tuple[str, str]], entries: Mapping[bytes, BundleEntry]
+) -> None:
+    """Gives shards, each with the prefix it has now, their names; writes the index of them.
 
     The index is replaced in one go, and a checkpoint is what the index says.  So where the prefix
     has a checkpoint already, the new shards first get other names, as if there were more of them,
     and an index for these; only then do they take the places of the old ones.  A process that is
     killed anywhere in between leaves the old checkpoint or the new one, whole.
     """
-    count = len(sources)
+    count, prefix = len(sources), file_system.local_path(prefix)
     old = _shard_paths(prefix)
     final = [data_path(prefix, shard, count) for shard in range(count)]
     if not set(final).isdisjoint(old):
@@ -421,25 +457,28 @@ def _publish(prefix: str, sources: list[str], entries: Mapping[bytes, BundleEntr
         while data_path(prefix, 0, spare_count) in old:
             spare_count += 1
         spare = [data_path(prefix, shard, spare_count) for shard in range(count)]
-        linked = [file_system.link(source, name) for source, name in zip(sources, spare)]
+        linked = [
+            file_system.link(source, name, (owner, prefix))
+            for (source, owner), name in zip(sources, spare)
+        ]
         if not all(linked):
             # Without second names the shards keep the spare ones; readers do not mind.
-            for source, name in zip(sources, spare):
-                file_system.rename(source, name)
+            for (source, owner), name in zip(sources, spare):
+                file_system.rename(source, name, (owner, prefix))
             final, count = spare, spare_count
-        file_system.write_file(index_path(prefix), _index_bytes(spare_count, entries))
+        file_system.write_part(index_path(prefix), _index_bytes(spare_count, entries), prefix)
     if count == len(sources):
-        for source, name in zip(sources, final):
-            file_system.rename(source, name)
-        file_system.write_file(index_path(prefix), _index_bytes(count, entries))
+        for (source, owner), name in zip(sources, final):
+            file_system.rename(source, name, (owner, prefix))
+        file_system.write_part(index_path(prefix), _index_bytes(count, entries), prefix)
     for name in _shard_paths(prefix):
         if name not in final:
-            file_system.remove_if_exists(name)
+            file_system.remove_if_exists(name, prefix)
 
 
 def _shard_paths(prefix: str) -> list[str]:
     """The shards that lie under a prefix, of whatever count."""
-    return glob.glob(f"{glob.escape(prefix)}.data-?????-of-?????")
+    return file_access.matching(f"{glob.escape(prefix)}.data-?????-of-?????", prefix)
 
 
 # ---------------------------------------------------------------------------------------- merging
@@ -453,10 +492,11 @@ def merge_bundles(
     Raises:
       InvalidArgumentError: a prefix has no bundle, or two have a tensor of one name.
     """
-    file_system.create_directory(os.path.dirname(merged_prefix))
+    merged_prefix = file_system.local_path(merged_prefix)
+    file_system.create_directory(os.path.dirname(merged_prefix), merged_prefix)
     entries: dict[bytes, BundleEntry] = {}
-    shards: list[str] = []
-    for prefix in prefixes:
+    shards: list[tuple[str, str]] = []
+    for prefix in map(file_system.local_path, prefixes):
         if not bundle_exists(prefix):
             if allow_missing_files:
                 continue
@@ -477,7 +517,9 @@ def merge_bundles(
                     f"{prefix}"
                 )
             known.slices += entry.slices
-        shards += [data_path(prefix, i, reader.num_shards) for i in range(reader.num_shards)]
+        shards += [
+            (data_path(prefix, i, reader.num_shards), prefix) for i in range(reader.num_shards)
+        ]
     _publish(merged_prefix, shards, entries)
 
 
@@ -485,8 +527,3 @@ def remove_bundle(prefix: str) -> None:
     """Removes the index and the shards of a bundle, as far as they exist."""
     for path in [index_path(prefix), *_shard_paths(prefix)]:
         file_system.remove_if_exists(path)
-
-
-def parse_entry_key(key: bytes) -> tuple[str, TensorSlice | None]:
-    """The tensor a key stands for, and the slice if it stands for one."""
-    return parse_slice_key(key) if key.startswith(b"\0") else (key.decode(), None)

@@ -158,12 +158,21 @@ def encode_tensor(
     for size in sizes:
         proto.tensor_shape.dim.add(size=size)
     if count == array.size and count > 1 and dtype in _CONTENT_TYPES:
-        if array.nbytes >= MAX_CONTENT_BYTES:
-            raise ValueError("Cannot create a tensor proto whose content is larger than 2GB.")
+        check_content_size(array.nbytes)
         proto.tensor_content = array.tobytes()
     else:
         add_listed(proto, array, dtype)
     return proto
+
+
+def check_content_size(num_bytes: int) -> None:
+    """Refuses what no message can hold.
+
+    Raises:
+        ValueError: The content has 2 GB or more.
+    """
+    if num_bytes >= MAX_CONTENT_BYTES:
+        raise ValueError("Cannot create a tensor proto whose content is larger than 2GB.")
 
 
 def encode_tensor_content(array: NDArray[Any], dtype: DType) -> tensor_pb2.TensorProto:

@@ -2,7 +2,7 @@
 
 A shape is a tuple of sizes, each an int or None (unknown), or no tuple at all (unknown rank).
 ``dim_values`` is that tuple; the runtime and the shape functions work on it directly. A
-``Dimension`` object is made only when somebody asks for one: ``shape[0]``, ``shape.dims``,
+``Dimension`` object is made only on request: ``shape[0]``, ``shape.dims``,
 iteration. Shapes are immutable by convention and are shared freely.
 """
 
@@ -14,7 +14,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeAlias, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 DimValues: TypeAlias = tuple[int | None, ...]
 
@@ -195,7 +195,7 @@ DimensionLike: TypeAlias = Dimension | SupportsIndex | None
 
 
 def _dim_value(value: Any) -> int | None:
-    """Return the size as int or None; refuse what is no size."""
+    """Return the size as int or None; refuse any other value."""
     if value is None:
         return None
     if type(value) is Dimension:
@@ -213,7 +213,7 @@ def _dim_value(value: Any) -> int | None:
 
 
 def _other_value(other: object) -> Any:
-    """Return the other operand's size, or NotImplemented if it is no size."""
+    """Return the other operand's size, or NotImplemented if it is not a size."""
     try:
         return _dim_value(other)
     except (TypeError, ValueError):
@@ -259,7 +259,7 @@ class TensorShape:
 
     @staticmethod
     def _from_tuple(dim_values: DimValues | None) -> TensorShape:
-        """Return the shape of a tuple that is known to hold nothing but sizes and None."""
+        """Return the shape of a tuple that holds only sizes and None."""
         shape = _new(TensorShape)
         shape.dim_values = dim_values
         return shape
@@ -305,6 +305,41 @@ class TensorShape:
 
         return shape_to_proto(self)
 
+    experimental_as_proto = as_proto
+
+    @classmethod
+    def experimental_from_proto(cls, proto: Any) -> TensorShape:
+        """Return the shape in a TensorShapeProto."""
+        return cls(proto)
+
+    @classmethod
+    def experimental_type_proto(cls) -> Any:
+        """Return the class of the message."""
+        from tfnb.proto.tensor_pb2 import TensorShapeProto
+
+        return TensorShapeProto
+
+    # ----------------------------------------------------------- TraceType protocol of TensorFlow
+
+    def flatten(self) -> list[Any]:
+        """Return no types: a shape is not made of tensors."""
+        return []
+
+    def to_tensors(self, value: object) -> list[Any]:
+        """Return no tensors."""
+        return []
+
+    def from_tensors(self, tensors: object) -> None:
+        """Return None: there is no value without tensors."""
+
+    def placeholder_value(self, placeholder_context: object) -> None:
+        """Return None: no tensor stands for a shape."""
+
+    def cast(self, value: object, cast_context: object) -> None:
+        """Return None, the only value there is; AssertionError for any other."""
+        if value is not None:
+            raise AssertionError(f"Can not cast {value!r} to type {self!r}")
+
     def num_elements(self) -> int | None:
         """Return the number of elements, None unless every size is known."""
         dims = self.dim_values
@@ -346,7 +381,7 @@ class TensorShape:
         return Dimension(None if dims is None else dims[key])
 
     def merge_with(self, other: ShapeLike) -> TensorShape:
-        """Return the shape that knows what both know; ValueError if they contradict."""
+        """Return the shape with the known sizes of both; ValueError if they contradict."""
         other = as_shape(other)
         mine, theirs = self.dim_values, other.dim_values
         if mine is None:
@@ -386,12 +421,12 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
     def assert_has_rank(self, rank: DimensionLike) -> None:
-        """Raise ValueError if the rank is known and another."""
+        """Raise ValueError if the rank is known and different."""
         if self.rank not in (None, _dim_value(rank)):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
     def with_rank(self, rank: DimensionLike) -> TensorShape:
-        """Return this shape, now known to have this rank; ValueError if it has another."""
+        """Return this shape, now known to have this rank; ValueError if its rank differs."""
         self.assert_has_rank(rank)
         return unknown_shape(rank) if self.dim_values is None else self
 
@@ -424,13 +459,45 @@ class TensorShape:
                 return False
         return True
 
+    def is_subtype_of(self, other: object) -> bool:
+        """Return whether every shape that fits this one fits the other.
+
+        >>> TensorShape([2, 3]).is_subtype_of(TensorShape([2, None]))
+        True
+        """
+        if not isinstance(other, TensorShape):
+            return False
+        mine, theirs = self.dim_values, other.dim_values
+        if theirs is None or mine == theirs:
+            return True
+        if mine is None or len(mine) != len(theirs):
+            return False
+        return all(b is None or a == b for a, b in zip(mine, theirs, strict=True))
+
+    def most_specific_common_supertype(self, others: Sequence[object]) -> TensorShape | None:
+        """Return the most specific shape that contains this one and all others.
+
+        >>> TensorShape([2, 3]).most_specific_common_supertype([TensorShape([2, 4])])
+        TensorShape([Dimension(2), Dimension(None)])
+        """
+        found = self.dim_values
+        for other in others:
+            if not isinstance(other, TensorShape):
+                return None
+            theirs = other.dim_values
+            if found is None or theirs is None or len(found) != len(theirs):
+                found = None
+            else:
+                found = tuple(a if a == b else None for a, b in zip(found, theirs, strict=True))
+        return TensorShape(found)
+
     def assert_is_compatible_with(self, other: ShapeLike) -> None:
         """Raise ValueError if no shape fits both."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are incompatible")
 
     def most_specific_compatible_shape(self, other: ShapeLike) -> TensorShape:
-        """Return the shape that says what both agree on.
+        """Return the shape with the sizes that both have in common.
 
         >>> TensorShape([1, 2]).most_specific_compatible_shape([1, 3]).dim_values
         (1, None)
@@ -501,7 +568,7 @@ def _proto_dims(proto: Any) -> DimValues | None:
 
 
 def _slice_of_unknown(key: slice) -> TensorShape:
-    """Return what is known of a slice of a shape of unknown rank: its length, sometimes."""
+    """Return the shape of a slice of a shape of unknown rank: its rank may follow from the key."""
     if key.step is not None:
         raise ValueError("Steps are not yet handled")
     start = 0 if key.start is None else index(key.start)
@@ -530,7 +597,7 @@ def as_dimension(value: DimensionLike) -> Dimension:
 
 
 def unknown_shape(rank: DimensionLike = None, *, ndims: DimensionLike = None) -> TensorShape:
-    """Return the shape of which at most the rank is known.
+    """Return a shape with unknown sizes, and of unknown rank if none is given.
 
     >>> str(unknown_shape(2)), str(unknown_shape())
     ('(?, ?)', '<unknown>')
@@ -540,7 +607,7 @@ def unknown_shape(rank: DimensionLike = None, *, ndims: DimensionLike = None) ->
 
 
 def dimension_value(dimension: Dimension | int | None) -> int | None:
-    """Return the int or None behind what indexing a shape gave.
+    """Return the int or None of an element of a shape.
 
     >>> dimension_value(Dimension(3)), dimension_value(3)
     (3, 3)

@@ -1,8 +1,8 @@
-"""Between Python values, arrays and TensorProto messages: the public functions.
+"""Conversion between Python values, arrays and TensorProto messages: the public functions.
 
-They are made of three steps, each of use by itself: ``convert_to_ndarray`` (a Python value becomes
-an array of the right type), ``encode_tensor`` (an array becomes a message) and ``decode_tensor``
-(a message becomes an array).
+They use three functions: ``convert_to_ndarray`` (a Python value becomes an array of the right
+type), ``encode_tensor`` (an array becomes a message) and ``decode_tensor`` (a message becomes an
+array).
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ def make_tensor_proto(
 
     Args:
         values: A number, string, bool, array, or nested lists of these. A TensorProto is returned
-            as it is.
+            unchanged.
         dtype: The type, or anything ``as_dtype`` takes. None: see ``convert_to_ndarray``.
         shape: The shape, if not that of the value. It may have more elements than the value;
             the last one is then repeated.
-        verify_shape: Whether a value of another shape is refused.
-        allow_broadcast: Whether a scalar, or an array of length 1, is taken for any shape; any
+        verify_shape: Whether to refuse a value of another shape.
+        allow_broadcast: Whether a scalar, or an array of length 1, is accepted for any shape; any
             other value must then have as many elements as the shape.
 
     Raises:
-        TypeError: The value does not have this type or, where that is asked for, this shape.
+        TypeError: The value does not have this type or, with verify_shape, this shape.
         ValueError: None, rows of different lengths, or more elements than the shape has.
     """
     if allow_broadcast and verify_shape:
@@ -96,7 +96,7 @@ def make_tensor_proto(
 
 
 def _dtype_of(values: Any, array: NDArray[Any]) -> DType:
-    """Return the type of a value that nobody gave a type, quantized types included."""
+    """Return the type of a value without an explicit type, quantized types included."""
     return dtypes.as_dtype(values.dtype if isinstance(values, np.ndarray) else array.dtype)
 
 
@@ -111,7 +111,7 @@ def _wrong_shape(sizes: tuple[int, ...], array: NDArray[Any]) -> TypeError:
 
 
 def make_ndarray(tensor: tensor_pb2.TensorProto) -> NDArray[Any]:
-    """Return the tensor in a message as a fresh array that may be written to.
+    """Return the tensor in a message as a new, writable array.
 
     >>> make_ndarray(make_tensor_proto([[1, 2], [3, 4]]))
     array([[1, 2],

@@ -11,7 +11,7 @@ import io
 import os
 import struct
 import zlib
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, Self
 
 from tfnb.core import crc32c, errors, file_system, host_memory
 
@@ -84,17 +84,51 @@ def _left(file: BinaryIO) -> int:
     return end - here
 
 
-def records_of_file(path: str, compression: str = "") -> Iterator[bytes]:
-    """The records of the file at a path, compressed as "ZLIB", "GZIP", or not at all ("").
+class RecordsOfFile:
+    """The records of a file, one after the other; after the last one, those added since.
+
+    Args:
+      path: of the file.
+      compression: "ZLIB", "GZIP", or "" for none.
 
     Raises:
       NotFoundError: there is no such file.
-      DataLossError: a checksum is wrong, or the last record is not whole.
     """
-    with file_system.open_file(path) as file:
-        source: BinaryIO = io.BytesIO(inflated(file.read(), compression)) if compression else file
-        for _, record in read_records(source):
-            yield record
+
+    def __init__(self, path: str, compression: str = "") -> None:
+        self._path = path
+        self._compression = compression
+        self._end = 0  # of the last record that was read
+        self._records: Iterator[bytes] | None = None
+        file_system.open_file(path).close()
+
+    def _following(self) -> Iterator[bytes]:
+        with file_system.open_file(self._path) as file:
+            source: BinaryIO = file
+            if self._compression:
+                source = io.BytesIO(inflated(file.read(), self._compression))
+            source.seek(self._end)
+            for _, record in read_records(source):
+                self._end += _HEADER.size + len(record) + _FOOTER.size
+                yield record
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        """The next record.
+
+        Raises:
+          StopIteration: there is none now; there may be one later.
+          DataLossError: a checksum is wrong, or the last record is not whole.
+        """
+        if self._records is None:
+            self._records = self._following()
+        try:
+            return next(self._records)
+        except BaseException:
+            self._records = None  # the next call looks at the file anew
+            raise
 
 
 def inflated(data: bytes, compression: str) -> bytes:

@@ -1,8 +1,8 @@
 """A wake-up call that an interrupt cannot break.
 
-``threading.Event`` and ``Condition`` are Python code around a lock: whoever is interrupted in the
-middle of ``set`` may leave that lock behind, held, and the sleeper never wakes.  A bare lock has no
-middle: it is taken and given back in one instruction.
+``threading.Event`` and ``Condition`` are Python code around a lock: an interrupt in the middle of
+``set`` may leave that lock held, and the sleeper never wakes.  A bare lock is acquired and released
+atomically.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from threading import Lock
 
 
 class WakeUp:
-    """Wakes one thread; a call that nobody waits for is kept, two of them are one."""
+    """Wakes one thread; a call without a sleeper is stored, and repeated calls count as one."""
 
     __slots__ = ("_asleep",)
 
@@ -20,12 +20,12 @@ class WakeUp:
         self._asleep.acquire()
 
     def set(self) -> None:
-        """Wakes the sleeper, or lets its next sleep end at once; any thread may call this."""
+        """Wake the sleeper, or end its next sleep at once; any thread may call this."""
         try:  # noqa: SIM105 - `suppress` is Python code: it costs more than the call itself
             self._asleep.release()
         except RuntimeError:
             pass  # it is awake already
 
     def wait(self, timeout_s: float) -> bool:
-        """Sleeps until it is called, and takes the call; False if none came in time."""
+        """Sleep until ``set`` is called, and consume the call; False on timeout."""
         return self._asleep.acquire(timeout=timeout_s)

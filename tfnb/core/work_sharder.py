@@ -1,15 +1,15 @@
 """Divides one kernel's work among threads: TensorFlow's intra-op parallelism.
 
-``shard`` cuts a range of units (rows, images, tiles) into pieces.  The calling thread works on
-them itself, piece after piece; threads that are free take pieces beside it.  A thread that a busy
-machine does not run takes none, so nobody waits for it: whoever calls waits only for pieces that
-somebody began.  That is why the threads of BLAS are not used, which wait for each other in a loop
-and lose a whole time slice each time that a processor is taken from one of them.
+``shard`` cuts a range of units (rows, images, tiles) into pieces.  The calling thread works on the
+pieces one after the other; free threads take pieces concurrently.  A thread that a busy machine
+does not schedule takes none: the caller waits only for pieces that were begun.  The threads of BLAS
+are not used, because they wait for each other in a loop and lose a whole time slice each time that
+one of them is preempted.
 
-Pieces must write to places that no other piece touches.  What a piece computes must not depend on
-where the cuts are, so that a result is the same for any number of threads.
+Pieces must write to disjoint memory.  The result of a piece must not depend on the cuts, so that
+the result is the same for any number of threads.
 
-The threads belong to the process, like TensorFlow's: the first session says how many there are.
+The threads belong to the process, like TensorFlow's: the first session sets their number.
 Corresponds to TensorFlow's ``work_sharder.h``.
 """
 
@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import threading
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfnb.core import forking
 from tfnb.core.shelter import call_sheltered
 
 if TYPE_CHECKING:
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
 
     type_of_work = Callable[[int, int], object]
 
-# Pieces per thread where they are small: a few, so that one that comes late still finds some.
+# Pieces per thread where they are small: several, so that a late thread still finds some.
 _PIECES = 3
-# The parts of a thread's share where it is large. A piece costs something of its own, a product of
-# matrices most of all, so the first is as large as can be made up for by the second.
+# The parts of a thread's share where it is large. Each piece has an overhead, most of all for a
+# product of matrices, so the first is as large as the second can still balance.
 _SHARES = (0.75, 0.25)
 
 _lock = threading.Lock()
@@ -43,12 +45,12 @@ _queue: SimpleQueue[_Job] = SimpleQueue()
 
 
 def available_processors() -> int:
-    """How many processors this process may use."""
+    """Return the number of processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def set_num_threads(number: int) -> None:
-    """How many threads work on one kernel, the calling one included.
+    """Set the number of threads that work on one kernel, the calling one included.
 
     Args:
       number: at least 1.
@@ -58,20 +60,20 @@ def set_num_threads(number: int) -> None:
 
 
 def num_threads() -> int:
-    """How many threads work on one kernel, the calling one included."""
+    """Return the number of threads that work on one kernel, the calling one included."""
     return _num_threads
 
 
 def shard(total: int, least: int, work: type_of_work, unit: int = 1) -> None:
-    """Calls ``work(first, last)`` for ranges that together are ``range(total)``.
+    """Call ``work(first, last)`` for ranges that together are ``range(total)``.
 
     Args:
       total: the number of units.
-      least: so many units are worth a thread: about 100 us of work that does not need the
-        interpreter.
+      least: the smallest number of units worth a thread: about 100 us of work that does not need
+        the interpreter.
       work: works on units ``first`` up to, not including, ``last``.  If it raises, the error of the
         first piece that failed is raised when all pieces that were begun have ended.
-      unit: ranges begin at multiples of it, where there is a choice.
+      unit: ranges begin at multiples of it, where possible.
     """
     cuts = _cuts(total, max(least, unit), unit) if _num_threads > 1 else ()
     if len(cuts) < 3:
@@ -86,7 +88,7 @@ def shard(total: int, least: int, work: type_of_work, unit: int = 1) -> None:
 
 
 def _cuts(total: int, least: int, unit: int) -> list[int]:
-    """Where the pieces begin, and the end of the last one."""
+    """Return the first unit of each piece, and the end of the last piece."""
     most = total // least
     if most < 2:
         return []
@@ -100,7 +102,7 @@ def _cuts(total: int, least: int, unit: int) -> list[int]:
 
 
 class _Job:
-    """The pieces of one call, and who is working on them."""
+    """The pieces of one call, and the threads that work on them."""
 
     __slots__ = ("_cuts", "_error", "_gate", "_inside", "_is_over", "_lock", "_next", "_work")
 
@@ -112,11 +114,11 @@ class _Job:
         self._gate = threading.Lock()  # held until the last helper has left
         self._gate.acquire()
         self._inside = 0  # helpers at work; guarded by self._lock
-        self._is_over = False  # nobody may begin any more; guarded by self._lock
+        self._is_over = False  # no helper may begin any more; guarded by self._lock
         self._error: BaseException | None = None  # guarded by self._lock
 
     def run(self) -> None:
-        """What the calling thread does."""
+        """Work on pieces in the calling thread, then wait for the helpers."""
         try:
             self._take_pieces()
         finally:
@@ -125,7 +127,7 @@ class _Job:
                 must_wait = self._inside > 0
             if must_wait:
                 self._wait()
-            # It may still lie in the queue, and shall hold no arrays there.
+            # The job may still be in the queue, and must not keep arrays alive there.
             self._work = None
         if self._error is not None:
             raise self._error
@@ -134,15 +136,15 @@ class _Job:
         try:
             self._gate.acquire()
         except BaseException:
-            # An interrupt: nobody may still be writing when it goes on its way.
+            # An interrupt: no helper may still write when it propagates.
             self._next = itertools.count(len(self._cuts))
-            # One that struck when the last helper had left holds the gate already.
+            # The gate is held already if the interrupt came after the last helper had left.
             if self._inside:
                 self._gate.acquire(timeout=1.0)
             raise
 
     def help(self) -> None:
-        """What a thread of the pool does."""
+        """Work on pieces in a pool thread."""
         with self._lock:
             if self._is_over:
                 return
@@ -197,11 +199,10 @@ def _serve(queue: SimpleQueue[_Job]) -> None:
             queue.get().help()
 
 
-def _after_fork() -> None:
-    """A child process has none of the threads."""
+def renew_after_fork() -> None:
+    """Forget the threads in a child process, which does not inherit them."""
     global _lock, _helpers, _queue
     _lock, _helpers, _queue = threading.Lock(), 0, SimpleQueue()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+forking.renew_in_child(sys.modules[__name__])

@@ -7,14 +7,15 @@ declare may be a message, where it holds no value.
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.attr_value import NameAttrList, TensorAttr, decode_attr, encode_attr
+from tfnb.core.attr_value import NameAttrList, TensorAttr, decode_attr, encode_attr, kind_of_list
 from tfnb.core.tensor_shape import TensorShape, as_shape
 from tfnb.core.tensor_util import shape_to_proto
+from tfnb.core.text_bytes import shown_text, text_bytes
 from tfnb.proto import attr_value_pb2, tensor_pb2
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def check_attr(value: Any, attr_def: AttrDef, op_name: str) -> None:
         if isinstance(one, bytes):
             allowed = '", "'.join(text.decode() for text in attr_def.allowed)
             raise ValueError(
-                f"Attr '{name}' of '{op_name}' Op passed string '{one.decode()}' not in: "
+                f"Attr '{name}' of '{op_name}' Op passed string '{shown_text(one)}' not in: "
                 f'"{allowed}".'
             )
         raise not_allowed_type(one, attr_def.allowed, name)
@@ -125,6 +126,12 @@ def decoded_attr(message: _AttrValue, attr_def: AttrDef) -> Any:
         raise TypeError(
             f"AttrValue had value with type '{_FIELD_WORDS.get(kind, kind)}' when "
             f"'{attr_def.type}' expected for attr '{attr_def.name}'"
+        )
+    found = kind_of_list(message.list) if kind == "list" else None
+    if found is not None and found != attr_def.type:
+        raise TypeError(
+            f"AttrValue had value with type '{found}' when '{attr_def.type}' expected for attr "
+            f"'{attr_def.name}'"
         )
     return decode_attr(message)
 
@@ -185,19 +192,25 @@ def _make_float(value: Any, name: str) -> float:
 
 
 def _make_int(value: Any, name: str) -> int:
-    if type(value) is int:
-        return value
-    if not isinstance(value, str):
+    if type(value) is not int:
+        if isinstance(value, str):
+            raise _no_int(value, name)
         try:
-            return int(value)
+            value = int(value)
         except (ValueError, TypeError):
-            pass
-    raise TypeError(f"Expected int for argument '{name}' not {value!r}.")
+            raise _no_int(value, name) from None
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(f"Value out of range: {value}")
+    return cast("int", value)
+
+
+def _no_int(value: Any, name: str) -> TypeError:
+    return TypeError(f"Expected int for argument '{name}' not {value!r}.")
 
 
 def _make_bytes(value: Any, name: str) -> bytes:
     if isinstance(value, str):
-        return value.encode()
+        return text_bytes(value)
     if isinstance(value, bytes):
         return bytes(value)
     raise TypeError(f"Expected string for argument '{name}' not {value!r}.")

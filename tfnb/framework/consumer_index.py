@@ -1,4 +1,4 @@
-"""Which operations take a tensor, worked out when somebody asks.
+"""Index of the consumers of tensors, built on first request.
 
 A graph is built far more often than it is walked forwards, so operations are not told of their
 consumers.  The index reads the operations that were added since it was last asked; from then on

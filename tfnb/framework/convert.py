@@ -8,13 +8,14 @@ become constants.  The registry is filled while modules are imported; lookups ar
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tfnb.core import dtypes, op_registry
 from tfnb.core.attr_value import TensorAttr
+from tfnb.core.tensor_proto import check_content_size
 from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.core.tensor_util import convert_to_ndarray
 from tfnb.framework.default_graph import get_default_graph
@@ -232,12 +233,22 @@ def graph_constant(value: Any, dtype: Any = None, name: str | None = None) -> Te
 
     Raises:
       TypeError: the value cannot have the dtype.
-      ValueError: the value is nothing that a constant can hold.
+      ValueError: the value is nothing that a constant can hold, or has 2 GB or more.
     """
+    if type(value).__name__ == "TensorProto":
+        return constant_of_proto(value, name)
     array = convert_to_ndarray(value, dtype)
+    check_content_size(array.nbytes)
     if isinstance(value, np.ndarray) and np.may_share_memory(array, value):
         array = array.copy()
     return constant_node(TensorAttr.from_value(array, dtype), name)
+
+
+def constant_of_proto(value: Any, name: str | None = None) -> Tensor:
+    """Adds a ``Const`` node that holds a copy of a TensorProto, which may be of any type."""
+    copy = type(value)()
+    copy.CopyFrom(value)
+    return constant_node(TensorAttr(copy), name)
 
 
 def constant_node(value: TensorAttr, name: str | None = None) -> Tensor:
@@ -320,14 +331,3 @@ def is_tensor(x: Any) -> bool:
 def is_symbolic_tensor(tensor: Any) -> bool:
     """Whether a value is a tensor of a graph, or is made of such."""
     return is_tensor(tensor) and hasattr(tensor, "graph")
-
-
-def flatten_values(values: Iterable[Any]) -> list[Any]:
-    """The values with lists and tuples opened once."""
-    flat: list[Any] = []
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            flat.extend(value)
-        else:
-            flat.append(value)
-    return flat

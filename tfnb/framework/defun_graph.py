@@ -11,6 +11,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.exporter import node_def_of
 from tfnb.framework.function_graph import FunctionGraph, placeholder
+from tfnb.framework.loaded_nodes import is_loaded, mark_derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -81,6 +82,8 @@ class DefunGraph(FunctionGraph):
         attrs = dict(node_def_of(op).attr)
         copy = self._create_op_internal(op.type, inputs, name=op.name, attrs=attrs)
         self._captured.update(zip(op.outputs, copy.outputs, strict=True))
+        if is_loaded(op):
+            mark_derived(copy)
         return copy
 
 

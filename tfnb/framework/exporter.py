@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core.attr_value import encode_attr
+from tfnb.core.attr_value import TensorAttr, encode_attr
 from tfnb.core.dtypes import DType
 from tfnb.core.tensor_util import shape_to_proto
 from tfnb.framework.function_library import library_to_proto
 from tfnb.proto import attr_value_pb2, graph_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tfnb.core.versions import VersionDef
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
@@ -36,11 +38,20 @@ def graph_def_of(
 
     The caller holds the graph's lock.
 
+    Args:
+      graph: the graph.
+      from_version: the number of its first operation that is in the message.
+      add_shapes: whether each node gets its outputs' static shapes as ``_output_shapes``.
+
     Raises:
       ValueError: the message would be larger than 2 GB; the heaviest constants are named.
     """
     operations = graph._operations[from_version:] if from_version else graph._operations
-    if from_version:
+    # The sum comes first: a message is measured by writing it.
+    num_bytes = _num_tensor_bytes(operations)
+    if num_bytes >= MAX_GRAPH_DEF_BYTES:
+        raise ValueError(_too_large_text(operations))
+    if from_version or num_bytes > MAX_KEPT_BYTES:
         graph_def = graph_pb2.GraphDef()
         graph_def.node.extend([node_def_of(op) for op in operations])
     else:
@@ -73,10 +84,26 @@ def _all_nodes(graph: Graph) -> graph_pb2.GraphDef:
     return graph_def
 
 
+def _num_tensor_bytes(operations: Iterable[Operation]) -> int:
+    """How much the tensors in attributes take at least."""
+    return sum(
+        value.num_content_bytes
+        for op in operations
+        for value in op._attrs.values()
+        if value.__class__ is TensorAttr
+    )
+
+
 def _too_large_text(operations: list[Operation]) -> str:
-    sizes = sorted(((node_def_of(op).ByteSize(), op.name) for op in operations), reverse=True)
+    sizes = sorted(((_num_bytes(op), op.name) for op in operations), reverse=True)
     heaviest = ", ".join(f"'{name}' ({size:,} bytes)" for size, name in sizes[:5])
     return f"GraphDef cannot be larger than 2GB. The heaviest nodes are {heaviest}."
+
+
+def _num_bytes(op: Operation) -> int:
+    """The size of an operation's message, that of a large tensor for the whole."""
+    num_bytes = _num_tensor_bytes([op])
+    return num_bytes if num_bytes > MAX_KEPT_BYTES else node_def_of(op).ByteSize()
 
 
 def versions_to_proto(versions: VersionDef) -> graph_pb2.VersionDef:
@@ -102,7 +129,8 @@ def node_def_of(op: Operation) -> graph_pb2.NodeDef:
         elif value is not None:
             attr_def = declared.get(name)
             attrs[name].CopyFrom(_encode(value, None if attr_def is None else attr_def.type))
-    op._node = node
+    if op.type != "Const" or _num_tensor_bytes([op]) <= MAX_KEPT_BYTES:
+        op._node = node
     return node
 
 

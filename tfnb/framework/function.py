@@ -21,7 +21,7 @@ from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.defun_graph import DefunGraph, defun_graph_of, name_of
-from tfnb.framework.function_library import function_op_definition
+from tfnb.framework.function_library import add_with_needed, function_op_definition
 from tfnb.framework.graph_to_function_def import graph_to_function_def
 from tfnb.proto import attr_value_pb2, graph_pb2
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.dtypes import DType
     from tfnb.core.op_registry import OpDefinition
+    from tfnb.framework.function_library import LibraryFunction
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
@@ -279,11 +280,16 @@ class DefinedFunction:
           ValueError: there are two gradients.
           InvalidArgumentError: the graph has another function of this name.
         """
+        add_with_needed(graph, self)
+
+    def add_alone_to_graph(self, graph: Graph) -> None:
+        """Makes it part of a graph's library, without what it calls."""
         graph._add_function(self)
-        for function in self._sub_functions.values():
-            function.add_to_graph(graph)
-        if self._grad_func is not None:
-            self._grad_func.add_to_graph(graph)
+
+    def needed_functions(self) -> Iterable[LibraryFunction]:
+        """The functions that it calls, and its gradient."""
+        gradient = () if self._grad_func is None else (self._grad_func,)
+        return (*self._sub_functions.values(), *gradient)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a node that calls the function.

@@ -1,14 +1,14 @@
 """The graph of a function's body while Python builds it.
 
-Operations of such a graph may take tensors of the graphs around it: each such tensor is captured,
-which makes a placeholder inside stand for it.  Where the placeholder gets its value from is up to
-whoever calls the function.
+Operations of this graph may take tensors of outer graphs: each one is captured, so that a
+placeholder inside stands for it.  The caller of the function decides which value the placeholder
+gets.
 
 State, beside a graph's:
 
-* ``inputs``: the placeholders that stand for the arguments, those of captured tensors included;
-* ``outputs``: the tensors that are the results, once the body is built;
-* ``_captured``: tensor outside -> what stands for it inside, in the order of capturing.
+* ``inputs``: the placeholders of the arguments, those of captured tensors included;
+* ``outputs``: the result tensors, once the body is built;
+* ``_captured``: tensor outside -> its placeholder inside, in the order of capturing.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class FunctionGraph(Graph):
-    """A graph that captures what it needs from outside.
+    """A graph that captures tensors of outer graphs.
 
     Attributes:
-      name: the name of the function, as far as it is known.
+      name: the name of the function, if known.
       outer_graph: the default graph when this one was made.
       inputs: the placeholders of the arguments.
       outputs: the results.
@@ -51,7 +51,7 @@ class FunctionGraph(Graph):
 
     @property
     def captures(self) -> list[tuple[Tensor, Tensor]]:
-        """Pairs of a tensor outside and the one that stands for it."""
+        """Pairs of a tensor outside and its placeholder."""
         return list(self._captured.items())
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
@@ -59,7 +59,7 @@ class FunctionGraph(Graph):
 
         Args:
           tensor: a tensor of any graph.
-          name: a name for the placeholder, should one be made.
+          name: the name of the placeholder, if one is made.
         """
         if tensor.graph is self:
             return tensor
@@ -70,7 +70,7 @@ class FunctionGraph(Graph):
         return self._add_captured_input(tensor, name)
 
     def _add_captured_input(self, tensor: Tensor, name: str | None) -> Tensor:
-        """A new argument that stands for a tensor outside."""
+        """Adds a placeholder for a tensor outside as a new argument."""
         with self.as_default(), self.control_dependencies(None):
             inside = placeholder(tensor.dtype, tensor._shape, name)
         inside._handle_data = tensor._handle_data
@@ -86,7 +86,7 @@ class FunctionGraph(Graph):
     def control_dependencies(
         self, control_inputs: Iterable[Any] | None
     ) -> ControlDependenciesScope:
-        """As in any graph; what is waited for is marked, as TensorFlow marks it."""
+        """As in any graph; the control inputs are marked with TensorFlow's attribute."""
         scope = super().control_dependencies(control_inputs)
         for op in scope.control_inputs:
             op._set_attr("_has_manual_control_dependencies", True)

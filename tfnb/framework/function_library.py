@@ -9,13 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.core import errors, op_registry
+from tfnb.core.attr_value import NameAttrList
 from tfnb.core.op_def_proto import op_def_from_proto
 from tfnb.core.op_registry import OpDefinition
 from tfnb.core.shape_inference import unknown_shapes
-from tfnb.proto import graph_pb2
+from tfnb.proto import attr_value_pb2, graph_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
 
 # Readers older than this do not know function libraries.
 MIN_CONSUMER_WITH_FUNCTIONS = 12
@@ -41,6 +45,12 @@ class LibraryFunction(Protocol):
 
     def add_to_graph(self, graph: Graph) -> None:
         """Makes it, and what it needs, part of a graph's library."""
+
+    def add_alone_to_graph(self, graph: Graph) -> None:
+        """Makes it part of a graph's library, without what it needs."""
+
+    def needed_functions(self) -> Iterable[LibraryFunction]:
+        """The functions that it calls, and its gradient, as far as it knows them."""
 
     def op_definition(self) -> OpDefinition:
         """The function looking like an op."""
@@ -72,9 +82,17 @@ class GraphFunction:
         return self.definition.signature.name
 
     def add_to_graph(self, graph: Graph) -> None:
+        """Makes it, and what it needs, part of a graph's library, unless it is already."""
+        add_with_needed(graph, self)
+
+    def add_alone_to_graph(self, graph: Graph) -> None:
         """Makes it part of a graph's library, unless it is already."""
         if not graph._is_function(self.name):
             graph._add_function(self)
+
+    def needed_functions(self) -> Iterable[LibraryFunction]:
+        """None: the file that a function comes from has the others, too."""
+        return ()
 
     def op_definition(self) -> OpDefinition:
         """The function looking like an op, for nodes whose op is its name."""
@@ -119,6 +137,24 @@ def functions_from_library(library: graph_pb2.FunctionDefLibrary) -> list[GraphF
     return functions
 
 
+def add_with_needed(graph: Graph, function: LibraryFunction) -> None:
+    """Adds a function and all that it needs, directly or not, to a graph's library.
+
+    Raises:
+      ValueError: a function has two gradients.
+      InvalidArgumentError: the graph has another function of one of the names.
+    """
+    # A function that several others call is met once: their number may double at each level.
+    seen: set[int] = set()
+    todo = [function]
+    while todo:
+        function = todo.pop()
+        if id(function) not in seen:
+            seen.add(id(function))
+            function.add_alone_to_graph(graph)
+            todo.extend(reversed([*function.needed_functions()]))
+
+
 def check_function(graph: Graph, function: LibraryFunction) -> None:
     """Refuses a function that a graph cannot take.
 
@@ -157,9 +193,64 @@ def add_function(graph: Graph, function: LibraryFunction) -> None:
             graph._versions = replace(graph._versions, min_consumer=MIN_CONSUMER_WITH_FUNCTIONS)
 
 
-def library_to_proto(graph: Graph, library: graph_pb2.FunctionDefLibrary) -> None:
-    """Writes a graph's functions into a message."""
-    for name, function in graph._functions.items():
+def library_to_proto(
+    graph: Graph, library: graph_pb2.FunctionDefLibrary, names: Iterable[str] | None = None
+) -> None:
+    """Writes a graph's functions, or those with the names, into a message."""
+    for name in graph._functions if names is None else names:
+        function = graph._functions[name]
         library.function.add().CopyFrom(function.definition)
         if function.grad_func_name:
             library.gradient.add(function_name=name, gradient_func=function.grad_func_name)
+
+
+def needed_function_names(graph: Graph, operations: Iterable[Operation]) -> list[str]:
+    """The functions of a graph that operations call, directly or not, and their gradients.
+
+    They stand in the library's order.
+    """
+    known = graph._functions
+    if not known:
+        return []
+    found: set[str] = set()
+    todo: list[str] = []
+    for op in operations:
+        todo.append(op.type)
+        for value in op._attrs.values():
+            if isinstance(value, attr_value_pb2.AttrValue):
+                todo += _names_in(value)
+            elif isinstance(value, NameAttrList | list | tuple):
+                todo += _names_called(value)
+    while todo:
+        name = todo.pop()
+        if name in found or name not in known:
+            continue
+        found.add(name)
+        function = known[name]
+        if function.grad_func_name:
+            todo.append(function.grad_func_name)
+        for node in function.definition.node_def:
+            todo.append(node.op)
+            for attr in node.attr.values():
+                todo += _names_in(attr)
+    return [name for name in known if name in found]
+
+
+def _names_called(value: Any) -> Iterable[str]:
+    """The functions named in the Python value of an attribute."""
+    if isinstance(value, NameAttrList):
+        yield value.name
+        for one in value.attrs.values():
+            yield from _names_called(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _names_called(one)
+
+
+def _names_in(attr: attr_value_pb2.AttrValue) -> Iterable[str]:
+    """The functions named in the message of an attribute."""
+    calls = [attr.func] if attr.HasField("func") else attr.list.func
+    for call in calls:
+        yield call.name
+        for one in call.attr.values():
+            yield from _names_in(one)

@@ -1,21 +1,22 @@
-"""Static shapes of function calls: the body is built for the shapes of the arguments.
+"""Static shapes of function calls, inferred by building the body for the argument shapes.
 
 A call is a node whose op is a function of the graph's library, or a ``PartitionedCall`` of one.
-Its body becomes a graph that nobody keeps; what it gave is remembered per function, attributes and
-argument shapes, for all calls in a graph and in the bodies it builds.  A function that calls itself
-is not followed: nothing is known of its results there.  Corresponds to the ShapeRefiner's
-inference through functions; in a FunctionDef an input is spelled ``arg``, ``arg:1``,
-``node:out_arg:1`` or ``^node``.
+Its body is built as a temporary graph; the result is cached per function, attributes and argument
+shapes, for all calls in a graph and in the bodies it builds.  A recursive call is not followed: the
+shapes of its results stay unknown.  Corresponds to the ShapeRefiner's inference through functions;
+in a FunctionDef an input is spelled ``arg``, ``arg:1``, ``node:out_arg:1`` or ``^node``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tfnb.core import errors, op_registry
+from tfnb.core import effects, errors, op_registry
 from tfnb.core.attr_value import encode_attr
 from tfnb.core.node_text import attr_text
+from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.graph_def_reader import GraphDefReader, InputMap
+from tfnb.framework.loaded_nodes import mark_derived
 from tfnb.framework.operation_factory import create_operation
 from tfnb.proto import graph_pb2
 
@@ -23,27 +24,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfnb.core.dtypes import DType
-    from tfnb.core.tensor_shape import TensorShape
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.proto import attr_value_pb2
 
-# What is known of one result: its shape, and what it refers to if it is a handle.
+# One result: its shape, and the types and shapes that it refers to if it is a handle.
 Known = tuple["TensorShape", "list[tuple[DType, TensorShape]] | None"]
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-# Calls within calls beyond this are not followed.
+# Limit of nested calls; deeper calls are not followed.
 _MAX_DEPTH = 32
 
 
 def infer_call_shapes(op: Operation) -> None:
-    """Sets the static shapes of a call's outputs to those of the function's results.
+    """Set the static shapes of a call's outputs to those of the function's results.
 
     Raises:
-      ValueError: the function's body is no graph.
+      ValueError: the function's body is not a valid graph.
       InternalError: the call has fewer inputs or outputs than the function.
-      NotFoundError: it needs an op that is not registered.
+      NotFoundError: the function needs an op that is not registered.
     """
     called = _called_function(op)
     if called is None:
@@ -62,7 +62,7 @@ def infer_call_shapes(op: Operation) -> None:
                 f"Function instantiation included invalid {kind} index: {here} not in [0, {here})."
             )
     if given != wanted:
-        return  # whoever runs the call hears of it
+        return  # running the call raises the error
     if name in graph._call_chain or len(graph._call_chain) >= _MAX_DEPTH:
         return
     key = (graph._functions[name], _key_of(attrs), tuple(_key_of_tensor(t) for t in op.inputs))
@@ -115,23 +115,91 @@ def _shapes_of_results(
 def body_in(
     graph: Graph, library: Graph, name: str, inputs: Sequence[Tensor]
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """Builds the body of a function into a graph.
+    """Build the body of a function into a graph.
 
     Args:
       graph: the graph, which is empty.
       library: the graph whose library has the function.
       name: the function.
-      inputs: tensors of the form of the arguments.
+      inputs: tensors with the types and shapes of the arguments.
 
     Returns:
-      The placeholders that stand for the arguments, and the results.
+      The placeholders of the arguments, and the results.
     """
     graph._functions.update(library._functions)
     function = library._functions[name]
     builder = _BodyBuilder(graph, function.definition, {})
     results = builder.build(library._op_definition(name), tuple(inputs))
-    builder.commit()
+    builder.commit(is_loaded=function.is_loaded)
     return list(builder.arguments), results
+
+
+class FunctionBody(NamedTuple):
+    """A function's body as a separate graph, for inspection.
+
+    Attributes:
+      arguments: placeholders, one for each argument.
+      operations: all other operations.
+      results: (name of the output, tensor).
+    """
+
+    arguments: list[Tensor]
+    operations: list[Operation]
+    results: list[tuple[str, Tensor]]
+
+
+def call_key(name: str, attrs: Mapping[str, Any], inputs: Sequence[Tensor] | None) -> Any:
+    """Return a key that is equal for calls with equal bodies."""
+    given = None if inputs is None else tuple((t.dtype, _key_of_tensor(t)) for t in inputs)
+    return name, _key_of(attrs), given
+
+
+def function_body(
+    library: Graph,
+    name: str,
+    attrs: Mapping[str, Any],
+    inputs: Sequence[Tensor] | None = None,
+) -> FunctionBody:
+    """Build the body of a function into a separate graph.
+
+    Args:
+      library: the graph whose library has the function.
+      name: the function.
+      attrs: the values of the function's attributes in the call.
+      inputs: tensors with the types and shapes of the arguments; without them, or if the types
+        differ, the arguments' shapes are unknown.
+
+    Raises:
+      ValueError: the function's body is not a valid graph.
+      NotFoundError: the function needs an op that is not registered.
+    """
+    from tfnb.framework.graph import Graph
+
+    body = Graph()
+    body._versions = library._versions
+    body._functions, body._function_definitions = library._functions, library._function_definitions
+    body._call_shapes, body._call_chain = library._call_shapes, (*library._call_chain, name)
+    definition = library._op_definition(name)
+    wanted = [dtype.base_dtype for dtype in definition.op_def.input_types(attrs)]
+    if inputs is None or [tensor.dtype.base_dtype for tensor in inputs] != wanted:
+        placeholder = op_registry.get("Placeholder")
+        unknown = Graph()
+        inputs = [
+            create_operation(
+                unknown,
+                placeholder,
+                (),
+                {"dtype": dtype, "shape": TensorShape(None)},
+                "x",
+                (dtype,),
+            ).outputs[0]
+            for dtype in wanted
+        ]
+    builder = _BodyBuilder(body, library._functions[name].definition, attrs)
+    results = builder.build(definition, tuple(inputs))
+    builder.commit(is_loaded=False)
+    names = [output.name for output in definition.op_def.outputs for _ in output.types(attrs)]
+    return FunctionBody(builder.arguments, builder.operations, list(zip(names, results)))
 
 
 class _BodyBuilder:
@@ -152,12 +220,12 @@ class _BodyBuilder:
             self._nodes.append(copy)
         self._input_map = InputMap()
         self._reader = GraphDefReader(body, self._nodes, "", self._input_map, [])
-        # spelling without the last index -> the names of the tensors, as a GraphDef spells them
+        # output name without its index -> the names of the tensors, as a GraphDef spells them
         self._spelt: dict[str, list[str]] = {}
         self.arguments: list[Tensor] = []
 
     def build(self, function: op_registry.OpDefinition, inputs: tuple[Tensor, ...]) -> list[Tensor]:
-        """The tensors of the body that are the function's results."""
+        """Return the tensors of the body that are the function's results."""
         ranges = function.op_def.input_ranges(self._attrs)
         for arg in function.op_def.inputs:
             self._spelt[arg.name] = []
@@ -188,11 +256,22 @@ class _BodyBuilder:
             found += results
         return found
 
-    def commit(self) -> None:
-        """Makes the nodes part of the graph, for those who build on it."""
+    def commit(self, *, is_loaded: bool) -> None:
+        """Add the nodes to the graph.
+
+        Nodes of a function that was loaded from a file are marked as loaded, and so are nodes that
+        are marked in the function.
+        """
         for op in self._reader.operations:
             self._body._add_op(op)
             self._body._names_in_use.setdefault(op.name.lower(), 1)
+            if is_loaded or effects.LOADED_ATTR in op._attrs:
+                mark_derived(op)
+
+    @property
+    def operations(self) -> list[Operation]:
+        """The operations of the body, without its arguments."""
+        return list(self._reader.operations)
 
     def _placeholder(self, like: Tensor, name: str) -> Tensor:
         definition = op_registry.get("Placeholder")
@@ -204,7 +283,7 @@ class _BodyBuilder:
         return op.outputs[0]
 
     def _find(self, text: str) -> list[str] | None:
-        """The tensors that an input's text means; None if there are none."""
+        """Return the tensors that an input's text refers to; None if there are none."""
         whole = self._spelt.get(text)
         if whole is not None:
             return whole
@@ -216,7 +295,7 @@ class _BodyBuilder:
 
     def _tensors(self, text: str, node_name: str) -> list[str]:
         if text.startswith("^"):
-            # Waiting for an argument is waiting for nothing.
+            # An argument has no node to wait for.
             return [] if text[1:] in self._spelt else [text]
         found = self._find(text)
         if found is None:

@@ -1,16 +1,16 @@
 """The graph that a user builds.
 
 State, all of it changed under ``_lock`` (re-entrant, held while one operation is made, so that
-whoever takes it sees only complete operations):
+its holder sees only complete operations):
 
 * ``_operations`` and ``_nodes_by_name``: the nodes, in the order in which they were added; only
   a :class:`Replacement` removes any;
 * ``_names_in_use``: how often each name was asked for, in lower case;
 * collections, functions, and the marks that forbid feeding or fetching.
 
-Where a thread stands in name, device, control-dependency and colocation scopes is that thread's own
+The current name, device, control-dependency and colocation scopes are per thread
 (:class:`~tfnb.framework.graph_scopes.ScopeState`).  Corresponds to ``Graph`` in TensorFlow's
-framework/ops.py; shape inference and conversion to messages stand in files of their own.
+framework/ops.py; shape inference and conversion to messages are in separate files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from tfnb.core import op_registry, versions
+from tfnb.core import forking, op_registry, versions
 from tfnb.core.effects import PROCESS, EffectsPolicy
 from tfnb.framework.consumer_index import ConsumerIndex
 from tfnb.framework.default_graph import _default_graph_stack
@@ -59,16 +59,16 @@ _graph_ids = itertools.count()
 
 
 class Replacement(Protocol):
-    """What is asked while operations take the place of former ones, under the graph's lock."""
+    """Callbacks during the replacement of operations, called under the graph's lock."""
 
     def release(self, name: str) -> None:
-        """Frees the name that an operation is about to get."""
+        """Free the name of an operation that is about to be added."""
 
     def settle(self, op: Operation) -> Operation:
-        """The operation that stands for a new one."""
+        """Return the operation that represents a new one."""
 
     def make_room(self, scope: str) -> None:
-        """Frees all names of a scope."""
+        """Free all names of a scope."""
 
 
 class Graph:
@@ -80,6 +80,7 @@ class Graph:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        forking.guard(self, "_lock")
         self._operations: list[Operation] = []
         self._nodes_by_name: dict[str, Operation] = {}
         self._consumers = ConsumerIndex(self)
@@ -87,29 +88,32 @@ class Graph:
         self._collections: dict[Any, list[Any]] = {}
         self._functions: dict[str, LibraryFunction] = {}
         self._function_definitions: dict[str, OpDefinition] = {}
-        # What calls of these functions give (function_shapes), and the calls that this graph is in.
+        # Output shapes of function calls (function_shapes), and the calls that contain this graph.
         self._call_shapes: dict[Any, Any] = {}
         self._call_chain: tuple[str, ...] = ()
         self._versions = versions.VersionDef(
             producer=versions.GRAPH_DEF_VERSION,
             min_consumer=versions.GRAPH_DEF_VERSION_MIN_CONSUMER,
         )
-        # What came from files, as (first, end) ids of operations; and what it may do.
+        # (first, end) ids of operations from files, and the effects allowed to them.
         self._loaded_operations: list[tuple[int, int]] = []
-        # How many operations were exported, and their nodes as bytes; None where one has changed.
+        # Loaded operations derived from others, e.g. from functions: they stay loaded, whatever
+        # their inputs are.
+        self._derived_operations: set[Operation] = set()
+        # Number of operations exported and their nodes as bytes; None after one has changed.
         self._exported: tuple[int, bytes] | None = None  # guarded by self._lock
         self._effects_policy = EffectsPolicy(PROCESS)
         self._unfeedable_tensors: set[Tensor] = set()
         self._unfetchable_ops: set[Operation] = set()
-        # Grows with each mark, so that a session knows when to check again what it may feed and
-        # fetch.
+        # Grows with each mark, so that a session checks again which tensors it may feed and fetch.
         self._num_access_marks = 0
-        # Set while operations take the place of former ones; grows when one left or lost its name.
+        # Set while operations are replaced; ``_revision`` grows when one is removed or loses its
+        # name.
         self._replacement: Replacement | None = None  # guarded by self._lock
         self._revision = 0
-        # Whether it holds what left another graph, only to be looked at.
+        # Whether it only holds operations removed from another graph, for inspection.
         self._is_former = False
-        # How many operations some session has taken; it does not see what changes in them later.
+        # Number of operations that some session has imported; it ignores later changes to them.
         self._num_ops_sent = 0
         self._finalized = False
         self._building_function = False
@@ -124,10 +128,13 @@ class Graph:
         self._container = ""
         self._seed: int | None = None
         self._num_op_seeds = 0
-        # For library code that keeps things per graph.
+        # For library code that stores data per graph.
         self._graph_key = f"graph-key-{next(_graph_ids)}/"
         self._last_loss_reduction: Any = None
         self._is_loss_scaled_by_optimizer = False
+        # Data of modules with the lifetime of this graph, each under its own key.  A table of weak
+        # references to graphs would run Python code whenever a graph is freed.
+        self._kept: dict[Any, Any] = {}
         self._handle_feeders: dict[Any, Any] = {}
         self._handle_readers: dict[Any, Any] = {}
         self._handle_movers: dict[Any, Any] = {}
@@ -165,7 +172,7 @@ class Graph:
         self._seed = seed
 
     def _next_op_seed(self) -> int:
-        """The seed of the next op that was given none, counted from 0."""
+        """The op seed of the next op without one, counted from 0."""
         with self._lock:
             self._num_op_seeds += 1
             return self._num_op_seeds - 1
@@ -181,7 +188,7 @@ class Graph:
         return self._finalized
 
     def finalize(self) -> None:
-        """Refuses all operations from now on, so that threads may share the graph."""
+        """Make the graph read-only, so that threads may share it."""
         self._finalized = True
 
     def _unsafe_unfinalize(self) -> None:
@@ -210,13 +217,17 @@ class Graph:
         self._thread_local.controllers.pop().__exit__(kind, error, traceback)
 
     def as_graph_def(
-        self, from_version: int | None = None, add_shapes: bool = False
+        self,
+        from_version: int | None = None,
+        add_shapes: bool = False,
+        use_pybind11_proto: bool = False,
     ) -> graph_pb2.GraphDef:
         """The graph as a message.
 
         Args:
           from_version: if given, only the operations added since ``version`` had this value.
           add_shapes: whether each node gets its outputs' static shapes as ``_output_shapes``.
+          use_pybind11_proto: ignored; the message is always made in Python.
 
         Raises:
           ValueError: the message would be larger than 2 GB.
@@ -226,11 +237,12 @@ class Graph:
     def _as_graph_def(
         self, from_version: int | None = None, add_shapes: bool = False
     ) -> tuple[graph_pb2.GraphDef, int]:
-        """The message, and the version of the graph that it shows."""
+        """The message, and the version of the graph that it shows; see ``graph_def_of``."""
         from tfnb.framework.exporter import graph_def_of
 
         with self._lock:
-            return graph_def_of(self, from_version or 0, add_shapes), self.version
+            message = graph_def_of(self, from_version or 0, add_shapes)
+            return message, self.version
 
     # -- adding operations -----------------------------------------------------------------------
 
@@ -250,8 +262,8 @@ class Graph:
 
         Args:
           op_type: the name of the op.
-          inputs: its input tensors, lists opened.
-          dtypes: ignored; the op's definition says what it gives.
+          inputs: its input tensors, with lists flattened.
+          dtypes: ignored; the op's definition has the output dtypes.
           input_types: the dtypes it takes its inputs as; checked if given.
           name: a name for it; made unique.  One that ends with ``/`` is used as it is.
           attrs: attributes, as plain values or AttrValue messages.
@@ -260,9 +272,9 @@ class Graph:
           compute_device: whether device scopes apply.
 
         Raises:
-          TypeError: an input is no tensor, or an attribute is of another kind.
+          TypeError: an input is not a tensor, or an attribute has the wrong kind.
           ValueError: the inputs do not fit the op.
-          NotFoundError: there is no such op.
+          NotFoundError: the op is unknown.
           RuntimeError: the graph is finalized.
         """
         inputs = list(inputs)
@@ -305,7 +317,7 @@ class Graph:
         )
 
     def _capture_inputs(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
-        """The tensors of this graph that stand for ``inputs``; for graphs that build a function."""
+        """Return the inputs as tensors of this graph; graphs of functions override this."""
         return inputs
 
     def operation_elsewhere(
@@ -316,7 +328,7 @@ class Graph:
         name: str,
         output_types: Iterable[DType],
     ) -> Operation | None:
-        """What takes the place of a new operation; for graphs that build a function."""
+        """Return a replacement for a new operation; for graphs that build a function."""
         return None
 
     def _add_op(self, op: Operation) -> None:
@@ -331,7 +343,7 @@ class Graph:
         """The definition of an op or of a function of this graph's library.
 
         Raises:
-          NotFoundError: there is neither.
+          NotFoundError: neither has that name.
         """
         definition = op_registry.find(op_type)
         if definition is None and op_type in self._functions:
@@ -380,6 +392,15 @@ class Graph:
         """The operations, in the order in which they were added; the caller's own list."""
         return list(self._operations)
 
+    @property
+    def operations(self) -> list[Operation]:
+        """The operations, in the order in which they were added."""
+        return self.get_operations()
+
+    def num_operations(self) -> int:
+        """How many operations there are."""
+        return len(self._operations)
+
     def as_graph_element(
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Any:
@@ -391,7 +412,7 @@ class Graph:
           allow_operation: whether an operation will do.
 
         Raises:
-          TypeError: ``obj`` is nothing of the kind.
+          TypeError: ``obj`` is not of an accepted kind.
           ValueError: it belongs to another graph, or names the other kind.
           KeyError: nothing in the graph has this name.
         """
@@ -437,7 +458,7 @@ class Graph:
     # -- scopes ----------------------------------------------------------------------------------
 
     def _scopes(self) -> ScopeState:
-        """Where the calling thread stands in this graph's scopes."""
+        """The calling thread's current scopes of this graph."""
         try:
             state: ScopeState = self._thread_local.state
         except AttributeError:
@@ -453,7 +474,7 @@ class Graph:
         self._scopes().name_stack = name_stack
 
     def name_scope(self, name: str | None) -> NameScope:
-        """A context manager that puts ``name/`` before the names made inside, and gives that scope.
+        """A context manager that prefixes names made inside with ``name/``; it yields the scope.
 
         Args:
           name: made unique; one that ends with ``/`` is entered again as it is; None leads to the
@@ -469,11 +490,11 @@ class Graph:
         return self._scopes().name_stack
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """A name like ``name`` in the current scope that nothing has, in upper or lower case.
+        """Return an unused name based on ``name`` in the current scope, ignoring case.
 
         Args:
           name: the name wanted.
-          mark_as_used: whether the answer counts as used from now on.
+          mark_as_used: whether the returned name counts as used from now on.
         """
         stack = self._scopes().name_stack
         if stack:
@@ -503,7 +524,7 @@ class Graph:
             None, to forget the scopes around it.
 
         Raises:
-          ValueError: the text is no device.
+          ValueError: the text is not a device.
         """
         return DeviceScope(self, device_name_or_function)
 
@@ -655,7 +676,7 @@ class Graph:
             return self._collections.setdefault(name, [])
 
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
-        """A list of what is in a collection.
+        """Return a list of the values in a collection.
 
         Args:
           name: the collection.

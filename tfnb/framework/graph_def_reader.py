@@ -1,13 +1,11 @@
-"""Makes operations of a GraphDef's nodes; none becomes part of the graph until all are made.
+"""Makes operations from the nodes of a GraphDef; the graph changes only after all are made.
 
-The nodes are taken in the order given.  Where that meets an input that comes later and is not a
-loop's back edge, the reading starts over in a topological order, the one nearest to the order
-given; what cannot be ordered is a cycle. Everything is a loop, so that a chain of any length can be
-read.
+The nodes are read in the given order.  If an input comes later in the list and is not a loop's back
+edge, reading starts over in the topological order nearest to the given one; nodes that cannot be
+ordered form a cycle. All walks are iterative, so that a chain of any length can be read.
 
 Corresponds to TensorFlow's graph_constructor.cc, whose error texts it keeps; every problem is a
-``ValueError``, as for TensorFlow's Python callers, except an op that is not registered and one that
-is no longer allowed.
+``ValueError``, as for TensorFlow's Python callers, except an unregistered op and a removed op.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ _NEXT_ITERATION = frozenset({"NextIteration", "RefNextIteration"})
 _MERGE = frozenset({"Merge", "RefMerge"})
 
 CONTROL_INDEX = -1
-# So many missing ops are named in an error.
+# Upper bound on the missing ops that an error names.
 _MANY_MISSING = 20
 _MOST_ENDS = 6
 TensorId = tuple[str, int]
@@ -56,12 +54,12 @@ class _OutOfOrder(Exception):
 
 @dataclass(slots=True)
 class InputMap:
-    """What stands for inputs of the nodes that are read.
+    """Replacements for inputs of the nodes that are read.
 
     Attributes:
       tensors: (node, output) -> the tensor to use instead.
       controls: node -> the operation to use instead, for control inputs.
-      used: the keys that some node asked for; control keys with index -1.
+      used: the keys that a node asked for; control keys with index -1.
     """
 
     tensors: dict[TensorId, Tensor] = field(default_factory=dict)
@@ -73,9 +71,9 @@ class InputMap:
 
 
 def parse_tensor_id(text: str) -> TensorId:
-    """The node and output that an input names; -1 is a control input.
+    """Return the node and output that an input names; -1 is a control input.
 
-    Text that is nothing of the kind is a name as it stands.
+    Text of another form is a node name as a whole.
 
     >>> parse_tensor_id("a"), parse_tensor_id("a:2"), parse_tensor_id("^a"), parse_tensor_id("a:-1")
     (('a', 0), ('a', 2), ('a', -1), ('a:-1', 0))
@@ -89,11 +87,11 @@ def parse_tensor_id(text: str) -> TensorId:
 
 
 class GraphDefReader:
-    """One reading of one GraphDef.
+    """Reads one GraphDef.
 
     Attributes:
-      operations: the operations made so far, in the order of their making.
-      by_name: the same by their names in the GraphDef.
+      operations: the operations made so far, in that order.
+      by_name: the same operations by their names in the GraphDef.
     """
 
     def __init__(
@@ -107,11 +105,11 @@ class GraphDefReader:
         """Prepare a reading.
 
         Args:
-          graph: the graph that the operations are for.
+          graph: the graph that receives the operations.
           node_defs: the nodes; they become the operations' own messages and are changed.
           prefix: a name scope to put before the names, or "".
           input_map: tensors to use for some inputs.
-          control_inputs: what every operation must wait for.
+          control_inputs: control inputs added to every operation.
         """
         self.graph = graph
         self.operations: list[Operation] = []
@@ -125,23 +123,23 @@ class GraphDefReader:
         self._context = graph._get_control_flow_context()
         # input text -> tensor, filled as operations are made
         self._tensors: dict[str, Tensor] = {}
-        # GraphDef name -> another name in the graph, where it had to change beyond the prefix
+        # GraphDef name -> name in the graph, where they differ in more than the prefix
         self._renamed: dict[str, str] = {}
         self._taken_prefixes = _TakenNames(graph)
         self._readers: dict[str, NodeReader] = {}
         self._back_edges: list[tuple[Operation, int, TensorId]] = []
-        # nodes whose inputs have another spelling or order than the one that we write
+        # nodes whose inputs are spelled or ordered differently from the normal form
         self._respelt: set[str] = set()
 
     def read(self, validate_colocation: bool = True, validate_names: bool = True) -> None:
-        """Makes all operations.
+        """Make all operations.
 
         Args:
-          validate_colocation: whether nodes must be colocated with nodes that are there.
-          validate_names: whether names must be ones that users may give.
+          validate_colocation: whether colocation constraints must name existing nodes.
+          validate_names: whether to allow only names that users may give.
 
         Raises:
-          ValueError: the nodes are no graph, or do not fit their ops.
+          ValueError: the nodes do not form a graph, or do not match their ops.
           NotFoundError: ops are not registered; names all of them.
           UnimplementedError: an op was removed before the version that produced the graph.
         """
@@ -189,7 +187,7 @@ class GraphDefReader:
                 )
 
     def _topological_order(self) -> list[int]:
-        """Positions of the nodes, sources first; of those that are ready, the first given."""
+        """Return the nodes' positions, sources first; among ready nodes, the given order."""
         node_defs, names = self._node_defs, self._names
         waiting = [0] * len(node_defs)
         consumers: list[list[int]] = [[] for _ in node_defs]
@@ -224,7 +222,8 @@ class GraphDefReader:
         return tensor_id in self._input_map.tensors
 
     def _unknown_input(self, node: graph_pb2.NodeDef, name: str, index: int) -> ValueError:
-        text = f"^{name}" if index == CONTROL_INDEX else name
+        written = f"{name}:{index}" if f"{name}:{index}" in node.input else name
+        text = f"^{name}" if index == CONTROL_INDEX else written
         return ValueError(f"Node '{node.name}': Unknown input node '{text}'")
 
     # -- making operations -----------------------------------------------------------------------
@@ -271,7 +270,7 @@ class GraphDefReader:
                 site,
             )
             if back:
-                # What the loop brings back is not known yet.
+                # The shape of the loop's back edge is not known yet.
                 op.outputs[1]._shape = SCALAR_SHAPE
             else:
                 infer_shapes(op)
@@ -292,7 +291,7 @@ class GraphDefReader:
     def _find_inputs(
         self, node: graph_pb2.NodeDef, texts: list[str]
     ) -> tuple[list[Tensor], list[Operation], list[tuple[int, TensorId]]]:
-        """The inputs one by one: tensors, control inputs, and (slot, source) of back edges."""
+        """Return the inputs: tensors, control inputs, and (slot, source) of back edges."""
         inputs: list[Tensor] = []
         controls: list[Operation] = []
         back: list[tuple[int, TensorId]] = []
@@ -338,7 +337,7 @@ class GraphDefReader:
         return found
 
     def _require_back_edge(self, node: graph_pb2.NodeDef, name: str, index: int) -> None:
-        """Lets pass only an input that closes a loop."""
+        """Raise unless the input closes a loop."""
         position = self._names.get(name)
         if position is None:
             raise self._unknown_input(node, name, index)
@@ -364,12 +363,12 @@ class GraphDefReader:
             op._node = None
 
     def operations_and_nodes(self) -> Iterator[tuple[Operation, graph_pb2.NodeDef]]:
-        """Each operation with the node it was made of."""
+        """Yield each operation with the node it was made from."""
         for name, op in self.by_name.items():
             yield op, self._node_defs[self._names[name]]
 
     def _keep_messages(self) -> None:
-        """Makes the nodes the operations' own messages, with the names of this graph."""
+        """Make the nodes the operations' own messages, with the names of this graph."""
         is_renamed = bool(self._prefix or self._renamed or self._input_map or self._control_inputs)
         for name, op in self.by_name.items():
             if is_renamed and "_class" in op._attrs:
@@ -387,7 +386,7 @@ class GraphDefReader:
     # -- names in the graph ----------------------------------------------------------------------
 
     def _name_of(self, name: str) -> str:
-        """The name of a new operation: with the prefix, and made unique among the graph's."""
+        """Return a new operation's name: with the prefix, and unique in the graph."""
         full_name = f"{self._prefix}/{name}" if self._prefix else name
         taken = self._taken_prefixes
         if full_name not in taken:
@@ -418,11 +417,11 @@ class GraphDefReader:
     # -- ops -------------------------------------------------------------------------------------
 
     def node_reader(self, op_type: str) -> NodeReader:
-        """What reads the nodes of an op.
+        """Return the reader for the nodes of an op.
 
         Raises:
           NotFoundError: the op is not registered; names all that are not.
-          UnimplementedError: it was removed before the version that produced the graph.
+          UnimplementedError: the op was removed before the version that produced the graph.
         """
         found = self._readers.get(op_type)
         if found is not None:
@@ -446,7 +445,7 @@ class GraphDefReader:
         return found
 
     def _not_registered(self, op_type: str) -> errors.NotFoundError:
-        """Says all that is missing at once, and how much of the graph needs it."""
+        """Return an error that names all missing ops and the share of the graph that needs them."""
         needing: dict[str, list[str]] = {op_type: []}
         bodies = [function.definition for function in self.graph._functions.values()]
         named = [(node.name, node.op) for node in self._node_defs]
@@ -479,12 +478,12 @@ class GraphDefReader:
         )
 
     def _without(self, missing: Collection[str]) -> str:
-        """What would be left of the graph without the nodes of some types and what needs them."""
+        """Describe what remains of the graph without nodes of these types and their consumers."""
         left: dict[str, None] = {}
         ends: dict[str, None] = {}
         for node in self._node_defs:
             inputs = [text.lstrip("^").partition(":")[0] for text in node.input]
-            # Inputs that come later in the list belong to loops; those are left out, too.
+            # Nodes with inputs that come later in the list belong to loops; they are left out, too.
             if node.op not in missing and all(text in left for text in inputs):
                 left[node.name] = ends[node.name] = None
                 for text in inputs:
@@ -499,7 +498,7 @@ class GraphDefReader:
 
 
 class _TakenNames:
-    """The names that operations of a graph have, and the scopes these names are in."""
+    """The names of a graph's operations, and the scopes these names are in."""
 
     __slots__ = ("_graph", "_prefixes")
 
@@ -523,7 +522,7 @@ class _TakenNames:
 
 
 def _apply_output_shapes(op: Operation) -> None:
-    """Adds the shapes that the GraphDef's writer knew, and drops the note about them."""
+    """Apply the shapes in ``_output_shapes``, and remove that attribute."""
     shapes = op._attrs.pop("_output_shapes")
     if not isinstance(shapes, list) or not all(isinstance(one, TensorShape) for one in shapes):
         raise ValueError(f"Node '{op.name}' has an invalid _output_shapes attribute: {shapes}")

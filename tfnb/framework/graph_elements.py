@@ -23,6 +23,9 @@ def find_element(graph: Graph, obj: Any, allow_tensor: bool, allow_operation: bo
         wanted = "Operation"
     else:
         raise ValueError("allow_tensor and allow_operation can't both be False.")
+    as_graph_element = getattr(obj, "_as_graph_element", None)
+    if callable(as_graph_element):
+        obj = as_graph_element()
     if isinstance(obj, (str, bytes)):
         name = obj.decode() if isinstance(obj, bytes) else obj
         if ":" in name:
@@ -32,9 +35,6 @@ def find_element(graph: Graph, obj: Any, allow_tensor: bool, allow_operation: bo
         if not allow_operation:
             raise _operation_where_tensor_wanted(graph, name, wanted)
         return _operation_by_name(graph, name)
-    as_graph_element = getattr(obj, "_as_graph_element", None)
-    if callable(as_graph_element):
-        obj = as_graph_element()
     if isinstance(obj, Tensor) and allow_tensor:
         kind = "Tensor"
     elif isinstance(obj, Operation) and allow_operation:

@@ -3,13 +3,12 @@
 A :class:`ScopeState` is one thread's position in all of a graph's scopes.  Its stacks are tuples,
 innermost last, so that entering a scope is an assignment and leaving it assigns the old tuple back.
 Threads never see each other's scopes (TensorFlow shares all but the name scope until
-``switch_to_thread_local``; nobody builds on that on purpose).
+``switch_to_thread_local``; programs do not rely on that on purpose).
 """
 
 from __future__ import annotations
 
 import re
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from tfnb.core import device_spec
@@ -24,11 +23,9 @@ if TYPE_CHECKING:
 VALID_OP_NAME: Final = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 VALID_SCOPE_NAME: Final = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
-_ExcInfo = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
-
 
 class ScopeState:
-    """Where one thread stands in a graph's scopes.
+    """One thread's position in a graph's scopes.
 
     Attributes:
       name_stack: the current name scope without its final slash.

@@ -174,5 +174,6 @@ def _without_nodes(
         copy.input.extend([resolve(text) for text in node.input])
     if graph_def.HasField("library"):
         found.library.CopyFrom(graph_def.library)
-    found.versions.CopyFrom(graph_def.versions)
+    if graph_def.HasField("versions"):
+        found.versions.CopyFrom(graph_def.versions)
     return found

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors, op_registry
 from tfnb.core.attr_value import decode_attr
+from tfnb.core.collector_pause import without_collector
 from tfnb.core.versions import check_versions
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from tfnb.proto import op_def_pb2
 
 EXPORTS = {"tf": ["import_graph_def"], "graph_util": ["import_graph_def"]}
-
-# With more nodes than this, looking for garbage among them costs more than making them.
-_MANY_NODES = 1000
 
 
 def import_graph_def(
@@ -76,7 +73,7 @@ def import_graph_def(
     _check_number_of_nodes(own, graph._effects_policy.max_nodes)
     with name_scope(name, "import", replacements.values()) as scope:
         mapped = _input_map_of(replacements, name)
-    with graph._lock, _without_collector(len(own.node)):
+    with graph._lock, without_collector(len(own.node)):
         importer = _Importer(graph, own, scope[:-1], mapped)
         return importer.run(wanted)
 
@@ -377,19 +374,3 @@ def _same_attr(ours: Any, theirs: Any) -> bool:
     twin = type(ours)()  # the list may be made of another package's messages
     twin.ParseFromString(theirs.SerializeToString())
     return bool(decode_attr(ours) == decode_attr(twin))
-
-
-class _without_collector:  # used like a function
-    """Holds the garbage collector off while many objects are made that all stay."""
-
-    def __init__(self, num_nodes: int) -> None:
-        self._wanted = num_nodes > _MANY_NODES
-
-    def __enter__(self) -> None:
-        self._wanted = self._wanted and gc.isenabled()
-        if self._wanted:
-            gc.disable()
-
-    def __exit__(self, *exc_info: object) -> None:
-        if self._wanted:
-            gc.enable()

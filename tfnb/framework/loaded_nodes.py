@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfnb.core.op_registry import OpDefinition
+    from tfnb.core.plain_graph_def import PlainGraphDef
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
-    from tfnb.proto import graph_pb2
 
 
 def is_loaded(op: Operation) -> bool:
@@ -30,19 +30,27 @@ def is_loaded(op: Operation) -> bool:
     return any(first <= op._id < end for first, end in op.graph._loaded_operations)
 
 
-def mark_loaded(graph: Graph, graph_def: graph_pb2.GraphDef) -> bool:
-    """Marks the nodes in a graph's message that have effects and that the user did not build.
+def mark_derived(op: Operation) -> None:
+    """Marks an operation that was made of one that a file brought, in a function or elsewhere."""
+    if op.op_definition.effects:
+        op.graph._loaded_operations.append((op._id, op._id + 1))
+        op.graph._derived_operations.add(op)
+
+
+def mark_loaded(graph: Graph, graph_def: PlainGraphDef) -> bool:
+    """Marks the nodes, of those to be sent, that have effects and that the user did not build.
 
     Returns:
       Whether there are any.
     """
     has_any = False
-    for function in graph_def.library.function:
+    functions = () if graph_def.library is None else graph_def.library.function
+    for function in functions:
         if graph._functions[function.signature.name].is_loaded:
-            for node in function.node_def:
-                definition = op_registry.find(node.op)
+            for inner in function.node_def:
+                definition = op_registry.find(inner.op)
                 if definition is not None and definition.effects:
-                    node.attr[effects.LOADED_ATTR].b = has_any = True
+                    inner.attr[effects.LOADED_ATTR].b = has_any = True
     if not graph._loaded_operations:
         return has_any
     kinds: dict[str, bool] = {}
@@ -52,7 +60,8 @@ def mark_loaded(graph: Graph, graph_def: graph_pb2.GraphDef) -> bool:
             definition = op_registry.find(node.op)
             has_effects = kinds[node.op] = definition is not None and bool(definition.effects)
         if has_effects and is_stranger(graph._nodes_by_name[node.name]):
-            node.attr[effects.LOADED_ATTR].b = has_any = True
+            has_any = True
+            node.attrs = {**node.attrs, effects.LOADED_ATTR: True}
     return has_any
 
 
@@ -60,6 +69,8 @@ def is_stranger(op: Operation) -> bool:
     """Whether an operation came from a file, and the user's nodes do not say what it works on."""
     if not is_loaded(op):
         return False
+    if op in op.graph._derived_operations:
+        return True
     sources = [effect.source for effect in op.op_definition.effects]
     ranges = op.op_definition.op_def.input_ranges(op._attrs)
     if not all(source in ranges for source in sources):
@@ -101,13 +112,18 @@ class NodeEffect:
     is_loaded: bool
 
 
+_NO_PATHS: list[Any] = []
+# Without a file name they keep elements in memory, or take weights from an attribute.
+_EMPTY_IS_NONE = frozenset({"CacheDataset", "CacheDatasetV2", "FixedUnigramCandidateSampler"})
+
+
 def effects_of(graph: Graph) -> list[NodeEffect]:
     """What the nodes of a graph may do to the world, in the order of the graph; nothing is run."""
     found = []
     for op in graph.get_operations():
         for effect in op.op_definition.effects:
             paths = _known_paths(op, effect)
-            if paths == [""]:
+            if paths is _NO_PATHS or (paths == [""] and op.type in _EMPTY_IS_NONE):
                 continue
             found += [
                 NodeEffect(op.name, op.type, effect.kind, path, is_loaded(op))
@@ -125,7 +141,7 @@ def effects_of(graph: Graph) -> list[NodeEffect]:
 
 
 def _known_paths(op: Operation, effect: effects.Effect) -> list[Any]:
-    """The paths that stand in the graph; [""] where there is no effect after all."""
+    """The paths that stand in the graph; _NO_PATHS where there is no effect after all."""
     if not effect.source:
         return []
     definition = op.op_definition.op_def
@@ -138,7 +154,7 @@ def _known_paths(op: Operation, effect: effects.Effect) -> list[Any]:
         texts = [value] if isinstance(value, bytes) else []
     paths = [text.decode("utf-8", "surrogateescape") for text in texts]
     kept = [path for path in paths if path.startswith(effect.scheme)]
-    return [""] if paths and not kept else kept
+    return kept if kept or not paths else _NO_PATHS
 
 
 def _standing_texts(tensor: Tensor) -> list[Any]:

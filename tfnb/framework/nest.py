@@ -1,9 +1,9 @@
 """Structures of lists, tuples, named tuples and dicts: taken apart, put together, mapped, compared.
 
 Everything that is no such container is an atom: tensors, numbers, arrays, text, sets.  Dicts are
-walked in the order of their sorted keys.  With ``expand_composites`` a SparseTensor or
-IndexedSlices counts as a container of its tensors. Corresponds to TensorFlow's util/nest.py, whose
-errors it keeps.
+walked in the order of their sorted keys, their views (``d.values()``) in their own order.  With
+``expand_composites`` a SparseTensor or IndexedSlices counts as a container of its tensors.
+Corresponds to TensorFlow's util/nest.py, whose errors it keeps.
 """
 
 from __future__ import annotations
@@ -84,9 +84,6 @@ def _items(structure: Any) -> Iterator[tuple[Any, Any]]:
         return ((name, getattr(structure, name)) for name in _attrs_names(structure))
     if is_composite(structure):
         return ((type(structure).__name__, part) for part in components(structure))
-    if isinstance(structure, MappingView):
-        view: Any = structure
-        return enumerate(sorted(view))
     return enumerate(structure)
 
 
@@ -266,6 +263,7 @@ def assert_same_structure(
       ValueError: numbers of members, keys or nesting differ.
       TypeError: kinds of containers differ.
     """
+    check_types = bool(check_types)
     try:
         _compare(nest1, nest2, check_types, _test(expand_composites))
     except _Difference as difference:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.core.attr_value import decode_attr, encode_attr
+from tfnb.core.attr_value import decode_attr, encode_attr, kind_of_list
 from tfnb.core.dtypes import as_dtype
 from tfnb.core.node_text import op_def_text, type_word
 from tfnb.framework.attr_conversion import field_of, undeclared_attr
@@ -79,6 +79,12 @@ class NodeReader:
                     value = decode_attr(message)
                 except (errors.InvalidArgumentError, ValueError) as error:
                     raise self._attr_error(node, str(error), name) from error
+                if kind == "list":
+                    found = kind_of_list(message.list)
+                    wanted = expected[1].type
+                    if found is not None and found != wanted:
+                        text = f"AttrValue had value with type '{found}' when '{wanted}' expected"
+                        raise self._attr_error(node, text, name)
             if expected[2]:
                 check_allowed(self.plan.op_def, node.name, expected[1], value)
             attrs[name] = value

@@ -1,4 +1,4 @@
-"""Whether a node keeps its op's promises; the texts are TensorFlow's (node_def_util.cc)."""
+"""Checks of a node against its op; the messages are TensorFlow's (node_def_util.cc)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tfnb.core.op_def import AttrDef, OpDef
     from tfnb.framework.tensor import Tensor
 
-# More tensors than any list has: what a few bytes may not ask memory for.
+# Above the length of any real list: a small graph must not allocate huge lists.
 MAX_LIST_LENGTH = 1_000_000
 
 
@@ -35,10 +35,10 @@ def fits(wanted: DType, given: DType) -> bool:
 
 
 def check_input_types(node_name: str, inputs: Sequence[Tensor], wanted: Sequence[DType]) -> None:
-    """Compares the dtypes of inputs with what the op takes.
+    """Compares the dtypes of inputs with those that the op takes.
 
     Raises:
-      ValueError: one does not fit.
+      ValueError: a dtype does not fit.
     """
     for index, (tensor, dtype) in enumerate(zip(inputs, wanted)):
         if not fits(dtype, tensor.dtype):
@@ -52,10 +52,10 @@ def check_input_types(node_name: str, inputs: Sequence[Tensor], wanted: Sequence
 def check_number_of_inputs(
     op_def: OpDef, node_name: str, wanted: Sequence[DType], found: int
 ) -> None:
-    """Compares how many inputs there are with how many the op takes.
+    """Compares the number of inputs with the number that the op takes.
 
     Raises:
-      ValueError: there are more or fewer.
+      ValueError: the numbers differ.
     """
     if len(wanted) != found:
         words = ", ".join(map(type_word, wanted))
@@ -69,7 +69,7 @@ def check_list_lengths(op_def: OpDef, node_name: str, attrs: dict[str, Any]) -> 
     """Refuses list lengths before a list of that length is made.
 
     Raises:
-      ValueError: a list would have more elements than any node's.
+      ValueError: a list length is outside of 0 to ``MAX_LIST_LENGTH``.
     """
     for arg in (*op_def.inputs, *op_def.outputs):
         if arg.number_attr and not 0 <= attrs[arg.number_attr] <= MAX_LIST_LENGTH:
@@ -80,10 +80,10 @@ def check_list_lengths(op_def: OpDef, node_name: str, attrs: dict[str, Any]) -> 
 
 
 def check_required(op_def: OpDef, node_name: str, attrs: Container[str]) -> None:
-    """Looks whether the attributes without a default are there.
+    """Checks that the attributes without a default are present.
 
     Raises:
-      ValueError: some are not.
+      ValueError: some are missing.
     """
     missing = [a.name for a in op_def.attrs if not a.has_default and a.name not in attrs]
     if missing:
@@ -96,10 +96,10 @@ def check_required(op_def: OpDef, node_name: str, attrs: Container[str]) -> None
 
 
 def check_allowed(op_def: OpDef, node_name: str, attr_def: AttrDef, value: Any) -> None:
-    """Compares an attribute's value with what the op allows.
+    """Checks an attribute's value against the minimum and the allowed values of the op.
 
     Raises:
-      ValueError: it is too small, too short, or none of the allowed values.
+      ValueError: it is too small, too short, or not an allowed value.
     """
     is_list = type(value) is list
     if attr_def.minimum is not None and (len(value) if is_list else value) < attr_def.minimum:

@@ -4,7 +4,9 @@
 mends what is known to be harmless, in a copy, and says what it did, a line each:
 
 * freezing variables to constants leaves ops that want a reference (``RefSwitch``, ``AssignSub``
-  behind a moving average) behind a value: they become the op of the same meaning for values;
+  behind a moving average) behind a value: they become the op of the same meaning for values, and
+  where there is none (``ScatterAdd``, ``ApplyAdam``) they update a temporary variable that begins
+  with the value in every step;
 * an assignment to a resource variable by an op for references becomes that for resources;
 * attributes that an op does not have, because it lost them or never had them here, are dropped.
 """
@@ -21,6 +23,7 @@ from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.op_def import OpDef
 
 EXPORTS = {"graph_util": ["repair_graph_def"]}
 
@@ -43,6 +46,10 @@ _FOR_RESOURCES: Final = {
 }
 
 
+# What reading a node's attributes raises where they are damaged.
+_UNREADABLE: Final = (errors.OpError, KeyError, ValueError, TypeError)
+
+
 def repair_graph_def(graph_def: graph_pb2.GraphDef) -> tuple[graph_pb2.GraphDef, list[str]]:
     """Mends what is known to be wrong with graphs of older producers.
 
@@ -60,11 +67,23 @@ def repair_graph_def(graph_def: graph_pb2.GraphDef) -> tuple[graph_pb2.GraphDef,
     return own, repair.notes
 
 
+def _takes_references(op: str) -> bool:
+    definition = op_registry.find(op)
+    return definition is not None and any(arg.is_ref for arg in definition.op_def.inputs)
+
+
+def _attrs_of(op_def: OpDef, node: graph_pb2.NodeDef) -> dict[str, Any]:
+    """A node's attributes, defaults among them."""
+    attrs = {attr.name: attr.default for attr in op_def.attrs if attr.has_default}
+    return {**attrs, **decode_attrs(node.attr)}
+
+
 class _Repair:
     """One repair of one GraphDef, which is changed."""
 
     def __init__(self, graph_def: graph_pb2.GraphDef) -> None:
         self.notes: list[str] = []
+        self._graph_def = graph_def
         self._producer = graph_def.versions.producer
         self._nodes = {node.name: node for node in graph_def.node}
         self._consumers: dict[str, list[str]] = {}
@@ -79,7 +98,7 @@ class _Repair:
         waiting = deque(
             name
             for name, node in self._nodes.items()
-            if node.op in _FOR_VALUES or node.op in _FOR_RESOURCES
+            if node.op in _FOR_RESOURCES or _takes_references(node.op)
         )
         while waiting:
             node = self._nodes[waiting.popleft()]
@@ -87,6 +106,10 @@ class _Repair:
                 waiting.extend(self._consumers.get(node.name, ()))
 
     def _mend(self, node: graph_pb2.NodeDef) -> bool:
+        return self._rename(node) or self._lend(node)
+
+    def _rename(self, node: graph_pb2.NodeDef) -> bool:
+        """Replaces an op for references by the same op for values or resources."""
         if not node.input or node.input[0][:1] == "^":
             return False
         given = self._dtype_of(node.input[0])
@@ -118,6 +141,49 @@ class _Repair:
         )
         return True
 
+    def _lend(self, node: graph_pb2.NodeDef) -> bool:
+        """Gives an op a temporary variable for each value where it wants a reference."""
+        definition = op_registry.find(node.op)
+        if definition is None:
+            return False
+        try:
+            wanted = definition.op_def.input_types(_attrs_of(definition.op_def, node))
+        except _UNREADABLE:  # importing says what is wrong
+            return False
+        lent = []
+        for index, (text, dtype) in enumerate(zip(list(node.input), wanted)):
+            given = self._dtype_of(text)
+            is_value = given is dtype.base_dtype and given is not dtypes.resource
+            if dtype.is_ref_dtype and text[:1] != "^" and is_value:
+                node.input[index] = self._temporary_variable(node, index, text, dtype)
+                lent.append(text)
+        if lent:
+            self.notes.append(
+                f"node '{node.name}': {node.op} updates a temporary variable that begins with "
+                f"{', '.join(lent)}, as it was given no reference"
+            )
+        return bool(lent)
+
+    def _temporary_variable(
+        self, node: graph_pb2.NodeDef, index: int, value: str, dtype: DType
+    ) -> str:
+        """Adds a variable that has the value of a tensor; gives the name of its reference."""
+        name = f"{node.name}/reference_{index}"
+        while name in self._nodes or f"{name}/assign" in self._nodes:
+            name += "_"
+        enum: Any = dtype.base_dtype.as_datatype_enum
+        variable = self._graph_def.node.add(name=name, op="TemporaryVariable", device=node.device)
+        # In a loop the variable belongs to the iteration of its value.
+        variable.input.append(f"^{parse_tensor_id(value)[0]}")
+        variable.attr["dtype"].type = enum
+        variable.attr["shape"].shape.SetInParent()
+        assign = self._graph_def.node.add(name=f"{name}/assign", op="Assign", device=node.device)
+        assign.input.extend([name, value])
+        assign.attr["T"].type = enum
+        assign.attr["validate_shape"].b = False
+        self._nodes[name], self._nodes[assign.name] = variable, assign
+        return assign.name
+
     def _dtype_of(self, text: str) -> DType | None:
         """The dtype of a tensor, or None where it cannot be known."""
         source, index = parse_tensor_id(text)
@@ -127,9 +193,8 @@ class _Repair:
             return None
         op_def = definition.op_def
         try:
-            attrs: dict[str, Any] = {a.name: a.default for a in op_def.attrs if a.has_default}
-            types = op_def.output_types({**attrs, **decode_attrs(node.attr)})
-        except (errors.OpError, KeyError, ValueError, TypeError):  # importing says what is wrong
+            types = op_def.output_types(_attrs_of(op_def, node))
+        except _UNREADABLE:  # importing says what is wrong
             return None
         return types[index] if 0 <= index < len(types) else None
 

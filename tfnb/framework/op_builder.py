@@ -15,7 +15,7 @@ from tfnb.core import op_registry
 from tfnb.framework.attr_conversion import not_allowed_type
 from tfnb.framework.convert import convert_to_tensor, internal_convert_n_to_tensor
 from tfnb.framework.default_graph import _assert_same_graph, get_default_graph
-from tfnb.framework.dispatch import composite_among
+from tfnb.framework.dispatch import OF_SPARSE_VALUES, composite_among
 from tfnb.framework.graph_scopes import enter_name
 from tfnb.framework.op_plan import OpPlan, Signature, plan_of
 from tfnb.framework.operation import Operation
@@ -49,7 +49,9 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
     """
     plan: OpPlan = definition.builder_cache or plan_of(definition)
     name = kwargs.pop("name", None)
-    if len(args) == plan.num_parameters + 1 and name is None and isinstance(args[-1], str):
+    if len(args) == plan.num_parameters + 1:
+        if name is not None:
+            raise TypeError(f"{plan.name} got multiple values for argument 'name'.")
         args, name = args[:-1], args[-1]
     name = name or plan.name
     given: dict[str, Any] | None = None
@@ -104,6 +106,13 @@ def _build_converting(
         if name != plan.name:
             arguments["name"] = name
         return composite._dispatch(plan.definition, tuple(inputs), arguments)
+    if plan.op_def.name in OF_SPARSE_VALUES and hasattr(inputs[0], "dense_shape"):
+        from tfnb.framework.sparse_tensor import SparseTensor
+
+        if isinstance(inputs[0], SparseTensor):
+            sparse = inputs[0]
+            values = plan.definition(sparse.values, name=name)
+            return SparseTensor(sparse.indices, values, sparse.dense_shape)
     graph = graph_of_inputs([*_flat(plan, inputs), *(given.values() if given else ())])
     with graph.as_default():
         state = graph._scopes()

@@ -110,9 +110,10 @@ class OpPlan:
         """
         parameters = self.parameters
         if len(args) > len(parameters):
+            # The builder has taken the name, which comes last, off already.
             raise TypeError(
-                f"{self.name} takes at most {len(parameters)} arguments "
-                f"({', '.join(parameters)}), got {len(args)}."
+                f"{self.name} takes at most {len(parameters) + 1} arguments "
+                f"({', '.join((*parameters, 'name'))}), got {len(args)}."
             )
         values = dict(zip(parameters, args))
         unknown = []

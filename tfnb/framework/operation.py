@@ -111,6 +111,44 @@ class Operation:
         self._node = None
         self.outputs = [Tensor(self, index, dtype) for index, dtype in enumerate(output_types)]
 
+    @classmethod
+    def from_node_def(
+        cls,
+        node_def: graph_pb2.NodeDef,
+        g: Graph,
+        inputs: list[Tensor] | None = None,
+        output_types: Iterable[DType] | None = None,
+        control_inputs: Iterable[Any] | None = None,
+        input_types: Sequence[DType] | None = None,
+        original_op: Operation | None = None,
+        op_def: Any = None,
+    ) -> Operation:
+        """Adds an operation to a graph as a NodeDef describes it.
+
+        Scopes of names, devices, attributes and control dependencies around the call add nothing.
+        The operation counts as one that a file brought: what it may do to the world is decided as
+        for `tf.import_graph_def`.
+
+        Args:
+          node_def: name, op, device and attributes; its ``input`` is not read.
+          g: the graph, which must not be finalized.
+          inputs: the input tensors, lists opened.
+          output_types: ignored; the op's definition says what it gives.
+          control_inputs: operations, tensors or IndexedSlices that must run first.
+          input_types: the dtypes it takes its inputs as; checked if given.
+          original_op: the operation that this one is made of.
+          op_def: ignored; the registry has the definition.
+
+        Raises:
+          TypeError: an argument is of another class, or an input has another dtype.
+          ValueError: the name is taken or no name, or inputs and attributes do not fit the op.
+          NotFoundError: there is no such op.
+          RuntimeError: the graph is finalized.
+        """
+        from tfnb.framework.node_def_operation import operation_of_node_def
+
+        return operation_of_node_def(node_def, g, inputs, control_inputs, input_types, original_op)
+
     # -- what it is ------------------------------------------------------------------------------
 
     @property
@@ -136,6 +174,10 @@ class Operation:
 
         copy = graph_pb2.NodeDef()
         copy.CopyFrom(node_def_of(self))
+        if len(self._control_inputs) > 1:
+            # A graph's message sorts them; the operation's own has them as they were added.
+            del copy.input[-len(self._control_inputs) :]
+            copy.input.extend(f"^{other.name}" for other in self._control_inputs)
         return copy
 
     @property

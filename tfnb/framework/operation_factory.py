@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.text_bytes import shown_text
 from tfnb.framework import traceback_of_user
 from tfnb.framework.graph_scopes import (
     VALID_OP_NAME,
@@ -92,8 +93,12 @@ def create_operation(
         return op if graph._replacement is None else graph._replacement.settle(op)
 
 
-def _node_name(graph: Graph, name: str) -> str:
+def _node_name(graph: Graph, name: str | bytes) -> str:
     """The name of a new node: unique, or that of a scope."""
+    if isinstance(name, bytes):
+        name = shown_text(name)
+    elif not isinstance(name, str):
+        raise TypeError(f"The name of an operation is a str, not {name!r}.")
     name = name[:-1] if name[-1:] == "/" else graph.unique_name(name)
     if VALID_OP_NAME.match(name) is None:
         raise ValueError(

@@ -95,6 +95,10 @@ def _run(function: Callable[[InferenceContext], Any], op: Operation) -> None:
     except (ValueError, InvalidArgumentError) as error:
         text = error.message if isinstance(error, InvalidArgumentError) else str(error)
         raise ValueError(_text(text, op, context)) from error
+    except (LookupError, ArithmeticError, AttributeError, MemoryError, RecursionError) as error:
+        # A shape function that did not expect what it was given.
+        text = f"{type(error).__name__}: {error}"
+        raise ValueError(_text(text, op, context)) from error
     for tensor, shape in zip(outputs, shapes, strict=True):
         tensor._shape = shape
     if context.output_handle_data:

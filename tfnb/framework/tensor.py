@@ -242,6 +242,10 @@ class Tensor:
         """Return itself: a graph has one object per tensor."""
         return self
 
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Refuse: a tensor is part of its graph, and no copy of it would be."""
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
     def __bool__(self) -> NoReturn:
         """Refuse: the value is not known while the graph is built."""
         self._disallow(

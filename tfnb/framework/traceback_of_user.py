@@ -1,13 +1,13 @@
-"""Where in the user's program an op was made: notebook cell and line, or file and line.
+"""Locations in the user's program where ops were made: notebook cell or file, and line.
 
-Every op keeps a :data:`Site`, taken once while it is built: the innermost frames outside this
-package, each as its code and the instruction it stands at, all in one flat tuple.  Nothing is
-formatted or looked up then; :class:`CreationSite` does so when somebody asks.  Frames end at a
-notebook cell, since what lies above a cell is the notebook's own machinery.
+Every op keeps a :data:`Site`, recorded once while it is built: the innermost frames outside this
+package, each as its code and its current instruction, in one flat tuple.  Nothing is formatted or
+looked up then; :class:`CreationSite` does so on request.  Frames end at a notebook cell, because
+the frames above a cell belong to the notebook.
 
-A cell run twice has the same file name, so a site also notes how many runs had been registered when
-it was taken: ``register_cell`` adds one run, and a site belongs to the latest run of its file that
-it could have seen. The tables only grow, by one entry per cell run; reading them needs no lock.
+A cell run twice has the same file name, so a site also holds the number of runs registered at that
+time: ``register_cell`` adds one run, and a site belongs to the latest run of its file with a lower
+number. The tables only grow, by one entry per cell run; reading them needs no lock.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import CodeType
-# Frames kept per op: enough to get through a layer library to the user's own lines.
+# Frames kept per op: enough to reach the user's own lines through a layer library.
 MAX_FRAMES = 12
 
 # (number of cell runs registered, code, instruction, code, instruction, ...), innermost first.
@@ -67,14 +67,14 @@ class CreationSite:
     text: str
 
     def __str__(self) -> str:
-        """Return the form for messages: ``cell 3, line 2`` or ``model.py:41``."""
+        """Return the text for messages: ``cell 3, line 2`` or ``model.py:41``."""
         if self.cell is not None:
             return f"cell {self.cell}, line {self.line}"
         return f"{self.file}:{self.line}"
 
 
 def register_cell(filename: str, execution_count: int, source: str = "") -> None:
-    """Notes that a notebook cell is about to run.
+    """Record that a notebook cell is about to run.
 
     Args:
       filename: ``co_filename`` of the cell's code.
@@ -89,22 +89,22 @@ def register_cell(filename: str, execution_count: int, source: str = "") -> None
 
 
 def num_registered() -> int:
-    """How many cell runs have been registered: the first number of a site taken now."""
+    """Return the number of registered cell runs: the first number of a site taken now."""
     return _num_runs
 
 
 def is_internal(filename: str) -> bool:
-    """Whether a file is one of this package."""
+    """Return whether a file belongs to this package."""
     return filename.startswith(_PACKAGE)
 
 
 def forget_cells() -> None:
-    """Forgets every registered cell; sites taken before lose their cell numbers."""
+    """Remove every registered cell; sites taken before lose their cell numbers."""
     _cells.clear()
 
 
 def capture() -> Site:
-    """Takes the site of the code that called into this package."""
+    """Return the site of the code that called into this package."""
     frame = sys._getframe(1)
     internal = _is_internal
     # Walk out of the package.
@@ -134,7 +134,7 @@ def capture() -> Site:
 
 
 def line_of(code: CodeType, instruction: int) -> int:
-    """The line on which an instruction of ``code`` stands."""
+    """Return the line of an instruction of ``code``."""
     for start, end, line in code.co_lines():
         if start <= instruction < end and line is not None:
             return line
@@ -142,7 +142,7 @@ def line_of(code: CodeType, instruction: int) -> int:
 
 
 def cell_of(site: Site) -> CellRun | None:
-    """The innermost notebook cell run among a site's frames."""
+    """Return the innermost notebook cell run among a site's frames."""
     for code, _ in _frames(site):
         found = _run_of(code.co_filename, site[0])
         if found is not None:
@@ -151,7 +151,7 @@ def cell_of(site: Site) -> CellRun | None:
 
 
 def creation_site(site: Site) -> CreationSite | None:
-    """The line a user would point at: in a cell if there is one, else outside this package."""
+    """Return the user's line that made the op: in a cell if any, else outside this package."""
     for code, instruction in _frames(site):
         run = _run_of(code.co_filename, site[0])
         if run is not None:
@@ -160,7 +160,7 @@ def creation_site(site: Site) -> CreationSite | None:
 
 
 def frame_summaries(site: Site) -> list[FrameSummary]:
-    """The frames of a site, outermost first, as :mod:`traceback` wants them."""
+    """Return the frames of a site, outermost first, as :mod:`traceback` expects them."""
     summaries = []
     for code, instruction in reversed(list(_frames(site))):
         at = _site_at(code, instruction, _run_of(code.co_filename, site[0]))

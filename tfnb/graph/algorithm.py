@@ -1,7 +1,7 @@
 """Walks over a graph: depth first in either direction, orders, reachability.
 
-Corresponds to TensorFlow's graph/algorithm.cc.  Nothing recurses: a chain of a hundred thousand
-nodes is an ordinary graph.
+Corresponds to TensorFlow's graph/algorithm.cc.  Nothing recurses, because a graph may be a chain of
+a hundred thousand nodes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def depth_first(
     leave: Callable[[Node], None] | None = None,
     follow: Callable[[Edge], bool] | None = None,
 ) -> None:
-    """Walks along out-edges: ``enter`` before a node's consumers, ``leave`` after them.
+    """Walk along out-edges: ``enter`` before a node's consumers, ``leave`` after them.
 
     ``follow`` may refuse an edge.
     """
@@ -35,7 +35,7 @@ def reverse_depth_first(
     leave: Callable[[Node], None] | None = None,
     follow: Callable[[Edge], bool] | None = None,
 ) -> None:
-    """Walks along in-edges: ``enter`` before a node's sources, ``leave`` after them."""
+    """Walk along in-edges: ``enter`` before a node's sources, ``leave`` after them."""
     _walk(starts, True, enter, leave, follow)
 
 
@@ -47,7 +47,7 @@ def _walk(
     follow: Callable[[Edge], bool] | None,
 ) -> None:
     seen: set[Node] = set()
-    # A node is pushed twice where somebody wants to know of its end.
+    # With ``leave``, a node is pushed twice: the second time to call it.
     stack: list[tuple[Node, bool]] = [(node, False) for node in starts][::-1]
     while stack:
         node, is_done = stack.pop()
@@ -70,11 +70,11 @@ def _walk(
 
 
 def post_order(graph: Graph, follow: Callable[[Edge], bool] | None = None) -> list[Node]:
-    """Nodes reachable from the source, each after everything that consumes it (loops aside)."""
-    # What depth_first gives to ``leave``, but several passes ask for it at every first run.
+    """Return the nodes reachable from the source, each after its consumers (loops aside)."""
+    # Same order as depth_first's ``leave``, but faster: several passes need it at each first run.
     order: list[Node] = []
     seen = bytearray(graph.num_node_ids)
-    # None stands above a node whose consumers are done.
+    # None comes above a node whose consumers are done.
     stack: list[Node | None] = [graph.source]
     while stack:
         node = stack.pop()
@@ -97,7 +97,7 @@ def post_order(graph: Graph, follow: Callable[[Edge], bool] | None = None) -> li
 
 
 def reverse_post_order(graph: Graph, follow: Callable[[Edge], bool] | None = None) -> list[Node]:
-    """Nodes reachable from the source, each before its consumers; topological without loops.
+    """Return the nodes reachable from the source, before their consumers; topological if no loops.
 
     With ``follow=is_not_back_edge`` the order is topological in graphs with loops, too.
     """
@@ -110,7 +110,7 @@ def is_not_back_edge(edge: Edge) -> bool:
 
 
 def nodes_before(targets: Iterable[Node]) -> set[Node]:
-    """The targets and every node that one of them waits for."""
+    """Return the targets and all nodes they depend on."""
     found = set(targets)
     stack = list(found)
     while stack:
@@ -122,7 +122,7 @@ def nodes_before(targets: Iterable[Node]) -> set[Node]:
 
 
 def prune_for_reverse_reachability(graph: Graph, targets: Iterable[Node]) -> bool:
-    """Removes nodes that no target waits for; says whether there were any."""
+    """Remove nodes that no target depends on; return whether there were any."""
     needed = nodes_before(targets)
     unneeded = [node for node in graph.op_nodes() if node not in needed]
     graph.remove_nodes(unneeded)

@@ -1,7 +1,7 @@
-"""What nodes cost: how often they ran, how long, how many bytes came out.
+"""Costs of nodes: run counts, times and output sizes.
 
 A :class:`CostModel` belongs to one graph and grows with every measured step.  Times are in
-microseconds, sizes in bytes; a figure nobody recorded is -1.  Estimates follow TensorFlow's
+microseconds, sizes in bytes; an unrecorded figure is -1.  Estimates follow TensorFlow's
 ``costmodel.cc``: a node that ran less often than half the median count is left out (0 bytes, 1 us).
 """
 
@@ -38,7 +38,7 @@ class OutputCost:
 
 @dataclass(slots=True)
 class NodeCost:
-    """What one node cost so far; times in microseconds."""
+    """The costs of one node so far; times in microseconds."""
 
     count: int = 0
     total_time_us: int = 0
@@ -49,7 +49,7 @@ class NodeCost:
 
 
 class CostModel:
-    """The costs of one graph's nodes; whoever shares it guards it."""
+    """The costs of one graph's nodes; not thread-safe: callers that share it lock it."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -97,7 +97,7 @@ class CostModel:
         """From now on, estimates leave out nodes that ran less than half as often as the median."""
         counts = sorted(cost.count for cost in self._nodes.values() if cost.count > 0)
         middle = len(counts) // 2
-        # Of two in the middle, their mean.
+        # The mean of the two middle values.
         median = (counts[middle] + counts[~middle]) // 2 if counts else 2
         self._min_count = median // 2
 
@@ -170,7 +170,7 @@ def copy_time_estimate(num_bytes: int, latency_ms: float, gigabits_per_second: f
 
 
 def computation_time_estimate(math_ops: int) -> int:
-    """Microseconds that so many arithmetic operations take, at a thousand a microsecond.
+    """Returns the microseconds for ``math_ops`` operations, at 1000 per microsecond.
 
     >>> computation_time_estimate(32_000_000)
     32000

@@ -1,10 +1,10 @@
-"""From a function and the attributes of one call to a graph.
+"""Instantiation of a function: its graph for the attributes of one call.
 
 Corresponds to TensorFlow's InstantiateFunction and FunctionBody.  In a FunctionDef an input is
 spelled ``arg``, ``arg:1`` (an argument that is a list), ``node:out_arg:1`` (the second tensor of
 the node's output of that name) or ``^node``; an attribute may be a placeholder for one of the
-function's.  The graph has an ``_Arg`` for every argument tensor and a ``_Retval`` for every result
-tensor, with ``index`` 0, 1, ....  A stateless node that no result needs is left out.
+function's attributes.  The graph has an ``_Arg`` for every argument tensor and a ``_Retval`` for
+every result tensor, with ``index`` 0, 1, ....  A stateless node that no result needs is left out.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FunctionBody:
-    """A function made ready for one set of attributes.
+    """A function instantiated for one set of attributes.
 
     Attributes:
       definition: the function.
-      graph: its nodes; fresh, so that whoever asked may place and change it.
+      graph: its nodes; a new graph, which the caller may place and change.
       arg_nodes: the ``_Arg`` nodes by index.
       ret_nodes: the ``_Retval`` nodes by index.
       control_ret_nodes: nodes that must run although no result depends on them.
@@ -61,7 +61,7 @@ def instantiate(
 
     Args:
       definition: the function.
-      attrs: values of the function's attributes, as the calling node carries them.
+      attrs: values of the function's attributes, as the calling node has them.
       library: the functions that its nodes may call.
 
     Raises:
@@ -83,10 +83,10 @@ def instantiate(
 
 
 class _BodyMaker:
-    """One instantiation.
+    """The instantiation of one function.
 
-    State: ``tensors`` maps the spelling of an input without its position to the tensors it stands
-    for (``arg`` or ``node:out_arg``); ``made`` pairs each new node with its message.
+    State: ``tensors`` maps the spelling of an input without its position (``arg`` or
+    ``node:out_arg``) to its tensors; ``made`` pairs each new node with its NodeDef.
     """
 
     __slots__ = ("arg_nodes", "attrs", "definition", "graph", "made", "ret_nodes", "tensors")
@@ -168,7 +168,7 @@ class _BodyMaker:
         return self.attrs[name]
 
     def connect_nodes(self) -> None:
-        """Joins the nodes by the inputs their messages list."""
+        """Adds the edges for the inputs that the NodeDefs list."""
         for node, node_def in self.made:
             number = 0
             controls: set[str] = set()
@@ -218,7 +218,7 @@ class _BodyMaker:
         return errors.invalid_argument(f"In function '{self.definition.name}': {what}.")
 
     def finish(self) -> FunctionBody:
-        """Makes the ``_Retval`` nodes and gives the whole."""
+        """Makes the ``_Retval`` nodes and returns the body."""
         function_def, signature = self.definition.function_def, self.definition.op_def
         for arg in signature.outputs:
             if arg.name not in function_def.ret:
@@ -234,7 +234,7 @@ class _BodyMaker:
             self._control_source(name, self.graph.sink)
             for name in function_def.control_ret.values()
         ]
-        # Effects happen whether or not a result depends on them, as in TensorFlow.
+        # Stateful nodes run whether or not a result depends on them, as in TensorFlow.
         lasting = [node for node in self.graph.op_nodes() if node.is_stateful]
         prune_for_reverse_reachability(self.graph, [*lasting, *controls, *self.ret_nodes])
         self.graph.fixup_source_and_sink_edges()

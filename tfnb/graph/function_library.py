@@ -1,8 +1,8 @@
-"""The functions a graph carries, as ops that can be looked up.
+"""The function library of a graph, whose functions can be looked up as ops.
 
 Corresponds to TensorFlow's FunctionLibraryDefinition.  A :class:`FunctionDefinition` keeps the
-FunctionDef message; :mod:`tfnb.graph.function_body` makes a graph of it when somebody calls.  A
-library in use is never changed: extending a graph makes a grown copy.
+FunctionDef message; :mod:`tfnb.graph.function_body` makes a graph of it when it is called.  A
+library in use is never changed: extending a graph makes an extended copy.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class FunctionDefinition(OpDefinition):
-    """A function of the library, looking like an op to whoever builds or places a node.
+    """A function of the library, with the interface of an op for building and placing nodes.
 
     Attributes:
-      function_def: the message it came from.
+      function_def: the message that defines it.
       attrs: attributes of the function itself (``_noinline`` and the like).
     """
 
@@ -41,7 +41,7 @@ class FunctionDefinition(OpDefinition):
             shape=None,
             host_memory=(),
             flags={"stateful": signature.is_stateful},
-            expensive=False,  # its body has kernels of its own
+            expensive=False,  # the kernels of its body are measured instead
         )
         self._op_def = signature
         self.function_def = function_def
@@ -49,7 +49,7 @@ class FunctionDefinition(OpDefinition):
         self._called: list[str] | None = None
 
     def called(self) -> list[str]:
-        """Names that its nodes may call, ops included, each as often as it occurs."""
+        """Return the names that its nodes may call, ops included, each as often as it occurs."""
         if self._called is None:
             found: list[str] = []
             for node_def in self.function_def.node_def:
@@ -59,17 +59,17 @@ class FunctionDefinition(OpDefinition):
         return self._called
 
     def called_by(self, ops: Container[str]) -> list[str]:
-        """Functions in attributes of its nodes of these ops."""
+        """Return the functions in attributes of its nodes with these ops."""
         nodes = [node_def for node_def in self.function_def.node_def if node_def.op in ops]
         return [f for node in nodes for f in _function_names_of_protos(node.attr.values())]
 
-    def has_kernel(self, device_type: str) -> bool:
-        """A call can be made from any device; its body is placed when it is made."""
+    def has_kernel(self, device_type: str, attrs: Mapping[str, Any] | None = None) -> bool:
+        """Return True: any device can make a call; its body is placed at the call."""
         return True
 
 
 class FunctionLibraryDefinition:
-    """Functions by name, and which function is the gradient of which."""
+    """Functions by name, and the gradient function of each function that has one."""
 
     __slots__ = ("_functions", "_gradients")
 
@@ -86,30 +86,30 @@ class FunctionLibraryDefinition:
         return name in self._functions
 
     def find(self, name: str) -> FunctionDefinition | None:
-        """The function of that name, or None."""
+        """Return the function of that name, or None."""
         return self._functions.get(name)
 
     def op_definition(self, op: str) -> OpDefinition | None:
-        """The function of that name as an op, or None."""
+        """Return the function of that name as an op, or None."""
         return self._functions.get(op)
 
     def find_gradient(self, name: str) -> str:
-        """The name of a function's gradient function, or ""."""
+        """Return the name of a function's gradient function, or ""."""
         return self._gradients.get(name, "")
 
     def names(self) -> list[str]:
-        """The functions' names, in the order they were added."""
+        """Return the functions' names, in the order they were added."""
         return list(self._functions)
 
     def copy(self) -> FunctionLibraryDefinition:
-        """A library that grows independently and shares the functions."""
+        """Return a library that shares the functions and can be extended independently."""
         twin = FunctionLibraryDefinition()
         twin._functions = dict(self._functions)
         twin._gradients = dict(self._gradients)
         return twin
 
     def add_function(self, function_def: graph_pb2.FunctionDef) -> None:
-        """Adds a function; adding an equal one again does nothing.
+        """Add a function; adding an equal one again does nothing.
 
         Raises:
           InvalidArgumentError: another function or an op has that name.
@@ -129,7 +129,7 @@ class FunctionLibraryDefinition:
             )
 
     def add_gradient(self, function_name: str, gradient_name: str) -> None:
-        """Declares one function the gradient of another.
+        """Declare one function the gradient of another.
 
         Raises:
           InvalidArgumentError: the function has another gradient already.
@@ -142,10 +142,10 @@ class FunctionLibraryDefinition:
             )
 
     def add_library(self, library: graph_pb2.FunctionDefLibrary) -> None:
-        """Adds all functions and gradients of a message; all or nothing.
+        """Add all functions and gradients of a message, or none of them.
 
         Raises:
-          InvalidArgumentError: a name means two things.
+          InvalidArgumentError: a name has two definitions.
         """
         functions, gradients = dict(self._functions), dict(self._gradients)
         try:
@@ -158,7 +158,7 @@ class FunctionLibraryDefinition:
             raise
 
     def reachable_from(self, graph: Graph) -> FunctionLibraryDefinition:
-        """The functions that a graph can call, directly or through others."""
+        """Return the functions that a graph can call, directly or through others."""
         if not self._functions:
             return self
         wanted: dict[str, None] = {}
@@ -183,9 +183,9 @@ class FunctionLibraryDefinition:
         return fewer
 
     def sizes(self, name: str) -> tuple[int, int]:
-        """How many nodes a function has with all it calls: each once, and as often as called.
+        """Return the number of nodes of a function and all it calls: distinct, and expanded.
 
-        A function that calls itself counts once on each way.
+        A function that calls itself counts once per path; the recursive call adds nothing.
         """
         expanded: dict[str, int] = {}
         stack = [(name, False)]
@@ -208,7 +208,7 @@ class FunctionLibraryDefinition:
         return once, expanded.get(name, 0)
 
     def to_proto(self) -> graph_pb2.FunctionDefLibrary:
-        """The library as a message."""
+        """Return the library as a message."""
         library = graph_pb2.FunctionDefLibrary()
         library.function.extend(f.function_def for f in self._functions.values())
         for function_name, gradient_name in self._gradients.items():
@@ -239,7 +239,7 @@ def _function_names_of_protos(values: Iterable[attr_value_pb2.AttrValue]) -> lis
 
 
 def op_def_of_signature(proto: op_def_pb2.OpDef) -> OpDef:
-    """A function's signature as the plain OpDef that the registered ops use."""
+    """Return a function's signature as the OpDef class that registered ops use."""
     return OpDef(
         proto.name,
         inputs=tuple(_arg_def(arg) for arg in proto.input_arg),

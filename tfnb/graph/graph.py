@@ -6,9 +6,9 @@ State of a :class:`Graph`:
 
 * ``nodes``: by id; ``None`` where a node was removed.  Id 0 is ``_SOURCE``, id 1 is ``_SINK``.
 * the edges, by id, and a name index.  Names of live nodes are unique.
-* ``versions`` and ``library``: what the GraphDef carried besides nodes.
+* ``versions`` and ``library``: the other fields of the GraphDef.
 
-A graph is not thread safe; whoever shares it guards it.
+A graph is not thread safe; callers that share it must lock it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Graph:
 
     @property
     def accepted_attrs(self) -> set[Any]:
-        """Attribute values that were found allowed, shared by graphs made from each other."""
+        """Attribute values known to be allowed, shared by graphs made from each other."""
         return self._signatures.accepted
 
     # -- looking -----------------------------------------------------------------------------------
@@ -105,17 +105,17 @@ class Graph:
 
     @property
     def num_nodes(self) -> int:
-        """How many nodes there are, ``_SOURCE`` and ``_SINK`` included."""
+        """Number of nodes, including ``_SOURCE`` and ``_SINK``."""
         return len(self._by_name)
 
     @property
     def num_op_nodes(self) -> int:
-        """How many nodes there are, ``_SOURCE`` and ``_SINK`` left out."""
+        """Number of nodes without ``_SOURCE`` and ``_SINK``."""
         return len(self._by_name) - 2
 
     @property
     def num_edges(self) -> int:
-        """How many edges there are."""
+        """Number of edges."""
         return sum(len(node.in_edges) for node in self.nodes if node is not None)
 
     @property
@@ -146,7 +146,7 @@ class Graph:
         return node
 
     def op_definition(self, op: str) -> OpDefinition:
-        """What an op name means here: a function of the library or a registered op.
+        """Return the definition of an op name: a function of the library or a registered op.
 
         Raises:
           NotFoundError: it is neither.
@@ -182,8 +182,8 @@ class Graph:
           assigned_device: the device, where it is known already.
           op_definition: the op, where the caller has looked it up.
           input_types: the dtypes, where they do not follow from the attributes.
-          output_types: likewise.
-          original_names: the nodes this one stands for.
+          output_types: the dtypes, where they do not follow from the attributes.
+          original_names: the names of the nodes that this one replaces.
 
         Raises:
           AlreadyExistsError: the name is taken.
@@ -204,7 +204,7 @@ class Graph:
     def add_checked_node(
         self, name: str, definition: OpDefinition, attrs: Mapping[str, Any], device: str
     ) -> Node:
-        """Adds a node whose attributes are complete: the fast way for whoever checked them.
+        """Add a node whose attributes are complete and checked by the caller: the fast way.
 
         Raises:
           AlreadyExistsError: the name is taken.
@@ -263,9 +263,9 @@ class Graph:
         return node
 
     def change_op(self, node: Node, op: str, attrs: Mapping[str, Any]) -> None:
-        """Makes a node compute something else under its own name and id; its edges stay.
+        """Change the op of a node, keeping its name, id and edges.
 
-        The caller sees to it that the edges fit the new op.
+        The caller must ensure that the edges fit the new op.
 
         Raises:
           NotFoundError: the op is unknown.
@@ -287,15 +287,15 @@ class Graph:
         node.input_types, node.output_types = input_types, output_types
 
     def remove_node(self, node: Node) -> None:
-        """Removes a node and every edge at it."""
+        """Remove a node and all of its edges."""
         self.remove_nodes([node])
 
     def remove_nodes(self, nodes: Iterable[Node]) -> None:
-        """Removes nodes and every edge at them."""
+        """Remove nodes and all of their edges."""
         for node in nodes:
             assert node.is_op, "_SOURCE and _SINK stay"
             for edge in [*node.in_edges, *node.out_edges]:
-                if self._edges[edge.id] is not None:  # a loop of one node is in both
+                if self._edges[edge.id] is not None:  # a self-loop is in both lists
                     self.remove_edge(edge)
             self.nodes[node.id] = None
             del self._by_name[node.name]
@@ -311,7 +311,7 @@ class Graph:
     # -- edges -------------------------------------------------------------------------------------
 
     def add_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Joins an output to an input; the caller has checked the numbers and the types."""
+        """Connect an output to an input; the caller has checked the indices and the types."""
         edges = self._edges
         edge = Edge(len(edges), src, src_output, dst, dst_input)
         edges.append(edge)
@@ -322,14 +322,14 @@ class Graph:
         return edge
 
     def add_inputs(self, node: Node, sources: Iterable[tuple[Node, int]]) -> None:
-        """Joins outputs, which are nodes and numbers, to the inputs of a node, the first first."""
+        """Connect outputs, given as (node, index), to the inputs of a node in order."""
         for slot, (src, output) in enumerate(sources):
             self.add_edge(src, output, node, slot)
 
     def add_control_edge(
         self, src: Node, dst: Node, *, allow_duplicates: bool = False
     ) -> Edge | None:
-        """Makes ``dst`` wait for ``src``; None where it does already (unless duplicates may be)."""
+        """Add a control edge; None if it exists already, unless duplicates are allowed."""
         if not allow_duplicates:
             fewer = dst.in_edges if len(dst.in_edges) <= len(src.out_edges) else src.out_edges
             for edge in fewer:
@@ -351,7 +351,7 @@ class Graph:
             self.remove_edge(edge)
 
     def update_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Connects ``dst``'s input to another tensor and gives the new edge."""
+        """Connect ``dst``'s input to another tensor and return the new edge."""
         self.remove_edge(dst.input_edge(dst_input))
         return self.add_edge(src, src_output, dst, dst_input)
 
@@ -378,9 +378,9 @@ class Graph:
         return twin
 
     def fixup_source_and_sink_edges(self, first_id: int = SINK_ID + 1) -> None:
-        """Hangs nodes without inputs on ``_SOURCE`` and nodes without consumers on ``_SINK``.
+        """Connect nodes without inputs to ``_SOURCE`` and nodes without consumers to ``_SINK``.
 
-        Looks at nodes from ``first_id`` on; an older node keeps the edges it has.
+        Visits nodes with ids from ``first_id`` on; older nodes keep their edges.
         """
         source, sink = self.source, self.sink
         for node in self.nodes[first_id:]:
@@ -392,7 +392,7 @@ class Graph:
                 self.add_edge(node, CONTROL_SLOT, sink, CONTROL_SLOT)
 
     def truncate(self, num_node_ids: int, num_edge_ids: int) -> None:
-        """Takes back every node and edge that was added since there were so many ids."""
+        """Remove the nodes from id ``num_node_ids`` on and the edges from ``num_edge_ids`` on."""
         for edge in self._edges[num_edge_ids:]:
             if edge is not None:
                 self.remove_edge(edge)
@@ -404,7 +404,7 @@ class Graph:
 
 
 def with_default_attrs(op_def: OpDef, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The attributes with the op's defaults for those left out; the same object if complete."""
+    """Fill in the op's defaults for missing attributes; return the same object if complete."""
     missing = {
         attr.name: attr.default
         for attr in op_def.attrs

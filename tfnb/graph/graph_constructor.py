@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import errors
 from tfnb.core.attr_value import decode_attrs, encode_attr
 from tfnb.core.node_text import type_word
+from tfnb.core.plain_graph_def import PlainGraphDef, PlainNodeDef
 from tfnb.core.topological_order import in_order
 from tfnb.core.versions import VersionDef, check_graph_versions
 from tfnb.graph.function_library import FunctionLibraryDefinition
@@ -39,7 +40,7 @@ type_of_inputs = list[tuple[str, int]]
 
 
 def graph_from_graph_def(
-    graph_def: graph_pb2.GraphDef,
+    graph_def: graph_pb2.GraphDef | PlainGraphDef,
     *,
     base: Graph | None = None,
     library: FunctionLibraryDefinition | None = None,
@@ -48,7 +49,7 @@ def graph_from_graph_def(
     """Reads a GraphDef into a new graph, or into ``base``.
 
     Args:
-      graph_def: the message.
+      graph_def: the message, or what stands for one inside a process.
       base: the graph to extend; it is changed and returned.
       library: functions that the graph's nodes may call beside those in the message.
       check: looks at the graph from a new node's id on; where it raises, nothing has changed.
@@ -59,7 +60,11 @@ def graph_from_graph_def(
       NotFoundError: an op is not registered.
       UnimplementedError: an op was removed before the version that produced the graph.
     """
-    versions = versions_from_proto(graph_def.versions)
+    if isinstance(graph_def, PlainGraphDef):
+        versions, functions = graph_def.versions, graph_def.library
+    else:
+        versions = versions_from_proto(graph_def.versions)
+        functions = graph_def.library if graph_def.HasField("library") else None
     check_graph_versions(versions)
     if base is None:
         graph = Graph(library or FunctionLibraryDefinition(), versions)
@@ -72,10 +77,10 @@ def graph_from_graph_def(
     first_node, first_edge = graph.num_node_ids, graph.num_edge_ids
     old_versions, old_library = graph.versions, graph.library
     try:
-        if graph_def.HasField("library"):
+        if functions is not None:
             # A copy, so that steps in flight keep reading the library they started with.
             grown = FunctionLibraryDefinition() if old_library is None else old_library.copy()
-            grown.add_library(graph_def.library)
+            grown.add_library(functions)
             graph.library = grown
         graph.versions = versions
         reader.make(names, inputs, order)
@@ -94,7 +99,7 @@ class _Reader:
 
     __slots__ = ("graph", "node_defs")
 
-    def __init__(self, graph: Graph, node_defs: Sequence[graph_pb2.NodeDef]) -> None:
+    def __init__(self, graph: Graph, node_defs: Sequence[graph_pb2.NodeDef | PlainNodeDef]) -> None:
         self.graph = graph
         self.node_defs = node_defs
 
@@ -117,7 +122,10 @@ class _Reader:
                     "previous call to Create or Extend in this session."
                 )
             names[name] = position
-            inputs.append(_parse_inputs(name, node_def.input))
+            if isinstance(node_def, PlainNodeDef):
+                inputs.append(node_def.inputs)
+            else:
+                inputs.append(_parse_inputs(name, node_def.input))
         return names, inputs
 
     def order(self, names: dict[str, int], inputs: list[type_of_inputs]) -> Sequence[int]:
@@ -172,23 +180,36 @@ class _Reader:
         definitions: dict[str, Any] = {}
         accepted = graph.accepted_attrs
         made: list[Node] = []
+        # The first of the nodes that share their attributes, by these and the op.
+        alike: dict[tuple[str, int], Node] = {}
         for position in order:
             node_def = self.node_defs[position]
             name, op = node_def.name, node_def.op
+            if isinstance(node_def, PlainNodeDef):
+                attrs = node_def.attrs
+                first = alike.get((op, id(attrs)))
+                if first is not None:
+                    node = graph.copy_node(first, name)
+                    node.requested_device = node_def.device
+                    made.append(node)
+                    continue
+            else:
+                attrs = decode_attrs(node_def.attr)
             definition = definitions.get(op)
             if definition is None:
                 if not op:
                     raise errors.invalid_argument(f"Node '{name}' does not specify an operation")
                 definition = definitions[op] = graph.op_definition(op)
                 check_deprecation(definition.op_def, producer)
-            attrs = decode_attrs(node_def.attr)
             node = graph.add_checked_node(
                 name,
                 definition,
                 complete_attrs(definition.op_def, attrs, name, accepted),
                 node_def.device,
             )
-            if node_def.HasField("experimental_debug_info"):
+            if isinstance(node_def, PlainNodeDef):
+                alike[op, id(attrs)] = node
+            elif node_def.HasField("experimental_debug_info"):
                 node.original_names = tuple(node_def.experimental_debug_info.original_node_names)
             made.append(node)
         for node, position in zip(made, order):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tfnb.core import dtypes, errors
 from tfnb.graph.control_loops import add_control_flow, empty_const_attrs, is_control_loop
 from tfnb.graph.graph import CONTROL_SLOT, Edge, Graph, Node
+from tfnb.graph.late_reads import SENDS_CELL, gives_cell, is_only_fetched
 from tfnb.graph.memory_types import input_on_host, output_on_host
 from tfnb.graph.recv_scheduling import (
     START_TIME,
@@ -217,10 +218,12 @@ class _Partitioner:
                     part.add_control_edge(send, recv)
                 elif loop_merges:
                     part.add_control_edge(loop_merges.pop(), recv)
+                if self._fetches_variable(edge):
+                    send.set_attr(SENDS_CELL, True)
+                elif not is_ref:
+                    self.received[key] = arrived
                 if is_ref:
                     ref_recvs.append(recv)
-                else:
-                    self.received[key] = arrived
             # A Recv is wanted when the first of its consumers starts.
             self.made.append((arrived, copy))
             if is_control and arrived.is_identity:
@@ -244,6 +247,16 @@ class _Partitioner:
         if edge.is_control or self.by_name[src.assigned_device].device_type == "CPU":
             return False
         return output_on_host(src, edge.src_output) != input_on_host(dst, edge.dst_input)
+
+    def _fetches_variable(self, edge: Edge) -> bool:
+        """Whether the edge does nothing but fetch a variable, which is read as the step ends."""
+        devices = (edge.src.assigned_device, edge.dst.assigned_device)
+        return (
+            not edge.is_control
+            and all(self.by_name[device].device_type == "CPU" for device in devices)
+            and gives_cell(edge.src, edge.src_output)
+            and is_only_fetched(edge.dst)
+        )
 
     def _on_host(self, edge: Edge) -> bool:
         if self.by_name[edge.dst.assigned_device].device_type == "CPU":

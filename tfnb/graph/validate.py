@@ -1,4 +1,4 @@
-"""Whether nodes keep their op's promises.
+"""Checks that nodes match the definitions of their ops.
 
 Corresponds to TensorFlow's node_def_util.cc and graph/validate.cc.  Texts name the node, the
 attribute and the op's signature.
@@ -48,7 +48,7 @@ def complete_attrs(
 ) -> Mapping[str, Any]:
     """The attributes with defaults for those left out, once each was found to be allowed.
 
-    Attributes that the op does not know are kept: they are older, newer or somebody's notes.
+    Attributes that the op does not know are kept: they are from other versions, or annotations.
     ``accepted`` remembers values found good, so that they are looked up the next time.
 
     Raises:

@@ -11,6 +11,7 @@ from typing import Any
 
 _HOMES = {
     "graph": "tfnb.notebook.views.graph",
+    "dot": "tfnb.notebook.views.dot",
     "placement": "tfnb.notebook.views.placement",
     "partitions": "tfnb.notebook.views.partitions",
     "passes": "tfnb.notebook.views.passes",
@@ -21,6 +22,7 @@ _HOMES = {
     "Watch": "tfnb.notebook.views.progress",
     "debug": "tfnb.notebook.views.debug",
     "Debug": "tfnb.notebook.views.debug",
+    "times": "tfnb.notebook.views.times",
     "values": "tfnb.notebook.views.values",
     "Values": "tfnb.notebook.views.values",
     "record": "tfnb.notebook.views.record",

@@ -1,8 +1,8 @@
-"""Errors of tfnb in a notebook: what, where and what to do, in a few lines; the rest is folded.
+"""Errors of tfnb in a notebook: error, place and remedy in a few lines; the traceback is folded.
 
-The shell's own rendering of tracebacks is asked first, and what it says can be unfolded below the
-error or printed with ``%tfnb error``. Errors of anybody else look as ever, and so does everything
-once :meth:`ErrorView.remove` was called.
+The shell renders the traceback first; its text can be unfolded below the error or printed with
+``%tfnb error``. Errors from outside of tfnb are shown as usual, and so are all errors after
+:meth:`ErrorView.remove`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 12
 _MAX_LINE = 600
-# What can be pasted is worth more room.
+# Lines to copy and paste may be longer.
 _MAX_PASTE = 4000
 _MAX_NAME = 80
 _PASTE = ("Pass them along:", "Give them values first:")
@@ -35,15 +35,17 @@ _OURS = (ValueError, TypeError, LookupError, AttributeError, RuntimeError)
 _NODE_LINE = re.compile(r"\s*(inside )?\[\[(\{\{)?node ")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _TRACEBACK = "Traceback (most recent call last):"
+# The function of magics.py that runs the user's cell.
+_RUNS_CELLS = "run_cell_body"
 _EXECUTING = "while executing node"
 _FULL = "%tfnb error shows the whole traceback"
 
 
 class ErrorView:
-    """How one shell shows errors.
+    """The display of errors in one shell.
 
     Attributes:
-      traceback: of the last error that was shown short, as the shell writes it.
+      traceback: the shell's text of the last error that was shown short.
     """
 
     def __init__(self, shell: Any, is_on: Callable[[], bool]) -> None:
@@ -53,14 +55,14 @@ class ErrorView:
         self.traceback = ""
 
     def install(self) -> None:
-        """Begins."""
+        """Replaces the shell's rendering of tracebacks."""
         renderer = self._shell.InteractiveTB
         self._original = renderer.structured_traceback
         renderer.structured_traceback = self._render
 
     def remove(self) -> None:
-        """Ends."""
-        # The method of its class is there again.
+        """Restores the shell's rendering of tracebacks."""
+        # Without the attribute, the method of the class is used again.
         self._shell.InteractiveTB.__dict__.pop("structured_traceback", None)
 
     def _render(self, kind: Any, error: Any, traceback: Any, *args: Any, **options: Any) -> Any:
@@ -70,7 +72,7 @@ class ErrorView:
         before, self.traceback = self.traceback, "\n".join(full)
         lines = error_lines(error, traceback)
         if is_notebook(self._shell):
-            # Kernels ask twice; the number of the cell is part of the text.
+            # Kernels render twice; the number of the cell is part of the text.
             if self.traceback == before:
                 return self._coloured(lines)
             html = error_html(error, self.traceback)
@@ -87,7 +89,9 @@ class ErrorView:
 
 
 def is_ours(error: Any, traceback: TracebackType | None) -> bool:
-    """Whether tfnb raised an error, to be read by whoever called it."""
+    """Whether an error is of tfnb, or an interrupt inside of it, and is meant for its caller."""
+    if isinstance(error, KeyboardInterrupt):
+        return _call_interrupted(traceback) is not None
     if isinstance(error, OpError) or type(error).__module__.startswith("tfnb."):
         return isinstance(error, Exception)
     if not isinstance(error, _OURS):
@@ -99,6 +103,8 @@ def is_ours(error: Any, traceback: TracebackType | None) -> bool:
 
 def error_lines(error: BaseException, traceback: TracebackType | None) -> list[str]:
     """An error in at most ``MAX_LINES - 1`` lines: class and code, node, place, cause, fix."""
+    if isinstance(error, KeyboardInterrupt):
+        return _within_room(_interrupt_lines(error, traceback))
     message = error.message if isinstance(error, OpError) else _message(error)
     cause, *rest = [line for line in message.split("\n") if line.strip()] or [""]
     code = f" (code {error.error_code})" if isinstance(error, OpError) else ""
@@ -120,15 +126,19 @@ def error_lines(error: BaseException, traceback: TracebackType | None) -> list[s
     if error.__cause__ is not None:
         lines += _cause(error.__cause__, cause)
     lines += _notebook_advice(message, asked)
+    return _within_room(lines)
+
+
+def _within_room(lines: list[str]) -> list[str]:
     room = MAX_LINES - 1
     if len(lines) > room:
-        # The beginning says what happened, the end what to do.
+        # Keep the beginning, which names the error, and the end, which says how to fix it.
         lines = [*lines[: room - 4], f"  … {len(lines) - room + 1} lines", *lines[-3:]]
     return [_cut(one_line(line)) for line in lines]
 
 
 def error_html(error: BaseException, traceback: str) -> str:
-    """The traceback, folded; nothing in it is markup."""
+    """The folded traceback as HTML; its text is escaped."""
     op = getattr(error, "op", None)
     node = "" if op is None else f" at node {one_line(cut_middle(op.name, _MAX_NAME))}"
     plain = "".join(
@@ -142,8 +152,53 @@ def error_html(error: BaseException, traceback: str) -> str:
     )
 
 
+def _interrupt_lines(error: KeyboardInterrupt, traceback: TracebackType | None) -> list[str]:
+    """The lines of an interrupt: the user's call, its place, and what it waited for or ran."""
+    called = _call_interrupted(traceback)
+    is_step = hasattr(error, "standstill")
+    what = "the step has ended, its session goes on" if is_step else "interrupted"
+    if called is None:
+        return [f"KeyboardInterrupt: {what}"]
+    asked, inside, name = called
+    lines = [f"KeyboardInterrupt: {what if is_step else f'{what} in {name}'}"]
+    if asked is not None:
+        lines.append(f"  run    {_at(asked)}{_text(asked)}")
+    if inside is not None:
+        lines.append(f"  stood  {_at(inside)}{_text(inside)}")
+    for note in getattr(error, "__notes__", ()):
+        lines += note.split("\n")
+    return lines
+
+
+def _call_interrupted(
+    traceback: TracebackType | None,
+) -> tuple[CreationSite | None, CreationSite | None, str] | None:
+    """The interrupted call of tfnb: its place, that of the user's code inside of it, its name.
+
+    None if tfnb did not run. The magic that runs the cell itself does not count.
+    """
+    asked: list[Any] = []
+    inside: list[Any] = []
+    name = ""
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if code.co_name == _RUNS_CELLS and is_internal(code.co_filename):
+            asked, inside, name = [], [], ""
+        elif is_internal(code.co_filename):
+            name = name or code.co_qualname
+            inside = []
+        else:
+            frames = inside if name else asked
+            frames[:0] = (code, traceback.tb_lasti)
+        traceback = traceback.tb_next
+    if not name:
+        return None
+    number = num_registered()
+    return creation_site((number, *asked)), creation_site((number, *inside)), name
+
+
 def _cause(error: BaseException, known: str) -> list[str]:
-    """What the error of somebody else was, unless that is known, and where it was raised."""
+    """The underlying error, unless it is already in the message, and where it was raised."""
     text = f"{type(error).__name__}: {error}"
     place = _asked(error.__traceback__)
     if place is None and text in known:
@@ -157,7 +212,7 @@ def _message(error: BaseException) -> str:
 
 
 def _asked(traceback: TracebackType | None) -> CreationSite | None:
-    """The user's line that led to the error: the innermost outside of tfnb."""
+    """The user's line that led to the error: the innermost one outside of tfnb."""
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -168,7 +223,7 @@ def _asked(traceback: TracebackType | None) -> CreationSite | None:
 
 
 def _notebook_advice(message: str, asked: CreationSite | None) -> list[str]:
-    """What only a notebook has to offer."""
+    """Advice that applies only in a notebook."""
     if "already exists, disallowed" not in message or asked is None or asked.cell is None:
         return []
     lines = []

@@ -13,7 +13,7 @@ from tfnb.notebook.completion import make_matcher
 from tfnb.notebook.error_view import ErrorView
 from tfnb.notebook.formatters import Formatters, device_label
 from tfnb.notebook.graph_growth import GraphGrowth
-from tfnb.notebook.magics import TfnbMagics
+from tfnb.notebook.magics import TfnbMagics, without_empty_body
 from tfnb.notebook.shell import is_notebook
 from tfnb.ops import logging_ops
 
@@ -47,8 +47,11 @@ class Extension:
         self.errors.install()
         self.shell.register_magics(self.magics)
         self.shell.Completer.custom_matchers.append(self._matcher)
+        self.shell.input_transformers_cleanup.append(without_empty_body)
         if is_notebook(self.shell):
             self._lab = _lab_comm()
+            if warning := _warning_of_kernel():
+                print(warning)
         current = get_default_session()
         if isinstance(current, BaseSession) and not current._closed:
             print(f"tfnb uses the session that is open, on {_devices(current)}.")
@@ -61,6 +64,9 @@ class Extension:
         if self._lab is not None:
             self._lab.stop()
             self._lab = None
+        transformers = self.shell.input_transformers_cleanup
+        if without_empty_body in transformers:
+            transformers.remove(without_empty_body)
         matchers = self.shell.Completer.custom_matchers
         if self._matcher in matchers:
             matchers.remove(self._matcher)
@@ -81,6 +87,22 @@ class Extension:
             return ""
         place = f", iteration {iteration}" if iteration >= 0 else ""
         return f"[{one_line(cut_middle(node, _MAX_NAME))}{place}] "
+
+
+def _warning_of_kernel() -> str:
+    """What a user of this kernel is to know; "" for most kernels."""
+    try:
+        import ipykernel
+    except ImportError:  # another kernel than Jupyter's usual one
+        return ""
+    version_info = getattr(ipykernel, "version_info", ())
+    if not (7, 1) <= tuple(version_info[:2]) < (7, 4):
+        return ""
+    number = ".".join(str(part) for part in version_info[:3])
+    return (
+        f"ipykernel {number} loses messages, and buttons of views then do nothing: "
+        "pip install --upgrade 'ipykernel>=7.4', and restart the kernel."
+    )
 
 
 def _devices(session: BaseSession) -> str:

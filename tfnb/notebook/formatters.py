@@ -1,7 +1,7 @@
-"""Rich displays of graphs, tensors, operations and sessions, registered from outside.
+"""Rich displays of graphs, tensors, operations and sessions, registered with the shell.
 
-Nothing is ever evaluated to be displayed, and every name is escaped: a graph may come from a file
-that somebody else made. A graph shows a picture and a text, the others a table and a text.
+A display never evaluates anything, and every name is escaped, because a graph may come from an
+untrusted file. A graph shows a picture and a text, the others a table and a text.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tfnb.framework.graph import Graph
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
 from tfnb.notebook.attr_text import cut, one_line
+from tfnb.notebook.function_bodies import with_bodies
 from tfnb.notebook.graph_scene import describe_graph, operation_attrs, tensor_shape_text
 from tfnb.notebook.partial_run_svg import partial_run_svg
 from tfnb.notebook.run_difference_svg import run_difference_svg, run_difference_text
@@ -42,14 +43,14 @@ _CELL = "text-align:left;padding:1px 0;vertical-align:top;overflow-wrap:anywhere
 
 
 class Formatters:
-    """The displays of one shell; :meth:`remove` leaves it as it was."""
+    """The displays of one shell; :meth:`remove` restores the previous ones."""
 
     def __init__(self, shell: Any) -> None:
         self._formatters = shell.display_formatter.formatters
         self._undo: list[tuple[Any, type, Any]] = []
 
     def install(self) -> None:
-        """Registers the displays."""
+        """Register the displays."""
         self._register("image/svg+xml", Graph, graph_svg)
         self._register("text/plain", Graph, _pretty(graph_text))
         self._register("image/svg+xml", PartialRunState, partial_run_svg)
@@ -64,7 +65,7 @@ class Formatters:
         self._register("text/plain", BaseSession, _pretty(session_text))
 
     def remove(self) -> None:
-        """Takes the displays off again."""
+        """Remove the displays."""
         for formatter, kind, before in reversed(self._undo):
             if before is None:
                 formatter.pop(kind, None)
@@ -79,7 +80,7 @@ class Formatters:
 
 def _pretty(text: Callable[[Any], str]) -> Callable[[Any, Any, bool], None]:
     def show(value: Any, printer: Any, cycle: bool) -> None:
-        # Inside a list or a dict the usual short form is right.
+        # Inside a list or a dict, use the usual short form.
         is_alone = not printer.stack[:-1] if hasattr(printer, "stack") else True
         printer.text(text(value) if is_alone else repr(value))
 
@@ -113,11 +114,11 @@ def _plain(title: str, pairs: list[tuple[str, str]]) -> str:
     return "\n".join([one_line(title), *lines])
 
 
-# -- what is shown -------------------------------------------------------------------------------
+# -- displays ------------------------------------------------------------------------------------
 
 
 def tensor_rows(tensor: Tensor) -> Rows:
-    """A tensor: dtype, static shape, the operation that gives it, and who takes it."""
+    """Return a tensor's rows: dtype, static shape, its operation, and its consumers."""
     op = tensor.op
     rows = [
         ("dtype", tensor.dtype.name),
@@ -134,14 +135,14 @@ def tensor_rows(tensor: Tensor) -> Rows:
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """A tensor in a line."""
+    """Return a tensor's text in one line."""
     return one_line(
         f"<Tensor '{tensor.name}' shape={tensor_shape_text(tensor)} dtype={tensor.dtype.name}>"
     )
 
 
 def operation_rows(op: Operation) -> Rows:
-    """An operation: type, inputs, outputs, attrs, device, and the line that made it."""
+    """Return an operation's rows: type, inputs, outputs, attrs, device, and creating line."""
     rows = [("op", op.type)]
     rows += [(f"input {i}", _port(tensor)) for i, tensor in enumerate(op.inputs)]
     if op.control_inputs:
@@ -158,13 +159,13 @@ def operation_rows(op: Operation) -> Rows:
 
 
 def operation_text(op: Operation) -> str:
-    """An operation in a few lines."""
+    """Return an operation's text in a few lines."""
     title, rows = operation_rows(op)
     return _plain(title, rows)
 
 
 def session_rows(session: BaseSession) -> Rows:
-    """A session: its state, devices and graph."""
+    """Return a session's rows: its state, devices and graph."""
     name = type(session).__name__
     if session._closed:
         return name, [("state", "closed")]
@@ -180,28 +181,28 @@ def session_rows(session: BaseSession) -> Rows:
 
 
 def session_text(session: BaseSession) -> str:
-    """A session in a few lines."""
+    """Return a session's text in a few lines."""
     title, rows = session_rows(session)
     return _plain(title, rows)
 
 
 def graph_svg(graph: Graph) -> str | None:
-    """A graph's static picture; an empty graph has none."""
+    """Return a graph's static picture; None for an empty graph."""
     return scene_svg(_scene(graph)) if graph.get_operations() else None
 
 
 def graph_text(graph: Graph) -> str:
-    """A graph as a tree of scopes."""
+    """Return a graph as a tree of scopes."""
     return scene_text(_scene(graph), _MAX_TEXT_LINES)
 
 
 def device_label(device: str) -> str:
-    """A local device's short name; a remote one's in full."""
+    """Return a local device's short name, or a remote one's full name."""
     return device.removeprefix("/job:localhost/replica:0/task:0/device:")
 
 
 def _scene(graph: Graph) -> Scene:
-    return build_scene(describe_graph(graph), title="graph")
+    return build_scene(with_bodies(describe_graph(graph), graph), title="graph")
 
 
 def _port(tensor: Tensor) -> str:

@@ -1,6 +1,6 @@
-"""Describes a GraphDef for a picture, without importing it: ops nobody registered are shown too.
+"""Describes a GraphDef for a picture without importing it, so unregistered ops are shown, too.
 
-The thin converter of this room: the only file here that reads messages.
+It is the only file of this package that reads protobuf messages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HIDDEN_ATTRS = frozenset({"_output_shapes"})
 
 
 def describe_graph_def(graph_def: GraphDef) -> list[SceneNode]:
-    """One description per node; an input that names no node is left out."""
+    """Describe each node; inputs that name no node are left out."""
     index = {node.name: place for place, node in enumerate(graph_def.node)}
     return [
         SceneNode(
@@ -36,7 +36,7 @@ def describe_graph_def(graph_def: GraphDef) -> list[SceneNode]:
 
 
 def attr_texts(node: NodeDef) -> tuple[tuple[str, str], ...]:
-    """A node's attrs as (name, text), large values cut, in the order of their names."""
+    """Return a node's attrs as (name, text), sorted by name, with large values shortened."""
     return tuple(
         (name, attr_value_text(node.attr[name]))
         for name in sorted(node.attr)
@@ -63,7 +63,7 @@ def _parse_input(text: str) -> tuple[str, int]:
 
 
 def _outputs(node: NodeDef) -> tuple[tuple[str, str], ...]:
-    """Dtypes and shapes as far as a node's own attrs tell them."""
+    """Return the dtypes and shapes that a node's own attrs contain."""
     shapes = (
         [shape_proto_text(shape) for shape in node.attr["_output_shapes"].list.shape]
         if ("_output_shapes" in node.attr)
@@ -88,14 +88,14 @@ def dtype_text(number: int) -> str:
 
 
 def shape_proto_text(shape: TensorShapeProto) -> str:
-    """A shape message as text."""
+    """Convert a shape message to text."""
     if shape.unknown_rank:
         return shape_text(None)
     return shape_text([dim.size for dim in shape.dim])
 
 
 def attr_value_text(value: AttrValue) -> str:
-    """One attr's value in at most a line."""
+    """Convert an attr's value to at most one line of text."""
     kind = value.WhichOneof("value")
     if kind == "s":
         return bytes_text(value.s)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core.attr_value import NameAttrList, TensorAttr
 from tfnb.core.dtypes import DType
 from tfnb.core.errors import OpError
+from tfnb.core.step_events import PlacementView
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.notebook.attr_text import MAX_ITEMS, array_text, bytes_text, cut, list_text, shape_text
 from tfnb.notebook.graph_def_scene import attr_value_text
@@ -23,7 +24,7 @@ from tfnb.notebook.scene import CONTROL, ENDPOINTS, SceneNode, Site
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tfnb.core.step_events import PartitionedGraph, PlacedGraph, PlacementView
+    from tfnb.core.step_events import PartitionedGraph, PlacedGraph
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
@@ -58,6 +59,14 @@ def describe_graph(
     return nodes
 
 
+def describe_operation(
+    op: Operation, inputs: tuple[tuple[int, int], ...], view: PlacementView | None = None
+) -> SceneNode:
+    """One operation, with its device and the reason where a session placed it."""
+    where = {} if view is None else {**_placement(view), "assigned_device": view.chosen}
+    return _About(None).operation(op, inputs, **where)
+
+
 def _inputs_of(op: Operation, index: dict[Operation, int]) -> tuple[tuple[int, int], ...]:
     data = [(index[t.op], t.value_index) for t in op.inputs if t.op in index]
     control = [(index[c], CONTROL) for c in op.control_inputs if c in index]
@@ -65,12 +74,18 @@ def _inputs_of(op: Operation, index: dict[Operation, int]) -> tuple[tuple[int, i
 
 
 class _About:
-    """Makes descriptions, and each creation site and each dtype's text only once."""
+    """Makes descriptions, and the texts that many nodes share only once.
+
+    Nodes that were built alike share their attributes, sites and shapes.
+    """
 
     def __init__(
         self, graph: Graph | None, passes: Mapping[str, tuple[str, ...]] | None = None
     ) -> None:
         self._sites: dict[Any, Site | None] = {}
+        # By op, device and attributes; the latter live as long as the operations.
+        self._texts: dict[tuple[str, str, int], tuple[tuple[tuple[str, str], ...], str]] = {}
+        self._outputs: dict[Any, tuple[tuple[str, str], ...]] = {}
         self._passes = passes or {}
         classes = {
             op.name: op._attrs["_class"]
@@ -88,19 +103,33 @@ class _About:
     def operation(
         self, op: Operation, inputs: tuple[tuple[int, int], ...], **placed: Any
     ) -> SceneNode:
+        device = placed.get("assigned_device", "")
+        key = (op.type, device, id(op._attrs))
+        texts = self._texts.get(key)
+        if texts is None:
+            texts = operation_attrs(op), kernel_text(op.type, device, op._attrs)
+            self._texts[key] = texts
         return SceneNode(
             name=op.name,
             op=op.type,
             inputs=inputs,
             requested_device=placed.pop("requested_device", op.device),
-            attrs=operation_attrs(op),
-            outputs=tuple((tensor.dtype.name, tensor_shape_text(tensor)) for tensor in op.outputs),
+            attrs=texts[0],
+            outputs=self._output_texts(op),
             site=self.site(op),
-            kernel=kernel_text(op.type, placed.get("assigned_device", ""), op._attrs),
+            kernel=texts[1],
             colocated=self._groups.get(op.name, ""),
             touched=self._passes.get(op.name, ()),
             **placed,
         )
+
+    def _output_texts(self, op: Operation) -> tuple[tuple[str, str], ...]:
+        key = tuple([(tensor.dtype, tensor.shape.dim_values) for tensor in op.outputs])
+        found = self._outputs.get(key)
+        if found is None:
+            found = tuple([(dtype.name, shape_text(dims)) for dtype, dims in key])
+            self._outputs[key] = found
+        return found
 
     def site(self, op: Operation) -> Site | None:
         key = op._site
@@ -217,9 +246,18 @@ def describe_partitions(
     return PartitionedDescription(nodes, tuple(start), devices)
 
 
-def describe_placement(placed: PlacedGraph, graph: Graph | None) -> list[SceneNode]:
-    """Describes a placed signature before it was cut: each node with its device and the reason."""
+def describe_placement(
+    placed: PlacedGraph, graph: Graph | None, feeds: Sequence[str] = ()
+) -> list[SceneNode]:
+    """Describes a placed signature before it was cut: each node with its device and the reason.
+
+    Args:
+      placed: where its nodes went.
+      graph: what the user built.
+      feeds: the names of the tensors that are fed; their nodes stand where the values come in.
+    """
     views = [view for view in placed.placements if view.op not in ENDPOINTS]
+    views = [*fed_placements(placed, graph, feeds), *views]
     index = {view.node: place for place, view in enumerate(views)}
     about = _About(graph, passes_by_node(placed.passes))
     nodes = []
@@ -233,6 +271,33 @@ def describe_placement(placed: PlacedGraph, graph: Graph | None) -> list[SceneNo
         control = [(index[c.name], CONTROL) for c in found.control_inputs if c.name in index]
         nodes.append(about.operation(found, (*data, *control), **where))
     return nodes
+
+
+def fed_placements(
+    placed: PlacedGraph, graph: Graph | None, feeds: Sequence[str]
+) -> list[PlacementView]:
+    """The nodes whose tensors are fed: they do not run, their values come in on a device."""
+    known = {view.node for view in placed.placements}
+    arguments = {view.node: view for view in placed.placements if view.op in ENDPOINTS}
+    found = {}
+    for number, feed in enumerate(feeds):
+        name, _, slot = feed.partition(":")
+        comes_in = arguments.get(f"_arg_{name}_{slot or 0}_{number}")
+        if comes_in is None or name in known or graph is None:
+            continue
+        try:
+            op = graph.get_operation_by_name(name)
+        except (KeyError, ValueError):
+            continue
+        found[name] = PlacementView(
+            name,
+            op.type,
+            op.device,
+            comes_in.allowed,
+            comes_in.chosen,
+            "is fed: its value comes in",
+        )
+    return list(found.values())
 
 
 def _pairs(partitioned: PartitionedGraph, start: Sequence[int]) -> Iterable[tuple[int, int]]:

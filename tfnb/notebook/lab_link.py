@@ -1,15 +1,15 @@
-"""The kernel's end of JupyterLab's side panel: hears its requests, and tells it what there is.
+"""The kernel's end of JupyterLab's side panel: receives its requests and sends snapshots.
 
-One comm with a fixed id, which is never announced: a front end that knows tfnb finds it, before or
-after a reload of the page, and others do not notice.  Its messages are read by a subshell of our
-own, so that a button is heard while a cell runs.
+There is one comm with a fixed id, which is never announced: a front end with tfnb's extension finds
+it, before or after a reload of the page, and others do not notice it.  A subshell reads its
+messages, so that buttons work while a cell runs.
 
-Whoever looks says so every now and then (``watch``); only then are snapshots sent, a few times a
-second and only those that differ from the last one.  Views stand on the widgets of ``views/``,
-whose messages travel over this comm (``lab_views.py``).
+A page that shows the panel renews a lease (``watch``); only then are snapshots sent, a few times a
+second and only those that differ from the last one.  Views use the widgets of ``views/``, whose
+messages travel over this comm (``lab_views.py``).
 
-What comes from a front end is checked for type, size and rate.  Requests that set a flag are
-carried out at once; what takes longer is the worker's, a thread that begins with the first request.
+Messages from a front end are checked for type, size and rate.  Requests that set a flag are carried
+out at once; slower ones go to the worker, a thread that starts with the first request.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 COMM_ID = "tfnb.lab"
 SNAPSHOTS_PER_SECOND = 4.0
-# Whoever looks says so at least once in this time, also where a browser slows hidden pages down.
+# A page renews its lease at least once in this time, also where a browser slows hidden pages down.
 LEASE_S = 150.0
 MAX_MESSAGE = 64_000
 MAX_WORD = 400
-# A person's clicks and a page's restoration, not a flood.
+# Rate limit: enough for a person's clicks and the restoration of a page, not for a flood.
 _BURST, _PER_SECOND = 80.0, 40.0
 _JOIN_TIMEOUT_S = 5.0
 _WAITING_MOST = 200
@@ -49,11 +49,11 @@ _log = logging.getLogger("tfnb")
 
 
 class LabLink:
-    """Requests in, snapshots and views out.
+    """Receives requests, sends snapshots and views.
 
     Args:
-      send: sends a message, and buffers, to every front end.
-      clock: seconds that only grow.
+      send: sends a message, with buffers, to every front end.
+      clock: returns monotonic seconds.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class LabLink:
         self._clock = clock
         self._snapshots = LabSnapshots()
         self._views: LabViews | None = None
-        self._name = secrets.token_hex(8)  # a kernel that was restarted has another
+        self._name = secrets.token_hex(8)  # differs after a restart of the kernel
         self._queue: queue.Queue[dict[str, Any] | None] = queue.Queue(_WAITING_MOST)
         self._last_sent = ""
         self._watched_until = -1.0
@@ -77,17 +77,17 @@ class LabLink:
 
     @property
     def views(self) -> LabViews:
-        """The views in tabs; what they need is imported when the first one is asked for."""
+        """The views in tabs; their modules are imported when the first view is opened."""
         if self._views is None:
             from tfnb.notebook.lab_views import LabViews
 
             self._views = LabViews(self._tell)
         return self._views
 
-    # -- what comes in -----------------------------------------------------------------------------
+    # -- incoming messages -------------------------------------------------------------------------
 
     def hear(self, content: Any, buffers: Any = ()) -> None:
-        """A message of a front end; what is none of ours, or too much, is dropped."""
+        """Handle a front end's message; invalid and excess messages are dropped."""
         if not self._may_pass() or not _is_bearable(content, buffers):
             return
         request = content["request"]
@@ -114,7 +114,7 @@ class LabLink:
         return True
 
     def _steer(self, request: str, content: dict[str, Any]) -> None:
-        """Cancels, holds or lets go; sets flags only."""
+        """Cancel, hold or release steps; only sets flags."""
         session = find_session(_word(content, "session"))
         if session is None:
             raise TargetError("This session is closed.")
@@ -144,7 +144,7 @@ class LabLink:
         due = self._clock()
         while True:
             try:
-                # Nobody looks: the worker sleeps until somebody asks for something.
+                # Without a lease the worker sleeps until the next request.
                 wait = max(0.0, due - self._clock()) if self._is_watched else None
                 content = self._queue.get(timeout=wait)
             except queue.Empty:
@@ -155,7 +155,7 @@ class LabLink:
             due = self._clock() + interval
 
     def carry_out(self, content: dict[str, Any]) -> None:
-        """Does what a request asks for, and says what cannot be done."""
+        """Carry out a request, and report its errors."""
         try:
             self._carry_out(content)
         except (TargetError, ValueError, TypeError) as error:
@@ -188,7 +188,7 @@ class LabLink:
                 ask=_word(content, "id"),
                 anew=content.get("anew") is True,
             )
-            # The next look tells of it, even if it is closed by then.
+            # Forces the next snapshot, which reports the view even if it is closed by then.
             self._last_sent = ""
         elif request == "close":
             self.views.close(_word(content, "view"))
@@ -200,7 +200,7 @@ class LabLink:
         return self._clock() < self._watched_until
 
     def publish(self) -> bool:
-        """Sends a snapshot, if somebody looks and it differs; says whether it did."""
+        """Send a snapshot, if a page has a lease and it differs; return whether it was sent."""
         views = self._views
         if not self._is_watched:
             if views is not None:
@@ -218,7 +218,7 @@ class LabLink:
         return True
 
     def greeting(self) -> dict[str, Any]:
-        """What a kernel with tfnb says of itself."""
+        """Return the message with which a kernel with tfnb announces itself."""
         from tfnb import __version__
 
         return {
@@ -242,7 +242,7 @@ class LabLink:
         self._send(content, buffers or [])
 
     def stop(self) -> None:
-        """Closes the views and ends the worker."""
+        """Close the views and end the worker."""
         with self._lock:
             self._is_over = True
             worker, self._worker = self._worker, None
@@ -254,7 +254,7 @@ class LabLink:
 
 
 def _is_bearable(content: Any, buffers: Any) -> bool:
-    """Whether a message is one of ours, of a bearable size."""
+    """Whether a message has the expected form and an acceptable size."""
     if not isinstance(content, dict) or not isinstance(content.get("request"), str) or buffers:
         return False
     try:
@@ -272,7 +272,7 @@ def _word(content: dict[str, Any], name: str) -> str:
 
 @cache
 def _renderer() -> tuple[str, str]:
-    """The widgets' module and stylesheet."""
+    """Return the widgets' module and stylesheet."""
     from tfnb.notebook.views.widget import STATIC
 
     return tuple((STATIC / name).read_text(encoding="utf-8") for name in ("tfnb.js", "tfnb.css"))  # type: ignore[return-value]
@@ -280,23 +280,23 @@ def _renderer() -> tuple[str, str]:
 
 @cache
 def renderer_hash() -> str:
-    """By which a page knows whether it has this module already."""
+    """Return a hash of the widgets' module, by which a page knows whether it has this version."""
     return hashlib.sha256("\0".join(_renderer()).encode()).hexdigest()[:16]
 
 
 class LabComm:
-    """A link and the comm of this kernel that it talks over."""
+    """A link together with the kernel's comm."""
 
     def __init__(self) -> None:
         import comm
 
-        # Not the one that opens it: nothing is announced.
+        # primary=False: does not announce the comm.
         make: Any = comm.create_comm
         self.comm = make(target_name=COMM_ID, comm_id=COMM_ID, primary=False)
         self.link = LabLink(self._send)
 
     def start(self) -> None:
-        """Is heard from now on, and says that it is here."""
+        """Start to receive messages, and announce the kernel to open pages."""
         import comm
 
         comm.get_comm_manager().register_comm(self.comm)
@@ -305,7 +305,7 @@ class LabComm:
         self._send(self.link.greeting(), [])
 
     def stop(self) -> None:
-        """Says good-bye."""
+        """Close the link and the comm, and tell the pages."""
         import comm
 
         self.link.stop()

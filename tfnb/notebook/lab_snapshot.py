@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 from tfnb.client.session import live_sessions
 from tfnb.notebook.attr_text import cut_middle, shape_text
 from tfnb.notebook.formatters import device_label
+from tfnb.notebook.shell import current_shell
 from tfnb.notebook.step_pace import StepPace
+from tfnb.notebook.step_waits import BLOCKED, STOPPED, lines_of, wait_of
 from tfnb.notebook.targets import events_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tfnb.client.session import BaseSession
-    from tfnb.core.standstill import Finding
     from tfnb.core.step_events import PartitionedGraph, StepEvents
 
 MAX_SESSIONS = 20
@@ -29,7 +30,7 @@ MAX_STEPS = 10
 MAX_RESOURCES = 100
 _MAX_NAME = 120
 _MAX_NAMES = 6
-_MAX_LINES = 4
+_MAX_VARIABLES = 3
 _MAX_LINE = 200
 _ENDPOINTS = frozenset(("_SOURCE", "_SINK"))
 
@@ -67,6 +68,7 @@ class LabSnapshots:
         pace = self._paces.setdefault(session_key(session), StepPace())
         return {
             "key": session_key(session),
+            "title": session_title(session),
             "name": type(session).__name__,
             "target": cut_middle(session.sess_str or "", _MAX_NAME),
             "nodes": len(session.graph.get_operations()),
@@ -97,17 +99,37 @@ class LabSnapshots:
     def _step(self, run_state: Any, now_ns: int) -> dict[str, Any]:
         step_id = run_state.step_id
         started = self._first_seen.setdefault(step_id, now_ns)
+        wait = wait_of(run_state)
         return {
             "step": step_id,
             "isHeld": run_state.is_held,
+            "waits": wait is not None and wait.kind == BLOCKED,
+            "isStopped": wait is not None and wait.kind == STOPPED,
             "elapsed_ms": max(0, now_ns - started) // 1_000_000,
-            "lines": _lines(run_state),
+            "lines": list(wait.lines) if wait is not None and wait.lines else _lines(run_state),
         }
 
 
 def session_key(session: BaseSession) -> str:
     """A session's name in messages; no other session of the process has it."""
     return str(getattr(session._session, "session_handle", f"session_{id(session)}"))
+
+
+def session_title(session: BaseSession) -> str:
+    """What a session is called: the user's variable that holds it, or its number."""
+    shell = current_shell()
+    try:
+        held = [
+            name
+            for name, value in list(getattr(shell, "user_ns", {}).items())
+            if value is session and not name.startswith("_")
+        ]
+    except RuntimeError:  # a cell adds variables while they are read
+        held = []
+    if held:
+        return cut_middle(", ".join(held[:_MAX_VARIABLES]), _MAX_NAME)
+    number = session_key(session).rpartition("_")[2]
+    return f"session {number}" if number.isdecimal() else session_key(session)
 
 
 def find_session(key: str) -> BaseSession | None:
@@ -147,18 +169,7 @@ def _lines(run_state: Any) -> list[str]:
         found = explain_standstill(run_state) or explain_progress(run_state)
     except (RuntimeError, KeyError, IndexError, AttributeError):
         return []  # it ran on, or ended, under our eyes
-    if found is None:
-        return []
-    lines = [_line(finding) for finding in found.findings[:_MAX_LINES]]
-    more = len(found.findings) - _MAX_LINES
-    return [*lines, f"and {more} more"] if more > 0 else lines
-
-
-def _line(finding: Finding) -> str:
-    text = finding.text
-    if finding.reasons:
-        text += f": {finding.reasons[0].text}"
-    return cut_middle(text, _MAX_LINE)
+    return [] if found is None else lines_of(found)
 
 
 # -- devices and what lives on them ----------------------------------------------------------------

@@ -1,20 +1,22 @@
 """Views in tabs of JupyterLab: the notebook's widgets, over the panel's comm in place of their own.
 
-A view is known by what it shows, so that a page that was reloaded, or a second page, finds the one
-that is there.  Live views watch until they are closed, or until nobody looks any more; one that
-holds a step up stays, because its end would let the step go.
+A view is identified by what it shows, so that a reloaded page, or a second page, finds the existing
+one.  Live views watch until they are closed, or until no page shows them; a view that pauses a step
+stays, because closing it would resume the step.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from anywidget import AnyWidget
 
+from tfnb.client.session import live_sessions
 from tfnb.notebook.attr_text import cut_middle
-from tfnb.notebook.lab_snapshot import find_session, session_key
+from tfnb.notebook.lab_snapshot import find_session, session_key, session_title
 from tfnb.notebook.table import table_widget
 from tfnb.notebook.targets import (
     SignatureViews,
@@ -25,7 +27,7 @@ from tfnb.notebook.targets import (
 )
 from tfnb.notebook.view_group import view_group
 from tfnb.notebook.views.compare import latest_comparison
-from tfnb.notebook.views.debug import Debug
+from tfnb.notebook.views.debug import Debug, debug_of_a_cell
 from tfnb.notebook.views.partial import partial_table
 from tfnb.notebook.views.partitions import partitions_widget
 from tfnb.notebook.views.passes import passes_widget
@@ -47,6 +49,7 @@ _OF_ANY_WIDGET = frozenset(
     ("_esm", "_css", "_anywidget_id", *AnyWidget.class_trait_names(sync=True))
 )
 _MOST_SELECTED = 4_000
+_MOST_LOOK = 400_000
 # A graph that grows is drawn anew at most so often, and never for more than a part of the time.
 _REFRESH_S = 1.0
 _REFRESH_SHARE = 10.0
@@ -65,7 +68,7 @@ class ViewComm:
         self.is_open = False
 
     def on_msg(self, callback: Callable[[dict[str, Any]], None] | None) -> None:
-        """Whom messages of the front end go to."""
+        """Sets the callback for messages of the front end."""
         self._hear = callback
 
     def handle(self, content: dict[str, Any]) -> None:
@@ -74,7 +77,7 @@ class ViewComm:
             self._hear({"content": {"data": content}, "buffers": []})
 
     def send(self, data: Any = None, metadata: Any = None, buffers: Any = None) -> None:
-        """A message of the widget; before somebody has asked for its state nobody needs it."""
+        """Sends a message of the widget; dropped while the view is not open."""
         if self.is_open:
             self._tell({"kind": "view", "view": self._view, "content": data}, buffers or [])
 
@@ -106,6 +109,8 @@ class LabViews:
         self._tell = tell
         self._views: dict[str, _View] = {}
         self._lock = threading.RLock()  # guards changes of _views
+        # Those of the debugger's tab, while it shows a cell's.
+        self._breakpoints: tuple[dict[str, Any], ...] = ()
 
     def titles(self) -> dict[str, str]:
         """The open views and what they are called."""
@@ -172,11 +177,15 @@ class LabViews:
         if content.get("method") == "custom":
             view.comm.handle({"method": "custom", "content": content.get("content")})
         elif content.get("method") == "update" and isinstance(content.get("state"), dict):
-            selected = content["state"].get("selected")
+            state = content["state"]
+            selected, look = state.get("selected"), state.get("_look")
+            taken: dict[str, Any] = {}
             if isinstance(selected, str) and len(selected) <= _MOST_SELECTED:
-                view.comm.handle(
-                    {"method": "update", "state": {"selected": selected}, "buffer_paths": []}
-                )
+                taken["selected"] = selected
+            if isinstance(look, dict) and len(json.dumps(look)) <= _MOST_LOOK:
+                taken["_look"] = look
+            if taken:
+                view.comm.handle({"method": "update", "state": taken, "buffer_paths": []})
 
     def refresh(self) -> None:
         """Brings views up to date whose graph has grown."""
@@ -206,7 +215,7 @@ class LabViews:
         graph = found.graph
         scene = find_target(found).scene()
         widget = view.widget = SceneWidget(scene, height=HEIGHT, group=view_group(graph))
-        view.title = f"Graph of {session}"
+        view.title = f"Graph of {session_title(found)}"
         shown = graph.version
 
         def refresh() -> bool:
@@ -222,7 +231,7 @@ class LabViews:
 
     def _partial(self, view: _View, session: str, signature: int | None) -> None:
         found = _session(session)
-        view.title = f"Partial runs of {session}"
+        view.title = f"Partial runs of {session_title(found)}"
         _follow(view, "partial", lambda: partial_table(found, found.partial_runs()))
 
     def _values(self, view: _View, session: str, signature: int | None) -> None:
@@ -257,29 +266,88 @@ class LabViews:
         view.end = lambda: watch.__exit__(None, None, None)
 
     def _debug(self, view: _View, session: str, signature: int | None) -> None:
-        debugged = Debug(height=HEIGHT, displays=False)
+        view.title = "Debugger"
+        of_cell = debug_of_a_cell()
+        if of_cell is not None:
+            mirror = view.widget = of_cell.mirror(HEIGHT)
+
+            def look() -> None:
+                # The tab asks again, and gets its own.
+                if debug_of_a_cell() is not of_cell:
+                    self.close("debug")
+
+            view.refresh, view.end = look, lambda: of_cell.drop(mirror)
+            view.is_kept = lambda: of_cell.stands
+            return
+        debugged = Debug(
+            height=HEIGHT, displays=False, attaches_late=True, breakpoints=self._breakpoints
+        )
         debugged.__enter__()
         view.widget = debugged.widget
-        view.title = "Debugger"
+
+        def refresh() -> None:
+            if debug_of_a_cell() is None or debugged.stands:
+                debugged.fit()
+                return
+            self._breakpoints = debugged.breakpoints
+            self.close("debug")
+
+        self._breakpoints = ()
+        view.refresh = refresh
         view.end = lambda: debugged.__exit__(None, None, None)
-        view.is_kept = lambda: any(one.stop is not None for one in debugged.debuggers)
+        view.is_kept = lambda: debugged.stands
 
     def _run(self, view: _View, session: str, signature: int | None) -> None:
         """Records until a step has ended, and shows that."""
-        recording = Recording(height=HEIGHT)
-        recording.__enter__()
         widget = view.widget = SceneWidget(None, view="run", height=HEIGHT)
         view.title = "Recorded step"
+        recording: Recording | None = None
+        says = ""
+
+        def say(text: str, label: str, command: str) -> None:
+            nonlocal says
+            if text != says:
+                says = text
+                widget.show_notice(text, label, command)
 
         def refresh() -> None:
-            record = recording.latest()
+            now = recording
+            if now is None:
+                return
+            record = now.latest()
             if record is not None:
-                view.refresh = None
-                recording.stop()
+                stop()
                 widget.show_record(record)
+                return
+            runs = any(getattr(one._session, "active_steps", list)() for one in live_sessions())
+            what = "The step that runs is recorded" if runs else "The next step is recorded"
+            say(f"{what}, which takes longer: each node is timed.", "Stop recording", "stop")
 
+        def begin() -> None:
+            nonlocal recording
+            stop()
+            recording = Recording(height=HEIGHT)
+            recording.__enter__()
+            refresh()
+
+        def stop() -> None:
+            nonlocal recording
+            stopped, recording = recording, None
+            if stopped is not None:
+                stopped.stop()
+            say("Steps run at full speed: none is recorded.", "Record the next step", "record")
+
+        def hear(_: Any, content: Any, buffers: Any) -> None:
+            command = content.get("command") if isinstance(content, dict) else None
+            if command == "record":
+                begin()
+            elif command == "stop":
+                stop()
+
+        widget.on_msg(hear)
+        begin()
         view.refresh = refresh
-        view.end = recording.stop
+        view.end = stop
 
     def _signature(self, key: str, signature: int | None) -> SignatureViews:
         session = _session(key)

@@ -1,13 +1,11 @@
 """``%tfnb`` and ``%%tfnb``: one method per subcommand, each with its own argument parser.
 
-The parsers give the help and the usage errors, and the completion (``completion.py``) is fed from
-the same.
+The parsers provide the help and the usage errors; the completion (``completion.py``) uses them too.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import traitlets
@@ -27,7 +25,14 @@ from tfnb.notebook.graph_difference import compare_nodes
 from tfnb.notebook.replaced_cells import ReplacedCells
 from tfnb.notebook.shell import TextPicture, is_notebook, show
 from tfnb.notebook.step_publisher import UPDATES_PER_SECOND
-from tfnb.notebook.subcommands import HelpShown, option, parse, subcommand
+from tfnb.notebook.subcommands import (
+    HelpShown,
+    asks_for_help,
+    option,
+    parse,
+    print_help,
+    subcommand,
+)
 from tfnb.notebook.targets import TargetError, nodes_of
 
 if TYPE_CHECKING:
@@ -43,11 +48,12 @@ _HELP = """\
 %tfnb placement [fetch]    the device of each node, and why: of the last run, or for a fetch
 %tfnb partitions [fetch]   the graph of each device, and what is sent between them
 %tfnb passes [fetch]       the graph before and after each optimisation pass
-%tfnb export file [target] writes a view as .html (lives without a kernel), .svg or .txt
+%tfnb export file [target] writes a view as .html (lives without a kernel), .svg, .png, .dot or .txt
 %tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
 %tfnb compare [a b]        two recorded runs side by side: nodes, devices, times, values
+%tfnb times [target]       which types of ops took the time of the step recorded last
 %tfnb partial              partial runs in flight: what was fed, which fetches are ready
 %tfnb error                the traceback of the last error, unfolded
 %tfnb source               the Python functions that the default session's graphs run as
@@ -59,18 +65,19 @@ _HELP = """\
 %%tfnb record              runs the cell and keeps its last step, to be looked at over time
 
 %tfnb graph -h             the options of a subcommand; Tab completes them, and names of nodes
-The same from Python: tfnb.notebook.graph, placement, partitions, compare, watch, record, debug."""
+The same from Python: tfnb.notebook.graph, placement, partitions, compare, times, watch, record,
+debug."""
 
 LINE_COMMANDS = (
     "graph", "placement", "partitions", "passes", "diff", "devices", "running", "source", "summary",
-    "error", "partial", "compare", "export", "help",
+    "error", "partial", "compare", "times", "export", "help",
 )  # fmt: skip
 CELL_COMMANDS = ("watch", "record", "debug", "cell", "values")
 
 
 @magics_class
 class TfnbMagics(Magics):
-    """Pictures of graphs and of the steps that run them."""
+    """The magics that show graphs and the steps that run them."""
 
     height = traitlets.Int(views.HEIGHT, help="Height of the drawings, in CSS pixels.").tag(
         config=True
@@ -102,31 +109,32 @@ class TfnbMagics(Magics):
 
     @property
     def namespace(self) -> dict[str, Any]:
-        """The user's variables."""
+        """The variables of the user's namespace."""
         namespace: dict[str, Any] = self._shell.user_ns
         return namespace
 
     @line_cell_magic
     def tfnb(self, line: str, cell: str | None = None) -> None:
-        """Shows graphs, placements, partitions, and steps while they run.
-
-        Without a subcommand it lists what there is.
-        """
+        """Shows graphs, placements, partitions, and steps while they run."""
         __tracebackhide__ = True
         command, _, rest = line.strip().partition(" ")
+        if command in ("", "help", "-h", "--help"):
+            print(_HELP)
+            return
+        if command in CELL_COMMANDS and asks_for_help(rest.split()):
+            print_help(getattr(self, command))
+            return
         if cell is not None:
             if command not in CELL_COMMANDS:
                 raise UsageError(
                     f"%%tfnb has no '{command}'; before a cell there are {', '.join(CELL_COMMANDS)}"
                 )
-            with contextlib.suppress(HelpShown):
-                getattr(self, command)(rest.strip(), cell)
-            return
-        if command in ("", "help", "-h", "--help"):
-            print(_HELP)
+            getattr(self, command)(rest.strip(), cell)
             return
         if command in CELL_COMMANDS:
-            raise UsageError(f"{command} needs a cell: write %%tfnb {command} on its first line")
+            raise UsageError(
+                f"{command} needs a cell: write %%tfnb {command} on its first line, code below it"
+            )
         if command not in LINE_COMMANDS:
             raise UsageError(
                 f"%tfnb has no '{command}'; there are {', '.join(LINE_COMMANDS)}, "
@@ -141,15 +149,22 @@ class TfnbMagics(Magics):
         except OpError as error:
             raise UsageError(f"{type(error).__name__}: {error.message}") from None
 
+    # Shown by `%tfnb?`.
+    tfnb.__doc__ = f"{tfnb.__doc__}\n\n{_HELP}"
+
     @subcommand(
         "tfnb graph",
         option("target", nargs="?", default="", help="variable, file, node or scope to show"),
         option("--colour", choices=views.COLOURS, default="kind", help="what colours mean"),
         option("--height", type=int, help="height in pixels"),
+        option("--dot", action="store_true", help="as Graphviz draws it, with the program dot"),
     )
     def graph(self, line: str) -> None:
         """Show a graph whose scopes open and close."""
         options = parse(self.graph, line)
+        if options.dot:
+            self._show(views.dot(options.target, namespace=self.namespace))
+            return
         self._show(
             views.graph(
                 options.target,
@@ -223,7 +238,7 @@ class TfnbMagics(Magics):
 
     @subcommand(
         "tfnb export",
-        option("file", help="where to; .html, .svg or .txt"),
+        option("file", help="where to; .html, .svg, .png, .dot or .txt"),
         option("target", nargs="?", default="", help="what to show; the default graph, last run"),
         option("--view", choices=views.VIEWS, default="graph", help="which view"),
         option("--colour", choices=views.COLOURS, help="what colours mean"),
@@ -275,6 +290,14 @@ class TfnbMagics(Magics):
         views.partial()
 
     @subcommand(
+        "tfnb times",
+        option("target", nargs="?", default="", help="graph or session; the default graph"),
+    )
+    def times(self, line: str) -> None:
+        """Show which types of ops took the time of the step that was recorded last."""
+        views.times(parse(self.times, line).target, namespace=self.namespace)
+
+    @subcommand(
         "tfnb compare",
         option("first", nargs="?", default="", help="a variable of a run; default: the last two"),
         option("second", nargs="?", default="", help="another one"),
@@ -323,7 +346,7 @@ class TfnbMagics(Magics):
             raise UsageError(str(error)) from None
 
     @subcommand(
-        "tfnb watch",
+        "%tfnb watch",
         option("--height", type=int, help="height in pixels"),
         option("--no-summary", action="store_true", help="leave no summary when the cell ends"),
         option("--sample", action="store_true", help="only look now and then: steps stay fast"),
@@ -342,7 +365,7 @@ class TfnbMagics(Magics):
             run_cell_body(self._shell, cell, self._cells.current)
 
     @subcommand(
-        "tfnb values",
+        "%tfnb values",
         option("tensors", nargs="+", help="tensors, by name or variable, also inside loops"),
         option("--keep", type=int, default=10_000, help="how many values of each are kept"),
     )
@@ -359,7 +382,7 @@ class TfnbMagics(Magics):
             run_cell_body(self._shell, cell, self._cells.current)
 
     @subcommand(
-        "tfnb cell",
+        "%tfnb cell",
         option("name", nargs="?", default="", help="which cell it is, where nobody else says"),
     )
     def cell(self, line: str, cell: str) -> None:
@@ -384,7 +407,7 @@ class TfnbMagics(Magics):
             print(text)
 
     @subcommand(
-        "tfnb record",
+        "%tfnb record",
         option("--height", type=int, help="height of the graph in pixels"),
         option("--step", type=int, default=-1, help="which of the kept steps; -1 is the last"),
     )
@@ -399,7 +422,7 @@ class TfnbMagics(Magics):
             run_cell_body(self._shell, cell, self._cells.current)
 
     @subcommand(
-        "tfnb debug",
+        "%tfnb debug",
         option("node", nargs="?", default="", help="node to stop at, or a pattern with *"),
         option("--iteration", type=int, help="in this iteration of its loop"),
         option("--frame", default="", help="in the loop of this frame"),
@@ -446,14 +469,24 @@ class TfnbMagics(Magics):
             show(picture)
 
 
-def run_cell_body(shell: Any, cell: str, number: int) -> None:
-    """Runs the text below a cell magic as the cell it is: in the user's namespace, with its lines.
+def without_empty_body(lines: list[str]) -> list[str]:
+    """Converts ``%%tfnb`` alone in a cell to a line magic; IPython only raises an error for it.
 
-    A last expression is displayed, unless a semicolon ends it. Errors leave as they came, so that
+    It is an input transformer: it takes the lines of a cell.
+    """
+    if not lines or not lines[0].startswith("%%tfnb") or any(line.strip() for line in lines[1:]):
+        return lines
+    return [lines[0][1:], *lines[1:]]
+
+
+def run_cell_body(shell: Any, cell: str, number: int) -> None:
+    """Runs the text below a cell magic like a cell: in the user's namespace, with its lines.
+
+    A last expression is displayed, unless a semicolon ends it. Errors propagate unchanged, so that
     the notebook stops at them.
     """
     __tracebackhide__ = True
-    # The magic's own line counts, so that "cell 3, line 2" is what the user sees as line 2.
+    # Count the magic's own line, so that "cell 3, line 2" is the line the user sees as line 2.
     source = "\n" + shell.transform_cell(cell)
     filename = shell.compile.cache(source, number, raw_code=source)
     register_cell(filename, number, source)

@@ -1,4 +1,4 @@
-"""What a card tells of a node besides its own description: kernel, colocation, passes."""
+"""Notes on a node's card besides its own description: kernel, colocation, passes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from tfnb.core import op_registry
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from tfnb.core.step_events import PartitionedGraph, PlacedGraph
+
 _QUOTED = re.compile(r"'([^']+?)(?::\d+)?'")
 _MAX_LINES = 12
 
 
 def kernel_text(op: str, device: str, attrs: Mapping[str, Any]) -> str:
-    """The function that computes a node on its device, "" where nobody knows.
+    """Return the function that computes a node on its device, or "" if there is none.
 
     >>> kernel_text("Neg", "/job:localhost/replica:0/task:0/device:CPU:0", {}).split(" on ")[1]
     'CPU'
@@ -30,7 +32,7 @@ def kernel_text(op: str, device: str, attrs: Mapping[str, Any]) -> str:
 
 
 def colocation_groups(classes: Mapping[str, Iterable[bytes]]) -> dict[str, str]:
-    """Name -> the first node of those that its ``_class`` puts together; of groups of two or more.
+    """Return node name -> the first node of its colocation group, for groups of two or more.
 
     Args:
       classes: the attr ``_class`` of every node, in the graph's order.
@@ -54,11 +56,24 @@ def colocation_groups(classes: Mapping[str, Iterable[bytes]]) -> dict[str, str]:
     return {name: find(name) for name in leader if sizes[find(name)] > 1}
 
 
+def folded_note(placed: PlacedGraph | None, partitioned: PartitionedGraph) -> str:
+    """Return how many placed nodes do not run, because passes folded or removed them."""
+    if placed is None:
+        return ""
+    # Nodes that a pass added have no allowed devices.
+    before = {view.node for view in placed.placements if view.allowed}
+    left = {name for view in partitioned.partitions for name in view.node_names}
+    gone = len(before - left)
+    if not gone:
+        return ""
+    return f"{gone:,} of {len(before):,} nodes were folded or removed, see %tfnb passes"
+
+
 def passes_by_node(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Name -> what the passes' reports say of the node, each line with the pass's name.
+    """Return node name -> the lines about it in the passes' reports, each with the pass's name.
 
     Args:
-      lines: a report, a line for each pass, below it indented what it did.
+      lines: a report: a line for each pass, followed by its actions as indented lines.
     """
     found: dict[str, list[str]] = {}
     current = ""

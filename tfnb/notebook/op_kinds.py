@@ -117,7 +117,7 @@ _OTHER_STARTS = (
 
 
 def op_kind(op: str) -> str:
-    """The kind of an op's type; an op nobody knows is ``"math"``, as most are.
+    """Return the kind of an op type; unknown ops are ``"math"``, the most common kind.
 
     >>> op_kind("MatMul"), op_kind("Const"), op_kind("Switch"), op_kind("AssignAdd")
     ('math', 'constant', 'control', 'state')

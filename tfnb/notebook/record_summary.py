@@ -23,6 +23,7 @@ _LABELS = 130.0
 _MOST_LANES = 16
 _MOST_BARS = 1500
 _MOST_SLOWEST = 5
+_MERGES = frozenset(("Merge", "RefMerge"))
 
 
 def record_text(record: RunRecord) -> str:
@@ -34,7 +35,8 @@ def record_text(record: RunRecord) -> str:
     loops = _loops(record)
     for (_, name), (iterations, entered) in list(loops.items())[:_MOST_LANES]:
         often = f", entered {entered:,}×" if entered > 1 else ""
-        lines.append(f"  loop {one_line(name)}: {iterations:,} iterations{often}")
+        noun = "iteration" if iterations == 1 else "iterations"
+        lines.append(f"  loop {one_line(name)}: {iterations:,} {noun}{often}")
     if len(loops) > _MOST_LANES:
         lines.append(f"  and {len(loops) - _MOST_LANES} more loops")
     slowest = _slowest(record)
@@ -49,15 +51,23 @@ def record_text(record: RunRecord) -> str:
 
 
 def _loops(record: RunRecord) -> dict[tuple[int, str], tuple[int, int]]:
-    """(partition, name) -> how many iterations began, and how often the loop was entered."""
+    """(partition, name) -> how often the loop's body ran, and how often the loop was entered.
+
+    The iteration in which a frame ends only finds that it does; a frame that was entered dead, as
+    in the last iteration of a loop around it, counts for nothing.
+    """
     begun = np.bincount(
         record.frame[record.kind == ITERATION_STARTED], minlength=len(record.frames)
     )
+    is_merge = np.array([node.op in _MERGES for node in record.scene.nodes] or [False])
+    alive = np.bincount(
+        record.frame[(record.kind == DONE) & is_merge[record.node]], minlength=len(record.frames)
+    )
     found: dict[tuple[int, str], tuple[int, int]] = {}
-    for frame, iterations in zip(record.frames, begun.tolist()):
-        if frame.name:
+    for frame, iterations, lived in zip(record.frames, begun.tolist(), alive.tolist()):
+        if frame.name and lived:
             before, entered = found.get((frame.partition, frame.name), (0, 0))
-            found[frame.partition, frame.name] = before + iterations, entered + 1
+            found[frame.partition, frame.name] = before + max(0, iterations - 1), entered + 1
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING
 
 from tfnb.client.graph_replacement import Making
@@ -12,7 +11,6 @@ from tfnb.notebook.attr_text import cut_middle, one_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
 
 _MAX_USERS = 6
@@ -23,9 +21,7 @@ class ReplacedCells:
     """What the cells of one shell made last, by graph and cell."""
 
     def __init__(self) -> None:
-        self._made: weakref.WeakKeyDictionary[Graph, dict[str, Making]] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._key = object()  # under which a graph keeps what cells made, by cell
 
     def run(self, key: str, body: Callable[[], None]) -> tuple[Making, str]:
         """Runs a cell; gives what it made, and what is to be said of it ("" for nothing).
@@ -34,7 +30,7 @@ class ReplacedCells:
           RuntimeError: one such cell runs another.
         """
         graph = get_default_graph()
-        made = self._made.setdefault(graph, {})
+        made: dict[str, Making] = graph._kept.setdefault(self._key, {})
         making = Making(graph, made.get(key))
         is_first = key not in made
         with making:

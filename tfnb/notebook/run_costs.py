@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,17 +17,17 @@ if TYPE_CHECKING:
     from tfnb.notebook.run_record import RunRecord
     from tfnb.notebook.scene import SceneNode
 
-_latest: weakref.WeakKeyDictionary[Graph, RunRecord] = weakref.WeakKeyDictionary()
+_LATEST = "latest record"  # under which a graph keeps it
 
 
 def remember(graph: Graph, record: RunRecord) -> None:
     """Takes a record as the latest of its graph."""
-    _latest[graph] = record
+    graph._kept[_LATEST] = record
 
 
 def latest_record(graph: Graph | None) -> RunRecord | None:
     """The step of a graph that was recorded last."""
-    return None if graph is None else _latest.get(graph)
+    return None if graph is None else graph._kept.get(_LATEST)
 
 
 def node_costs(record: RunRecord) -> list[NodeCost]:

@@ -151,13 +151,13 @@ class RunRecord:
         views = signature.partitioned.partitions
         frames = [RecordedFrame(index, "", -1, 0) for index in range(len(views))]
         place_of_frame = {(index, 0): index for index in range(len(views))}
-        for partition, frame_id, parent_id, parent_iteration, name_index, _ in tape.frames:
+        reader = TapeReader(tape)
+        for partition, frame_id, parent_id, parent_iteration, name_index, _ in reader.frames:
             names = views[partition].frame_names
             name = names[name_index] if 0 <= name_index < len(names) else f"frame {name_index}"
             parent = place_of_frame.get((partition, parent_id), partition)
             place_of_frame[partition, frame_id] = len(frames)
             frames.append(RecordedFrame(partition, name, parent, parent_iteration))
-        reader = TapeReader(tape)
         count = len(reader.events)
         rows = np.array(reader.events, np.int64).reshape(count, 6)
         nodes = np.full(count, -1, np.int32)

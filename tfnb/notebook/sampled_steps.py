@@ -1,9 +1,9 @@
-"""Makes events of samples, so that the live view also shows steps that tell nobody anything.
+"""Converts samples into events, so that the live view also shows steps without hooks.
 
-A step that is watched through hooks runs on the reference executor, node by node.  One that is only
-looked at (``client/step_sampler.py``) stays on its fastest way; what was seen of it is written into
-the log that recorders write into, and the model reads both alike.  What ran between two samples is
-not seen, and a step that is over before the next sample leaves nothing.
+A step with hooks runs on the reference executor, node by node.  A sampled step
+(``client/step_sampler.py``) stays on its fastest way; its samples are written into the same log as
+recorders' events, and the model reads both alike.  Nodes that run between two samples are not seen,
+and a step that ends before the next sample leaves no event.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tfnb.notebook.step_recorder import (
     STEP_DONE,
     STEP_STARTED,
 )
+from tfnb.notebook.step_waits import waits_of
 from tfnb.notebook.targets import events_of
 
 if TYPE_CHECKING:
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.running_nodes import RunningNode
     from tfnb.core.step_events import PartitionedGraph, StepEvents
     from tfnb.notebook.step_recorder import EventLog
+    from tfnb.notebook.step_waits import StepWait
 
-type_of_place = tuple[int, int]  # partition, id in it
+type_of_place = tuple[int, int]  # partition, node id in it
 
 
 @dataclass(slots=True)
 class _Step:
-    """What is known of a step that runs."""
+    """The sampled state of a running step."""
 
     signature: PartitionedGraph
     running: dict[int, type_of_place] = field(default_factory=dict)  # by thread
@@ -46,16 +48,16 @@ class _Step:
 
 
 def last_step() -> int:
-    """The id of the step that began last, in any session that is open."""
+    """Return the largest step id started in any open session."""
     found = [getattr(one._session, "last_run", lambda: (0, 0))()[0] for one in live_sessions()]
     return max(found, default=0)
 
 
 class SampledSteps:
-    """Writes samples into a log; call it with each.
+    """Writes samples into a log; call it with each sample.
 
     Attributes:
-      sessions: the events of the sessions that were seen; a session's number is its place here.
+      sessions: the events of the sampled sessions; a session's number is its index here.
     """
 
     def __init__(self, log: EventLog) -> None:
@@ -68,7 +70,7 @@ class SampledSteps:
         self._steps: dict[tuple[int, int], _Step] = {}
 
     def __call__(self, sample: Sample) -> None:
-        """Takes in what was seen."""
+        """Write a sample's events."""
         alive = set()
         for session, nodes in sample:
             events = events_of(session)
@@ -83,12 +85,12 @@ class SampledSteps:
             self._end(key)
 
     def begin(self) -> None:
-        """Steps are counted from now on."""
+        """Start to count steps."""
         self._first = self._last = last_step()
 
     def counters(self, now_ns: int) -> dict[str, Any]:
-        """What samples would count wrong: steps are over before they are seen."""
-        self._last = max(self._last, last_step())  # sessions close
+        """Return counters from step ids, because steps may end before a sample sees them."""
+        self._last = max(self._last, last_step())  # keeps the count when sessions close
         return {
             "sampled": True,
             "steps": max(0, self._last - self._first - len(self._steps)),
@@ -96,9 +98,30 @@ class SampledSteps:
         }
 
     def end(self) -> None:
-        """Nobody looks any more: what was seen running is taken as done."""
+        """End all steps that are shown as running, when the view closes."""
         for key in list(self._steps):
             self._end(key)
+
+    def look_for_waits(self) -> dict[tuple[int, int], StepWait]:
+        """Return the waits of steps that run no node, which samples miss; begins unseen steps."""
+        found: dict[tuple[int, int], StepWait] = {}
+        for session in live_sessions():
+            events = events_of(session)
+            if events is None:
+                continue
+            number = self._number(events)
+            for step_id, wait in waits_of(session).items():
+                found[number, step_id] = wait
+                if wait.kind and (number, step_id) not in self._steps:
+                    self._begin((number, step_id), _signature_with(events, wait.nodes))
+        return found
+
+    def _begin(self, key: tuple[int, int], signature_id: int) -> None:
+        signature = self._signature(key[0], signature_id)
+        if signature is not None:
+            self._steps[key] = _Step(signature)
+            row = (*key, signature.signature_id, time.perf_counter_ns())
+            self._log.steps.append((self._log.next_number(), STEP_STARTED, *row))
 
     def _number(self, events: StepEvents) -> int:
         for number, known in enumerate(self.sessions):
@@ -152,7 +175,7 @@ class SampledSteps:
             log.events.append((log.next_number(), NODE_DONE, *key, *place, now, False))
 
     def _follow(self, key: tuple[int, int], step: _Step, partition: int, node: RunningNode) -> None:
-        """The loops around a node; all frames of one name are taken for one at a time."""
+        """Write the events of the loops around a node; frames of one name count as successive."""
         log, names = self._log, step.signature.partitions[partition].frame_names
         parent, around = 0, set()
         for name, iteration in node.loops:
@@ -187,3 +210,14 @@ class SampledSteps:
         for thread in list(step.running):
             self._leave(key, step, thread, now)
         log.steps.append((log.next_number(), STEP_DONE, *key, now, None))
+
+
+def _signature_with(events: StepEvents, nodes: tuple[str, ...]) -> int:
+    """Return the id of the newest signature that has all these nodes; 0 for none."""
+    for _, partitioned in reversed(events.signatures()):
+        if partitioned is None or not nodes:
+            continue
+        names = {name for view in partitioned.partitions for name in view.node_names}
+        if names.issuperset(nodes):
+            return partitioned.signature_id
+    return 0

@@ -16,13 +16,15 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.op_kinds import op_kind
 from tfnb.notebook.scene_grouping import Group, Item, collapse_series, split_crowded
+from tfnb.notebook.scene_roles import ROLES, may_have_roles, roles_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 CONTROL = -1
 MAX_DEPTH = 48  # a hostile name may hold a million slashes
@@ -31,6 +33,7 @@ MAX_TRANSFERS_IN_SIGHT = 32
 TRANSFERS = frozenset(("_Send", "_Recv", "_HostSend", "_HostRecv"))
 # The runtime makes these of the names of tensors ("_retval_loss/sum_0_0"), which are no scopes.
 ENDPOINTS = frozenset(("_Arg", "_Retval"))
+ENDPOINT_NAMES = ("_arg_", "_retval_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +107,14 @@ class Scope:
     path: str  # the name scope this is, or lies in
     parent: int
     # "scope", or "names" (a common prefix), "series" (alike, side by side), "repeat" (a block that
-    # comes again), "region" (with one way out), "chunk" (a stretch of the data flow), "lane"
+    # comes again), "region" (with one way out), "chunk" (a stretch of the data flow), "lane",
+    # "role" (what stands beside the model: scene_roles.py)
     kind: str = "scope"
     first: int = 0
     end: int = 0
     scopes: list[int] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)  # direct children
+    is_aside: bool = False
 
     @property
     def size(self) -> int:
@@ -132,6 +137,8 @@ class Scene:
     edges: tuple[tuple[int, int, int, int], ...]  # source, output slot, destination, input slot
     partitions: tuple[str, ...] = ()
     is_lanes: bool = False
+    aside: tuple[int, ...] = ()  # nodes beside the data flow; scopes say it of themselves
+    note: str = ""  # what is to be known of the whole
 
     def position(self) -> dict[int, int]:
         """Maps a description's index to the node's place in this scene."""
@@ -166,8 +173,8 @@ class Scene:
             "requested": [text(node.requested_device) for node in nodes],
             "assigned": [text(node.assigned_device) for node in nodes],
             "partition": [node.partition for node in nodes],
-            "attrs": [attr_sets.index(tuple(map(text, _flat(n.attrs)))) for n in nodes],
-            "outputs": [output_sets.index(tuple(map(text, _flat(n.outputs)))) for n in nodes],
+            "attrs": _pair_sets([node.attrs for node in nodes], attr_sets, text),
+            "outputs": _pair_sets([node.outputs for node in nodes], output_sets, text),
             "site": [-1 if node.site is None else sites.index(node.site) for node in nodes],
             "reason": [text(node.reason) for node in nodes],
         }
@@ -181,12 +188,18 @@ class Scene:
         ):
             if any(found):
                 columns[name] = [text(value) for value in found]
+        aside = [
+            *self.aside,
+            *(len(nodes) + place for place, scope in enumerate(self.scopes) if scope.is_aside),
+        ]
         if any(node.cost is not None for node in nodes):
             columns["cost"] = [_cost_row(node.cost) for node in nodes]
         return {
             "version": PAYLOAD_VERSION,
             "title": self.title,
             "layout": "lanes" if self.is_lanes else "nested",
+            **({"aside": aside} if aside else {}),
+            **({"note": self.note} if self.note else {}),
             "nodes": columns,
             "scopes": {
                 "label": [scope.label for scope in self.scopes],
@@ -211,6 +224,7 @@ def build_scene(
     title: str = "",
     partitions: Sequence[str] = (),
     in_lanes: bool = False,
+    note: str = "",
 ) -> Scene:
     """Puts described nodes under their scopes; O(nodes + edges) but for crowded scopes' sorting.
 
@@ -219,6 +233,8 @@ def build_scene(
     devices is seen with every other scope closed.
     """
     tree = _ScopeTree(description, partitions if in_lanes else ())
+    if not in_lanes:
+        tree.set_roles_aside()
     tree.split_crowded_scopes()
     order, scopes, scope_of = tree.in_contiguous_ranges()
     place = {old: new for new, old in enumerate(order)}
@@ -237,6 +253,8 @@ def build_scene(
         edges=edges,
         partitions=tuple(partitions),
         is_lanes=in_lanes,
+        aside=tuple(sorted(place[old] for old in tree.aside_nodes)),
+        note=note,
     )
 
 
@@ -248,6 +266,7 @@ class _ScopeTree:
         self.scopes = [Scope(label="", path="", parent=-1)]
         # A scope's key is its lane (-1 without lanes) and its path.
         self._by_key = {(-1, ""): 0}
+        self.aside_nodes: set[int] = set()
         for lane, device in enumerate(lanes):
             self._by_key[lane, ""] = self._add(Scope(device, "", parent=0, kind="lane"))
         transfers = sum(node.op in TRANSFERS for node in description)
@@ -270,7 +289,8 @@ class _ScopeTree:
         return paths
 
     def _stands_outside_scopes(self, node: SceneNode) -> bool:
-        return node.op in ENDPOINTS or (self._keep_transfers_in_sight and node.op in TRANSFERS)
+        is_endpoint = node.op in ENDPOINTS and node.name.startswith(ENDPOINT_NAMES)
+        return is_endpoint or (self._keep_transfers_in_sight and node.op in TRANSFERS)
 
     def _home_of(self, node: SceneNode, scope_paths: set[str]) -> int:
         lane = node.partition if self._in_lanes else -1
@@ -297,6 +317,35 @@ class _ScopeTree:
         self.scopes[scope.parent].scopes.append(index)
         return index
 
+    def set_roles_aside(self) -> None:
+        """Puts summaries, savers and initializers of the whole graph into a group each."""
+        if not may_have_roles(self._description):
+            return
+        root = self.scopes[0]
+        items = self._items(root, 0)
+        inside = [list(self._nodes_within(i.ref)) if i.is_scope else [i.ref] for i in items]
+        labels = [item.label for item in items]
+        roles = roles_of(labels, inside, self._description, self._edges_between(root))
+        if not roles:
+            return
+        groups = [
+            Group(item.label, "scope", (item,))
+            for place, item in enumerate(items)
+            if place not in roles
+        ]
+        for role in ROLES:
+            members = tuple(items[place] for place, its in roles.items() if its == role)
+            if members:
+                groups.append(Group(role, "role", members))
+        self._regroup(0, groups)
+        for group in groups:
+            if group.kind == "role" and len(group.items) == 1:
+                (item,) = group.items
+                if item.is_scope:
+                    self.scopes[item.ref].is_aside = True
+                else:
+                    self.aside_nodes.add(item.ref)
+
     def split_crowded_scopes(self) -> None:
         """Puts a level of groups into every scope with too many children."""
         for index in range(len(self.scopes)):
@@ -305,10 +354,14 @@ class _ScopeTree:
     def _split(self, index: int) -> None:
         scope = self.scopes[index]
         strip = len(scope.path) + 1 if scope.path else 0
-        collapsed = collapse_series(self._items(scope, strip), lambda: self._edges_between(scope))
+        items = self._items(scope, strip)
+        edges = cache(lambda: self._edges_between(scope))
+        collapsed = collapse_series(items, edges)
         if collapsed is not None:
             self._regroup(index, collapsed)
-        groups = split_crowded(self._items(scope, strip), lambda: self._edges_between(scope))
+            items = self._items(scope, strip)
+            edges = cache(lambda: self._edges_between(scope))
+        groups = split_crowded(items, edges)
         if groups is not None:
             self._regroup(index, groups)
 
@@ -338,7 +391,13 @@ class _ScopeTree:
                 self._adopt(index, group.items[0])
                 continue
             inner = self._add(
-                Scope(label=group.label, path=scope.path, parent=index, kind=group.kind)
+                Scope(
+                    label=group.label,
+                    path=scope.path,
+                    parent=index,
+                    kind=group.kind,
+                    is_aside=group.kind == "role",
+                )
             )
             for item in group.items:
                 self._adopt(inner, item)
@@ -359,7 +418,7 @@ class _ScopeTree:
             for node in self._nodes_within(inner):
                 child_of[node] = place
         pairs = {
-            (child_of[source], to)
+            (child_of[source], to): None  # in order, so that little is left to sort
             for node, to in child_of.items()
             for source, _ in self._description[node].inputs
             if child_of.get(source, to) != to and not self._closes_a_loop(source)
@@ -393,6 +452,7 @@ class _ScopeTree:
             new = renumbered[old] = len(scopes)
             parent = renumbered.get(source.parent, -1)
             scope = Scope(source.label, source.path, parent, source.kind, first=len(order))
+            scope.is_aside = source.is_aside
             scopes.append(scope)
             if parent >= 0:
                 scopes[parent].scopes.append(new)
@@ -428,8 +488,19 @@ def _cost_row(cost: NodeCost | None) -> list[Any]:
     ]
 
 
-def _flat(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    return [text for pair in pairs for text in pair]
+def _pair_sets(
+    pairs: list[tuple[tuple[str, str], ...]], sets: _Interned, text: Callable[[str], int]
+) -> list[int]:
+    """The place of each node's pairs of texts among the sets; nodes built alike share theirs."""
+    known: dict[int, int] = {}
+    places = []
+    for one in pairs:
+        place = known.get(id(one))
+        if place is None:
+            numbers = tuple([text(word) for pair in one for word in pair])
+            place = known[id(one)] = sets.index(numbers)
+        places.append(place)
+    return places
 
 
 class _Interned:

@@ -176,7 +176,9 @@ def _crossing(order: Sequence[int], pairs: Sequence[tuple[int, int]]) -> list[in
         place[item] = position
     change = [0] * (len(order) + 1)
     for a, b in pairs:
-        low, high = sorted((place[a], place[b]))
+        low, high = place[a], place[b]
+        if low > high:
+            low, high = high, low
         change[low + 1] += 1
         change[high + 1] -= 1
     return list(itertools.accumulate(change))

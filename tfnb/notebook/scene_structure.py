@@ -1,9 +1,9 @@
 """Structure in a flat stretch of a graph, found without names: series, repeated blocks, dominators.
 
-A *series* is what stands side by side: children of one op with the same neighbours.  A *repeated
-block* is what comes again and again along the data flow, such as the layers of a network.  A child
-*dominates* others where all that they give goes through it: such a region has one way out, so a
-picture of regions is a chain.
+A *series* is a set of parallel children: of one op, with the same neighbours.  A *repeated block*
+is a pattern that recurs along the data flow, for example the layers of a network.  A child
+*dominates* others if all their outputs go through it: the region has one way out, so a picture of
+regions is a chain.
 
 Edges are pairs of places; an edge that closes a loop has been left out by the caller.
 """
@@ -29,33 +29,34 @@ _LARGEST_REGION = 0.7
 
 def series(kinds: Sequence[str], pairs: type_of_pairs) -> list[list[int]]:
     """Children of one kind that have the same inputs and outputs, from five on; in their order."""
-    inputs: list[set[int]] = [set() for _ in kinds]
-    outputs: list[set[int]] = [set() for _ in kinds]
-    for source, destination in pairs:
-        inputs[destination].add(source)
-        outputs[source].add(destination)
-    alike: defaultdict[tuple[str, frozenset[int], frozenset[int]], list[int]] = defaultdict(list)
+    inputs: list[list[int]] = [[] for _ in kinds]
+    outputs: list[list[int]] = [[] for _ in kinds]
+    for source, destination in sorted(dict.fromkeys(pairs)):  # most often in order already
+        inputs[destination].append(source)
+        outputs[source].append(destination)
+    alike: defaultdict[tuple[str, tuple[int, ...], tuple[int, ...]], list[int]] = defaultdict(list)
     for place, kind in enumerate(kinds):
-        if inputs[place] or outputs[place]:  # what is alone stands aside anyway
-            key = (kind, frozenset(inputs[place]), frozenset(outputs[place]))
-            alike[key].append(place)
+        if inputs[place] or outputs[place]:  # unconnected children are drawn aside anyway
+            alike[kind, tuple(inputs[place]), tuple(outputs[place])].append(place)
     return [places for places in alike.values() if len(places) >= MIN_SERIES]
 
 
 def repeated_blocks(
     kinds: Sequence[str], order: Sequence[int], crossing: Sequence[int], most: int
 ) -> list[int] | None:
-    """Where to cut the order so that each piece is the same block again; None where none repeats.
+    """Returns where to cut the order into repetitions of one block; None if none repeats.
 
     Args:
       kinds: the op of each child.
       order: the children along the data flow.
       crossing: how many edges a cut before each position of the order would cross.
-      most: at most so many pieces; blocks are joined until they are few enough.
+      most: maximum number of pieces; blocks are joined until they are few enough.
     """
     numbers: dict[str, int] = {}
     tokens = np.array([numbers.setdefault(kinds[i], len(numbers)) for i in order])
     count = len(tokens)
+    if len(numbers) < 2:
+        return None  # a block has at least two ops
     best = (0, 0, 0)  # how many are covered, the period's negative, where it begins
     for period in range(2, min(_LONGEST_PERIOD, count // MIN_REPEATS) + 1):
         start, length = _longest_run(tokens[:-period] == tokens[period:])
@@ -80,7 +81,7 @@ def repeated_blocks(
 
 
 def _longest_run(same: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, int]:
-    """Where the longest run of True begins, and how long it is."""
+    """Returns the start and the length of the longest run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0]))))
     if not len(edges):
         return 0, 0
@@ -101,7 +102,7 @@ def dominated_regions(
       count: how many children there are.
       order: the children along the data flow.
       pairs: edges between them.
-      most: at most so many regions.
+      most: maximum number of regions.
     """
     place = [0] * count
     for position, child in enumerate(order):
@@ -113,17 +114,21 @@ def dominated_regions(
     dominator = _post_dominators(order, consumers)
     sizes = [1] * (count + 1)  # of what a child dominates, itself included
     children: list[list[int]] = [[] for _ in range(count + 1)]
-    for child in order:  # what is dominated comes before what dominates it
+    for child in order:  # dominated children come before their dominator
         sizes[dominator[child]] += sizes[child]
         children[dominator[child]].append(child)
     wanted = max(2, -(-count // most))
     spine = []
     node = count
     while children[node] and sizes[node] > wanted:
-        largest = sorted((sizes[child], child) for child in children[node])[-2:]
-        if len(largest) == 2 and 2 * largest[0][0] >= largest[1][0]:
-            break  # a way around another: what lies before it stays together
-        node = largest[-1][1]
+        inner = children[node]
+        if len(inner) > 1:
+            second, first = sorted((sizes[child], child) for child in inner)[-2:]
+            if 2 * second[0] >= first[0]:
+                break  # a way around another: what lies before it stays together
+            node = first[1]
+        else:
+            node = inner[0]
         spine.append(node)
     region_of = [-1] * (count + 1)
     region, held = 0, 0
@@ -149,33 +154,29 @@ def dominated_regions(
 def _post_dominators(order: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:
     """The child through which all goes that a child gives; ``len(order)`` for the outside."""
     outside = len(order)
-    up: list[list[int]] = [[] for _ in range(outside + 1)]  # ancestors 1, 2, 4, ... above
+    parent = [outside] * (outside + 1)
+    # An ancestor far above: of k ancestors, k steps up take about the logarithm of k jumps.
+    jump = [outside] * (outside + 1)
     depth = [0] * (outside + 1)
 
     def meet(a: int, b: int) -> int:
         if depth[a] < depth[b]:
             a, b = b, a
-        difference, level = depth[a] - depth[b], 0
-        while difference:
-            if difference & 1:
-                a = up[a][level]
-            difference >>= 1
-            level += 1
-        if a == b:
-            return a
-        for level in range(len(up[a]) - 1, -1, -1):
-            if level < len(up[a]) and up[a][level] != up[b][level]:
-                a, b = up[a][level], up[b][level]
-        return up[a][0]
+        wanted = depth[b]
+        while depth[a] > wanted:
+            a = jump[a] if depth[jump[a]] >= wanted else parent[a]
+        while a != b:
+            a, b = (jump[a], jump[b]) if jump[a] != jump[b] else (parent[a], parent[b])
+        return a
 
     for child in reversed(order):
         found = -1
         for consumer in consumers[child]:
             found = consumer if found < 0 else meet(found, consumer)
         found = outside if found < 0 else found
+        parent[child] = found
         depth[child] = depth[found] + 1
-        ancestors = [found]
-        while len(up[ancestors[-1]]) >= len(ancestors):
-            ancestors.append(up[ancestors[-1]][len(ancestors) - 1])
-        up[child] = ancestors
-    return [up[child][0] for child in range(outside)]
+        far = jump[found]
+        is_even = depth[found] - depth[far] == depth[far] - depth[jump[far]]
+        jump[child] = jump[far] if is_even else found
+    return parent[:outside]

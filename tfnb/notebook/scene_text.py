@@ -1,4 +1,4 @@
-"""A scene as a tree of text, for terminals and for whoever cannot see the picture."""
+"""A scene as a text tree, for terminals and as the text alternative of the picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_LABEL = 48
 
 
 def scene_text(scene: Scene, max_lines: int = MAX_LINES) -> str:
-    """The tree of scopes, opened as far as ``max_lines`` allow: outer scopes first."""
+    """The tree of scopes, opened within ``max_lines``: outer scopes first."""
     open_scopes = _opened(scene, max_lines - 1)
     title = one_line(scene.title) or "graph"
     lines = [f"{title}: {len(scene.nodes):,} nodes, {len(scene.edges):,} edges"]

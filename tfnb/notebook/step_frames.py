@@ -80,6 +80,12 @@ class FrameBook:
         if span is not None:
             span[1] = max(span[1], iteration)
 
+    def frame_dead(self, partition: int, frame_id: int) -> None:
+        """A frame that ends now was entered dead, which does not count."""
+        known = self._known.get((partition, frame_id))
+        if known is not None:
+            self._entered[partition, known[1]] -= 1
+
     def frame_done(self, partition: int, frame_id: int) -> None:
         """A frame ended."""
         row = self._seen(partition, frame_id)
@@ -101,7 +107,7 @@ class FrameBook:
                 key = (partition, names.index(loop.name))
                 outer = loop.parent and loop.parent in names
                 self._outer[key] = (partition, names.index(loop.parent)) if outer else None
-                self._entered[key] = loop.runs
+                self._entered[key] = loop.entered
         for loop in loops:
             if loop.name not in names:
                 continue

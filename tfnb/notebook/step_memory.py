@@ -1,8 +1,8 @@
-"""What the tensors of one recorded step weigh: who made them, and how long they were held.
+"""Memory of one recorded step's tensors: size, node, and how long they were held.
 
-What was there before the step (constants, variables, feeds) is not counted, nor are scalars, which
-weigh nothing to speak of.  What is made in a function that a node calls counts as that node's.  A
-recorded step writes no result over its input, which an unrecorded one may do.
+Tensors from before the step (constants, variables, feeds) are not counted, nor are scalars, whose
+size is negligible.  Tensors made in a function that a node calls count as that node's.  A recorded
+step writes no result over its input, which an unrecorded one may do.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ def _form_text(dtype: Any, shape: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedTensors:
-    """The tensors that a step made, in the order in which it made them.
+    """The tensors that a step made, in order of creation.
 
     Attributes:
-      node: the node of the scene that made it; ``slot`` which of its outputs, -1 for what a
-        function made inside that it called.
-      iteration: in which iteration of its loop.
-      partition: on which device's partition.
-      num_bytes: how large its memory is.
-      made_ns: when, after the step's start.
-      freed_ns: when nobody held it any more; infinite for what outlived the step.
-      form: which of ``forms`` is its dtype and shape.
+      node: the scene's node that made it; ``slot`` is the output number, -1 for tensors made inside
+        a called function.
+      iteration: the iteration of its loop.
+      partition: the number of its device's partition.
+      num_bytes: the size of its memory.
+      made_ns: when it was made, after the step's start.
+      freed_ns: when its last reference was dropped; infinite if it outlived the step.
+      form: the index in ``forms`` of its dtype and shape.
     """
 
     node: NDArray[np.int32]
@@ -54,7 +54,7 @@ class RecordedTensors:
     def of(
         cls, tape: TapeReader, place_of: Sequence[Sequence[int]], started_ns: int
     ) -> RecordedTensors:
-        """Columns of what a tape says."""
+        """Return the tensors that a tape recorded."""
         rows = [
             (place_of[partition][node_id], slot, iteration, partition, form)
             for partition, node_id, slot, form, _, _, iteration in tape.made
@@ -80,7 +80,7 @@ class RecordedTensors:
         return len(self.node)
 
     def curve(self, partition: int = -1) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Moments and the bytes that are held from each on; of one partition, or of all."""
+        """Return moments and the bytes held from each on, for one partition or for all."""
         mine = np.full(len(self), True) if partition < 0 else self.partition == partition
         moments = np.concatenate([self.made_ns[mine], self.freed_ns[mine]])
         changes = np.concatenate([self.num_bytes[mine], -self.num_bytes[mine]])
@@ -89,7 +89,7 @@ class RecordedTensors:
         return moments[order], np.cumsum(changes[order])
 
     def peak(self) -> tuple[float, float]:
-        """When the most bytes were held, and how many."""
+        """Return the time of the peak, and the bytes held at it."""
         moments, held = self.curve()
         if not len(held):
             return 0.0, 0.0
@@ -97,6 +97,6 @@ class RecordedTensors:
         return float(moments[highest]), float(held[highest])
 
     def live_at(self, t_ns: float) -> NDArray[np.intp]:
-        """Which tensors are held at a moment, the largest first."""
+        """Return the indices of the tensors held at a moment, the largest first."""
         live = np.flatnonzero((self.made_ns <= t_ns) & (self.freed_ns > t_ns))
         return live[np.argsort(-self.num_bytes[live], kind="stable")]

@@ -1,12 +1,12 @@
-"""What the recorded events mean: nodes done, loops and their iterations, partitions.
+"""Interprets the recorded events: nodes done, loops and their iterations, partitions.
 
 A :class:`StepModel` belongs to one watch and is used by one thread at a time.  It reads the log
 of the recorders (``step_recorder.py``), knows every signature by its names, and follows the step
-that began last; of the others it keeps counts.  Nothing here knows a widget:
+that began last; for the others it keeps counts.  It does not depend on widgets:
 :meth:`StepModel.counters` and :meth:`RunningStep.state_bytes` are plain data.
 
-State of one node is one byte: the low three bits say what it is doing, bit 3 that it ran since
-the last picture, the high four bits are the bit length of how often it ran.
+The state of a node is one byte: the low three bits are its activity, bit 3 is set if it ran since
+the last picture, the high four bits are the bit length of its run count.
 ``labextension/src/render/states.ts`` reads it.
 """
 
@@ -14,16 +14,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from tfnb.core.step_events import PartitionedGraph, PlacedGraph
+from tfnb.notebook.attr_text import cut_middle
 from tfnb.notebook.graph_scene import describe_partitions
+from tfnb.notebook.node_notes import folded_note
 from tfnb.notebook.scene import build_scene
 from tfnb.notebook.step_frames import FrameBook, FrameRow
 from tfnb.notebook.step_recorder import (
+    FRAME_DEAD,
     ITERATION_DONE,
     ITERATION_STARTED,
     NODE_DONE,
@@ -41,21 +44,30 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.lowering.counts import StepCounts
     from tfnb.framework.graph import Graph
     from tfnb.notebook.scene import Scene
+    from tfnb.notebook.step_waits import StepWait
 
-IDLE, WAITING, RUNNING, DONE, DEAD, FAILED = range(6)
+IDLE, WAITING, RUNNING, DONE, DEAD, FAILED, BLOCKED, STOPPED = range(8)
 RAN = 0b1000
 COUNT_SHIFT = 4
+_NOT_STATE = 0b11111000
 MAX_LEVEL = 15
 MAX_FRAME_ROWS = 8
+MAX_WAIT_LINES = 6
 MAX_STEP_TIMES = 4096
+MAX_CHOICES = 30
+MAX_CHOICE_NAME = 48
+# Duration after which a step of another graph replaces the graph on display.
+ADOPT_NS = 250_000_000
+# Time since its last run during which a graph stays on display despite shorter steps of others.
+STAYS_NS = 1_000_000_000
 RATE_STEPS = 33
-"""Over how many ends of steps their rate is taken."""
-# Of more events than this between two pictures only the newest are read: the reader must not slow
-# the runtime down.
+"""Number of step ends over which their rate is computed."""
+# Above this number of events between two pictures, read only the newest, so that the reader does
+# not slow the runtime down.
 MAX_READ = 25_000
 NEWEST_EVENTS = 8_000
 _COUNTED_STEP = (STEP_STARTED, STEP_COUNTED, STEP_DONE)
-# Time between two looks at a step that is longer went by without anybody looking.
+# A longer time between two samples of a step counts as time without observation.
 _LONGEST_LOOK_NS = 200_000_000
 _MERGES = frozenset(("Merge", "RefMerge"))
 _ENTERS = frozenset(("Enter", "RefEnter"))
@@ -64,7 +76,7 @@ _NOT_NODES = frozenset(("_SOURCE", "_SINK"))
 
 @dataclass(slots=True)
 class Signature:
-    """One signature of one session: its scene, and where a partition's nodes are in it."""
+    """A signature of a session: its scene, and the places of each partition's nodes in it."""
 
     number: int
     partitioned: PartitionedGraph
@@ -74,6 +86,14 @@ class Signature:
     # place_of[partition][node id] is the node's place in the scene.
     place_of: list[list[int]]
     totals: list[int]
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def places(self) -> dict[str, int]:
+        """The place of each node by its name."""
+        if not self._places:
+            nodes = self.scene.nodes
+            self._places = {node.name: place for place, node in reversed(list(enumerate(nodes)))}
+        return self._places
 
     def lanes(self) -> Scene | None:
         """The scene with a lane for each device; None where there is one device only."""
@@ -81,7 +101,8 @@ class Signature:
             return None
         place = self.scene.position()
         described = [self.scene.nodes[place[old]] for old in range(len(place))]
-        return build_scene(described, partitions=self.scene.partitions, in_lanes=True)
+        scene = self.scene
+        return build_scene(described, partitions=scene.partitions, in_lanes=True, note=scene.note)
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -91,7 +112,7 @@ class Signature:
 
 @dataclass(slots=True)
 class PartitionProgress:
-    """How far one partition is: distinct nodes done, of which dead, and kernel runs altogether."""
+    """Progress of a partition: distinct nodes done, how many of them dead, and kernel runs."""
 
     done: int = 0
     dead: int = 0
@@ -101,7 +122,7 @@ class PartitionProgress:
 
 @dataclass(slots=True)
 class RunningStep:
-    """The step on show."""
+    """The step on display."""
 
     step_id: int
     signature: Signature
@@ -117,10 +138,18 @@ class RunningStep:
     ended_ns: int = 0
     error: str = ""
     sent_bytes: int = 0
+    # Number of iterations in which each node runs now; whether it ever had a value.
+    in_flight: list[int] = field(default_factory=list)
+    lived: bytearray = field(default_factory=bytearray)
+    # Node states that override those from the events: nodes that wait for another step, or all
+    # nodes of one iteration while a debugger holds the step there.
+    standing: dict[int, int] = field(default_factory=dict)
+    is_whole: bool = True
+    """Whether its events were read from the beginning."""
 
     @classmethod
     def of(cls, step_id: int, signature: Signature, t_ns: int, frames: FrameBook) -> RunningStep:
-        """A step of which nothing has run yet."""
+        """Create a step in which no node has run yet."""
         count = len(signature.scene.nodes)
         return cls(
             step_id=step_id,
@@ -132,15 +161,17 @@ class RunningStep:
             counts=[0] * count,
             started=[0] * count,
             busy_ns=[0] * count,
+            in_flight=[0] * count,
+            lived=bytearray(count),
             partitions=[PartitionProgress() for _ in signature.devices],
             frames=frames,
         )
 
     def infer(self) -> None:
-        """After events were skipped: what feeds a node that ran has run, though it was not seen.
+        """After skipped events, mark the inputs of nodes that ran as having run.
 
-        Not so what feeds a Merge, which runs when one of its inputs is there; but a loop's Enter
-        comes before all that follows.
+        The inputs of a Merge are not marked, because it runs when one of them is there; but the
+        Enters of a loop ran before all of its nodes.
         """
         nodes, states = self.signature.scene.nodes, self.states
         changed = True
@@ -158,7 +189,7 @@ class RunningStep:
                 self.partitions[nodes[source].partition].done += 1
 
     def take(self, counts: StepCounts) -> None:
-        """What ran until now of a step that tells of no node."""
+        """Take the run counts so far of a step that reports no node events."""
         all_live, all_dead = counts.nodes()
         loops, first = counts.loops(), 0
         self.sent_bytes = counts.sent_bytes
@@ -186,26 +217,33 @@ class RunningStep:
             self.frames.counted(number, loops, views[number].device, views[number].frame_names)
 
     def op_of(self, number: int) -> str:
-        """The op of the node with that number, counted through all partitions."""
+        """Return the op of the node with that number, counted across all partitions."""
         ops = [op for view in self.signature.partitioned.partitions for op in view.node_ops]
         return ops[number] if 0 <= number < len(ops) else ""
 
     def state_bytes(self) -> bytes:
-        """One byte per node of the scene; what ran since the last call is marked until the end."""
+        """Return one byte per scene node; nodes that ran since the last call are marked."""
         if self.ended_ns:
             self.ran = bytearray(len(self.ran))
         merged = np.frombuffer(self.states, np.uint8) | np.frombuffer(self.levels, np.uint8)
         merged |= np.frombuffer(self.ran, np.uint8)
         self.ran = bytearray(len(self.ran))
+        for place, state in self.standing.items() if not self.ended_ns else ():
+            merged[place] = state | (int(merged[place]) & _NOT_STATE)
         return merged.tobytes()
+
+    def stand(self, states: dict[str, int]) -> None:
+        """Override the states of nodes, by name, until the next call."""
+        places = self.signature.places()
+        self.standing = {places[name]: state for name, state in states.items() if name in places}
 
 
 class StepModel:
     """Follows the steps of all sessions watched.
 
     Args:
-      graph_of: gives the user's graph of a session's number, for what only that graph knows.
-      queues: gives the queues there are (``queue_sizes.py``).
+      graph_of: returns the user's graph by session number, for data that only this graph has.
+      queues: returns the existing queues (``queue_sizes.py``).
     """
 
     def __init__(
@@ -225,10 +263,25 @@ class StepModel:
         self._next_event = 0
         self.step: RunningStep | None = None
         self._session = -1
-        # What is known better where steps are only looked at.
+        # The signature whose steps are to be shown; None: those that take longest.  Any thread may
+        # set it.
+        self.wanted: int | None = None
+        self._chosen: int | None = None
+        self.offers_choice = False
+        self._last_shown: dict[int, tuple[int, RunningStep]] = {}  # by signature, with the session
+        # Returns more precise data for steps that are only sampled.
         self.sampled: Callable[[int], dict[str, Any]] | None = None
+        # Whether more steps may come, so that the phase is not "done" when none runs.
+        self.is_open = False
+        self.has_news = False  # the last call of `absorb` brought something
+        self._waits: dict[tuple[int, int], StepWait] = {}
+        self._noted: dict[tuple[int, int], StepWait] = {}
+        # While a debugger holds the step on display: the states of the nodes, by name.
+        self.stop_states: dict[str, int] | None = None
+        self._times: dict[tuple[int, int], tuple[int, int]] = {}  # signature -> steps, ns
         self.steps_done = 0
         self.steps_failed = 0
+        self.steps_cancelled = 0
         self.events_seen = 0
         self.events_dropped = 0
         self.node_runs = 0
@@ -238,38 +291,147 @@ class StepModel:
         self.first_ns = 0
         self.last_ns = 0
         self.error = ""
+        self._last_error = ""  # of the step that ended last
 
     # -- reading the log ---------------------------------------------------------------------------
 
     def absorb(self, log: EventLog) -> bool:
-        """Reads all that was recorded since the last call; says whether there was anything."""
-        # Steps first: of two that are recorded meanwhile, the end is then not read without its
-        # events.
+        """Read all events since the last call; return whether there were any."""
+        has_turned = self._take_choice()
+        self.has_news = self._absorb(log) or has_turned
+        return self.has_news
+
+    def note_waits(self, found: dict[tuple[int, int], StepWait]) -> None:
+        """Take the waits of the steps in flight, by session and step id.
+
+        Short waits are ignored: they end before the next sample.
+        """
+        before, self._noted = self._noted, found
+        self._waits = {}
+        for key, wait in found.items():
+            earlier = before.get(key)
+            if earlier is not None and earlier.kind == wait.kind:
+                nodes = tuple(name for name in wait.nodes if name in earlier.nodes)
+                if nodes or wait.kind:
+                    self._waits[key] = replace(wait, nodes=nodes)
+
+    def choose(self, now_ns: int) -> None:
+        """If the step on display has ended, show one that has run or waited for long."""
+        step = self.step
+        if step is None or step.ended_ns:
+            found = [
+                (t_ns, key)
+                for key, (signature, t_ns) in self._running.items()
+                if key in self._waits or now_ns - t_ns > ADOPT_NS
+                if self._may_show(signature)
+            ]
+            if not found:
+                return
+            step = self._join(min(found)[1])
+        wait = self.shown_wait
+        if self.stop_states is not None:
+            step.stand(self.stop_states)
+            return
+        step.stand(dict.fromkeys(() if wait is None else wait.nodes, BLOCKED))
+        for place in step.standing:
+            partition = step.signature.scene.nodes[place].partition
+            node_id = step.signature.place_of[partition].index(place)
+            step.partitions[partition].current = node_id
+        if step.standing and (self.sampled is not None or not step.is_whole):
+            for place in step.standing:
+                step.states[place] = RUNNING
+            step.infer()
+
+    def _join(self, key: tuple[int, int]) -> RunningStep:
+        """Show a step that is already running."""
+        signature, t_ns = self._running[key]
+        book = self._frames.setdefault(key, FrameBook())
+        step = self._show(key[0], RunningStep.of(key[1], signature, t_ns, book))
+        step.is_whole = False
+        return step
+
+    def _show(self, session: int, step: RunningStep) -> RunningStep:
+        self.step, self._session = step, session
+        self._last_shown[step.signature.number] = session, step
+        return step
+
+    # -- what the user chose -----------------------------------------------------------------------
+
+    def _may_show(self, signature: Signature) -> bool:
+        return self._chosen is None or signature.number == self._chosen
+
+    def _take_choice(self) -> bool:
+        """Show a running step of the signature that the user chose, else its last one.
+
+        Returns whether there is a new choice.
+        """
+        if self.wanted == self._chosen:
+            return False
+        self._chosen = self.wanted
+        turned_to = self._longest() if self._chosen is None else self._chosen
+        step = self.step
+        if step is None or step.signature.number == turned_to:
+            return True
+        running = [key for key, (one, _) in self._running.items() if one.number == turned_to]
+        if running:
+            self._join(min(running))
+        elif turned_to in self._last_shown:
+            self._session, self.step = self._last_shown[turned_to]
+        return True
+
+    def _longest(self) -> int:
+        """Return the signature whose steps took longest; -1 if none has ended."""
+        means = {key: total / steps for key, (steps, total) in self._times.items()}
+        known = [key for key in means if key in self._signatures]
+        return self._signatures[max(known, key=means.__getitem__)].number if known else -1
+
+    def choices(self) -> list[dict[str, Any]]:
+        """Return the signatures that ran, with their fetches, run counts and times."""
+        found = []
+        for key, one in list(self._signatures.items())[:MAX_CHOICES]:
+            steps, total = self._times.get(key, (0, 0))
+            what = ", ".join([*one.partitioned.fetches, *one.partitioned.targets])
+            number = {"number": one.number, "what": cut_middle(what, MAX_CHOICE_NAME)}
+            found.append({**number, "steps": steps, "ns": total // steps if steps else 0})
+        return found
+
+    @property
+    def shown_wait(self) -> StepWait | None:
+        """Return the wait of the step on display; None if it runs."""
+        step = self.step
+        return None if step is None else self._waits.get((self._session, step.step_id))
+
+    def _absorb(self, log: EventLog) -> bool:
+        # Take step events before node events, so that the end of a step recorded meanwhile is not
+        # read without the step's node events.
         steps = [log.steps.popleft() for _ in range(len(log.steps))]
         changed = self._absorb_names(log)
         events = log.events
         count = len(events)
         batch: list[tuple[Any, ...]] = []
         if count > MAX_READ:
-            # So many events that reading them would slow the runtime down: the newest tell enough.
+            # Reading all of them would slow the runtime down: read only the newest.
             skipped = [events.popleft() for _ in range(count - NEWEST_EVENTS)]
-            # Loops are followed all the same: of many nodes only one begins an iteration.
+            # Loop events are still read: there is one per iteration, not one per node.
             batch = [event for event in skipped if event[1] >= ITERATION_STARTED]
             count = NEWEST_EVENTS
         batch += [events.popleft() for _ in range(count)]
+        # Take the start of a step that began meanwhile: this batch has its first node events.
+        while batch and log.steps and log.steps[0][0] < batch[-1][0]:
+            steps.append(log.steps.popleft())
         if not (steps or batch):
             return changed
         numbers = [event[0] for event in batch]
-        # Threads take a number and append in two steps, so neighbours may stand the other way
-        # round.
+        # Threads take a number and append in two steps, so neighbours may be swapped.
         following = max([*numbers[:1], *numbers[-1:], *(event[0] for event in steps)]) + 1
         dropped_before = self.events_dropped
         self.events_seen += len(batch) + len(steps)
         self.events_dropped += max(0, following - self._next_event - len(batch) - len(steps))
         self._next_event = max(self._next_event, following)
         if self.events_dropped > dropped_before and self.step is not None:
-            # A start whose end may be among what was not seen measures nothing.
+            # A start whose end may be among the dropped events gives no duration.
             self.step.started = [0] * len(self.step.started)
+            self.step.in_flight = [0] * len(self.step.in_flight)
         begin = 0
         for event in steps if batch else self._pass_over(steps):
             end = max(begin, bisect_left(numbers, event[0]))
@@ -287,14 +449,12 @@ class StepModel:
         return True
 
     def _pass_over(self, steps: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Adds up steps that came and went and tell of no node; gives the other events.
+        """Add up finished steps without node events; return the other events.
 
-        There may be thousands between two pictures, of which the last is worth a look.
+        There may be thousands between two pictures; only the last one is shown.
         """
-        starts = (
-            place for place in range(len(steps) - 1, 0, -1) if steps[place][1] == STEP_STARTED
-        )
-        last, place, times = next(starts, 0), 0, self.step_times_ns
+        starts = [place for place, event in enumerate(steps) if event[1] == STEP_STARTED]
+        last, place, times = self._worth_a_look(steps, starts), 0, self.step_times_ns
         while place < last:
             begin, counted, end = steps[place : place + 3]
             if (
@@ -309,10 +469,45 @@ class StepModel:
             self._ends.append(end[4])
             if len(times) < MAX_STEP_TIMES:
                 times.append(end[4] - begin[5])
+            self._note_time((begin[2], begin[4]), end[4] - begin[5])
             self._frames.pop(end[2:4], None)
         self.steps_done += place // 3
+        self._last_error = "" if place else self._last_error
         self.last_ns = max(self.last_ns, *self._ends) if place else self.last_ns
         return steps[place:]
+
+    def _worth_a_look(self, steps: list[tuple[Any, ...]], starts: list[int]) -> int:
+        """Return the start of the last step that may be shown, else that of the last step."""
+        for place in reversed(starts):
+            _, _, session, _, signature_id, t_ns = steps[place]
+            signature = self._signatures.get((session, signature_id))
+            if signature is None or not self._stays(signature, (session, signature_id), t_ns):
+                return place
+        return starts[-1] if starts else 0
+
+    def _note_time(self, key: tuple[int, int], took_ns: int) -> None:
+        steps, total = self._times.get(key, (0, 0))
+        self._times[key] = (steps + 1, total + took_ns)
+
+    def _stays(self, signature: Signature, key: tuple[int, int], t_ns: int) -> bool:
+        """Whether the graph on display stays, although a shorter step of another graph runs.
+
+        This keeps the picture from changing with each of many short steps.
+        """
+        step = self.step
+        if step is not None and self._chosen is not None:
+            return not self._may_show(signature)
+        if step is None or step.error or step.signature is signature or key not in self._times:
+            return False
+        shown = (self._session, step.signature.partitioned.signature_id)
+        if step.ended_ns:
+            if t_ns - step.ended_ns > STAYS_NS:
+                return False
+        elif self.shown_wait is not None:
+            return False
+        steps, total = self._times.get(shown, (1, t_ns - step.started_ns))
+        other_steps, other_total = self._times[key]
+        return other_total * steps < total * other_steps
 
     def _absorb_names(self, log: EventLog) -> bool:
         changed = bool(log.signatures or log.frames)
@@ -328,7 +523,7 @@ class StepModel:
         return changed
 
     def _read(self, batch: Sequence[tuple[Any, ...]]) -> None:
-        """The loop over events of the step on show; long on purpose, since each event runs it."""
+        """Apply the events of the step on display; one long function for speed."""
         step, watched = self.step, self._session
         if step is None:
             return
@@ -343,6 +538,8 @@ class StepModel:
                 count = step.counts[place] + 1
                 step.counts[place] = count
                 about.runs += 1
+                if step.in_flight[place]:
+                    step.in_flight[place] -= 1
                 if count == 1:
                     about.done += 1
                 if count & (count - 1) == 0:
@@ -350,15 +547,19 @@ class StepModel:
                 # A node of a loop is dead in the last iteration; it counts as dead only if it
                 # never ran.
                 if not is_dead:
+                    step.lived[place] = 1
                     if step.states[place] == DEAD:
                         about.dead -= 1
-                    step.states[place] = DONE
+                    # Another iteration of the node may run or wait meanwhile.
+                    step.states[place] = RUNNING if step.in_flight[place] else DONE
                     step.ran[place] = RAN
                     if step.started[place]:
                         step.busy_ns[place] += t_ns - step.started[place]
                         step.started[place] = 0
-                elif count == 1:
-                    about.dead += 1
+                elif step.in_flight[place]:
+                    pass
+                elif not step.lived[place]:
+                    about.dead += step.states[place] != DEAD
                     step.states[place] = DEAD
                 elif step.states[place] == RUNNING:
                     step.states[place] = DONE
@@ -368,6 +569,7 @@ class StepModel:
                 if step.states[place] != DEAD:
                     step.states[place] = RUNNING
                 step.started[place] = t_ns
+                step.in_flight[place] += 1
                 step.partitions[partition].current = node_id
             elif kind == SENT:
                 step.sent_bytes += event[5]
@@ -383,12 +585,13 @@ class StepModel:
             return
         self.first_ns = self.first_ns or t_ns
         self._running[session, step_id] = (signature, t_ns)
-        self._session = session
+        if self._stays(signature, (session, signature_id), t_ns):
+            return
         book = self._frames.setdefault((session, step_id), FrameBook())
-        self.step = RunningStep.of(step_id, signature, t_ns, book)
+        self._show(session, RunningStep.of(step_id, signature, t_ns, book))
 
     def _count(self, event: tuple[Any, ...]) -> None:
-        """What ran of a step that tells of no node: at its end, or seen while it runs."""
+        """Take the counts of a step without node events, at its end or sampled as it runs."""
         _, kind, session, step_id, counts, t_ns = event
         step = self.step
         if step is None or (session, step_id) != (self._session, step.step_id) or step.ended_ns:
@@ -402,7 +605,7 @@ class StepModel:
         took = min(t_ns - max(self._looked_ns, self.first_ns), _LONGEST_LOOK_NS)
         self._looked_ns = t_ns
         op = step.op_of(counts.running)
-        # Python lets go at the end of an iteration, where a Merge gets its value.
+        # Python switches threads at the end of an iteration, where a Merge gets its value.
         if op and op not in _MERGES:
             self.busy_by_op[op] = self.busy_by_op.get(op, 0) + took
 
@@ -411,26 +614,35 @@ class StepModel:
         self.last_ns = max(self.last_ns, t_ns)
         found = self._running.pop((session, step_id), None)
         self._frames.pop((session, step_id), None)
+        if found is not None:
+            signature_id = found[0].partitioned.signature_id
+            self._note_time((session, signature_id), t_ns - found[1])
         if found is not None and len(self.step_times_ns) < MAX_STEP_TIMES:
             self.step_times_ns.append(t_ns - found[1])
-        self.steps_done += 1
         self._ends.append(t_ns)
+        self._last_error = str(error or "")
         step = self.step
         is_shown = step is not None and (session, step_id) == (self._session, step.step_id)
-        if error is not None:
+        if error is None:
+            self.steps_done += 1
+        elif is_cancelled(error):
+            self.steps_cancelled += 1
+            self.error = str(error)
+        else:
             self.steps_failed += 1
             self.error = str(error)
         if step is None or not is_shown:
             return
         step.ended_ns = t_ns
         step.error = error or ""
+        # The nodes at which a step was cancelled are marked, too.
         left_over = FAILED if error is not None else DONE
         self._settle(step, left_over)
         self._keep_times(step)
 
     def _settle(self, step: RunningStep, left_over: int) -> None:
-        """After the end nothing runs: what was running failed, or its end was not seen."""
-        is_whole = self.events_dropped == 0
+        """Give nodes still marked as running their final state: failed, or end not seen."""
+        is_whole = self.events_dropped == 0 and step.is_whole
         for place, state in enumerate(step.states):
             if state == RUNNING or (state == WAITING and left_over == DONE and not is_whole):
                 step.states[place] = left_over
@@ -472,17 +684,18 @@ class StepModel:
             )
         elif kind == ITERATION_DONE:
             step.frames.iteration_done(partition, frame_id, rest[0])
+        elif kind == FRAME_DEAD:
+            step.frames.frame_dead(partition, frame_id)
         else:
             step.frames.frame_done(partition, frame_id)
 
     def steps_per_second(self) -> float:
-        """How fast the latest steps followed each other; 0 before there are two."""
+        """The rate of the latest steps; 0 before there are two."""
         if len(self._ends) < 2:
             return 0.0
         return (len(self._ends) - 1) * 1e9 / max(1, self._ends[-1] - self._ends[0])
 
-    # -- what to show
-    # --------------------------------------------------------------------------------
+    # -- what to show ------------------------------------------------------------------------------
 
     @property
     def is_running(self) -> bool:
@@ -491,23 +704,46 @@ class StepModel:
 
     @property
     def phase(self) -> str:
-        """One word for the whole: waiting, running, done or failed."""
+        """The overall phase, as one word.
+
+        ``waiting`` for the first step; ``running``; ``blocked`` if the step on display waits for
+        another one; ``held`` between two nodes; ``stopped`` by a debugger; ``idle`` if none runs
+        now but more may come; at the end ``done``, ``cancelled`` or ``failed``.
+        """
         if self.step is None:
             return "waiting"
         if self.is_running:
-            return "running"
-        return "failed" if self.step.error else "done"
+            if self.stop_states is not None:
+                return "stopped"
+            wait = None if self.step.ended_ns else self.shown_wait
+            return "running" if wait is None or not wait.kind else wait.kind
+        if not self._last_error:
+            if not self.is_open:
+                return "done"
+            return "running" if self.has_news else "idle"
+        return "cancelled" if is_cancelled(self._last_error) else "failed"
+
+    def _wait_lines(self) -> list[str]:
+        """Describe the waits of steps in flight, the step on display first."""
+        step = self.step
+        shown = None if step is None else (self._session, step.step_id)
+        found: list[str] = []
+        for key in sorted(self._waits, key=lambda key: (key != shown, key)):
+            if key in self._running and self._waits[key].kind == "blocked":
+                where = "" if key == shown else f"Step {key[1]}: "
+                found += [f"{where}{line}" for line in self._waits[key].lines]
+        return found[:MAX_WAIT_LINES]
 
     @staticmethod
     def _is_in_flight(step: RunningStep | None) -> TypeGuard[RunningStep]:
         return step is not None and not step.ended_ns
 
     def frame_rows(self) -> list[FrameRow]:
-        """The loops of the step on show."""
+        """Return the loops of the step on display."""
         return [] if self.step is None else self.step.frames.rows()
 
     def counters(self, now_ns: int) -> dict[str, Any]:
-        """The small counters that travel beside the states; progress_panel.ts reads them."""
+        """Return the counters sent with the states; progress_panel.ts reads them."""
         step = self.step
         end_ns = now_ns if self.is_running else self.last_ns
         elapsed = max(0, end_ns - self.first_ns) if self.first_ns else 0
@@ -532,11 +768,13 @@ class StepModel:
                     zip(step.signature.devices, step.signature.totals, step.partitions)
                 )
             ]
-        # Each node that was not seen left two events.
+        # Each missed node run has two events.
         runs += self.events_dropped // 2
         return {
             "phase": self.phase,
             "steps": self.steps_done,
+            "failed": self.steps_failed,
+            "cancelled": self.steps_cancelled,
             "running": len(self._running),
             "elapsed_ns": elapsed,
             "step_ns": max(0, step_ns),
@@ -558,18 +796,36 @@ class StepModel:
                 for row in rows[:MAX_FRAME_ROWS]
             ],
             "moreFrames": max(0, len(rows) - MAX_FRAME_ROWS),
+            "waits": self._wait_lines(),
             "dropped": self.events_dropped,
-            "error": step.error if step is not None else self.error,
+            "error": _in_words(self.error if step is None else self._last_error),
+            "choices": self.choices() if self.offers_choice and self.is_open else [],
+            "chosen": self._chosen,
             **({} if self.sampled is None else self.sampled(now_ns)),
         }
+
+
+def is_active(phase: str) -> bool:
+    """Whether steps are in flight in this phase."""
+    return phase in ("running", "blocked", "held", "stopped")
+
+
+def is_cancelled(error: str) -> bool:
+    """Whether the user ended the step with this error, so that it counts as no failure."""
+    return error.partition(":")[0] in ("KeyboardInterrupt", "CancelledError")
+
+
+def _in_words(error: str) -> str:
+    return "ended by an interrupt" if error.startswith("KeyboardInterrupt") else error
 
 
 def make_signature(
     number: int, partitioned: PartitionedGraph, placed: PlacedGraph | None, graph: Graph | None
 ) -> Signature:
-    """Builds the scene of a signature and finds every partition's nodes in it."""
+    """Build the scene of a signature and find every partition's nodes in it."""
     description = describe_partitions(partitioned, placed, graph)
-    scene = build_scene(description.nodes, partitions=description.devices)
+    note = folded_note(placed, partitioned)
+    scene = build_scene(description.nodes, partitions=description.devices, note=note)
     position = scene.position()
     place_of = [
         [position[first + node_id] for node_id in range(len(view.node_names))]

@@ -1,9 +1,9 @@
-"""One thread that shows a watch's steps, a few times a second, however fast they run.
+"""A thread that publishes a watch's steps a few times a second, however fast they run.
 
-It drains the recorders' log, lets the model make sense of it and hands the picture to a sink as
-one message: a new scene only with a new signature, the states as bytes, the counters as small
-numbers.  ``publish`` may also be called by hand, which is what tests do.  The thread belongs to
-whoever started it; ``stop`` joins it and publishes a last time.
+It drains the recorders' log, lets the model update its state and hands the picture to a sink as one
+message: a new scene only with a new signature, the states as bytes, the counters as small numbers.
+``publish`` may also be called directly, as tests do.  The caller of ``start`` owns the thread;
+``stop`` joins it and publishes a last time.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _log = logging.getLogger("tfnb")
 
 
 class Sink(Protocol):
-    """Where pictures go; a widget, or a list in a test."""
+    """Receives pictures; a widget, or a list in a test."""
 
     def show(
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
     ) -> None:
-        """Shows states and counters, with a new scene if there is one."""
+        """Show states and counters, with a new scene if there is one."""
 
 
 class StepPublisher:
-    """Publishes what a model knows, coalescing everything between two pictures."""
+    """Publishes a model's state, coalescing all events between two pictures."""
 
     def __init__(
         self,
@@ -47,15 +47,15 @@ class StepPublisher:
         clock_ns: Callable[[], int] = time.perf_counter_ns,
         look: Callable[[], None] | None = None,
     ) -> None:
-        """Prepares.
+        """Initialize without starting the thread.
 
         Args:
-          log: what recorders write into.
-          model: makes sense of it.
-          sink: is shown the pictures.
-          updates_per_second: how often.
-          clock_ns: tells the time.
-          look: is called before each picture: adds to the log what steps do not tell by themselves.
+          log: the recorders' log.
+          model: turns the log into states.
+          sink: receives the pictures.
+          updates_per_second: the rate of pictures.
+          clock_ns: returns the time in nanoseconds.
+          look: called before each picture; adds to the log what steps do not report by themselves.
         """
         self._look = look
         self._events = log
@@ -68,18 +68,18 @@ class StepPublisher:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begins to publish, until :meth:`stop`."""
+        """Begin to publish, until :meth:`stop`."""
         self._thread = threading.Thread(target=self._run, name="tfnb-publisher", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread and publishes the final state, unless the sink is stuck."""
+        """End the thread and publish the final state, unless the sink is stuck."""
         self._stopping.set()
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join(_JOIN_TIMEOUT_S)
             if thread.is_alive():
-                # Showing the end would take as long: whoever ran the steps goes on without.
+                # Publishing the final state would block as well; the cell goes on without it.
                 _log.warning(
                     "The viewer of the steps has not answered for %g s and was left behind.",
                     _JOIN_TIMEOUT_S,
@@ -88,13 +88,17 @@ class StepPublisher:
         self._publish_or_log(is_final=True)
 
     def publish(self, *, is_final: bool = False) -> bool:
-        """Shows what happened since the last call; says whether anything was shown."""
+        """Publish the events since the last call; return whether anything was shown."""
         model = self._model
         if self._look is not None and not is_final:
             self._look()
+        had_news = model.has_news
         changed = model.absorb(self._events)
-        # A step that waits for something still shows its time.
-        if not (changed or is_final or model.is_running):
+        model.choose(self._clock_ns())
+        # A step that waits still updates its time; after the last step one more picture shows that
+        # none runs.
+        is_over = model.is_open and had_news
+        if not (changed or is_final or is_over or model.is_running):
             return False
         step = model.step
         scene, states = None, b""
@@ -112,7 +116,7 @@ class StepPublisher:
                 return
 
     def _publish_or_log(self, *, is_final: bool = False) -> bool:
-        """Publishes; a picture that cannot be made must not stop who runs the steps."""
+        """Publish; log errors, since a failed picture must not stop the cell."""
         try:
             self.publish(is_final=is_final)
         except Exception:

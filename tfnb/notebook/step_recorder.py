@@ -31,6 +31,7 @@ ITERATION_STARTED, ITERATION_DONE, FRAME_DONE = range(4, 7)
 SENT = 7
 # How often nodes ran, of a step that tells of none: at its end, and while it runs.
 STEP_COUNTED, STEP_SEEN = 8, 9
+FRAME_DEAD = 10
 
 
 class EventLog:
@@ -153,6 +154,10 @@ class StepRecorder(StepObserver):
     def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
         """Records that a loop has ended."""
         self._append((self._number(), FRAME_DONE, self._session, step_id, partition, frame_id))
+
+    def frame_dead(self, step_id: int, partition: int, frame_id: int) -> None:
+        """Records that a loop that ends was entered dead."""
+        self._append((self._number(), FRAME_DEAD, self._session, step_id, partition, frame_id))
 
     def tensor_sent(
         self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int

@@ -1,10 +1,10 @@
-"""Keeps the steps of a session as they run, raw: nothing is worked out before somebody asks."""
+"""Records the steps of a session as raw events; evaluates them only on request."""
 
-# A TapeRecorder is an observer that does nothing but append.  The tape of a step is one list, in
-# the order in which things happened: what the hooks were given, notes of the tensors that nodes
-# made, and the weak references by which their buffers are followed, which lay themselves into the
-# list when they die, in any thread, and run no Python code that an interrupt could strike.  So
-# recording keeps nothing alive.  TapeReader makes events and tensors of it.
+# A TapeRecorder is an observer that only appends.  The tape of a step is one list, in time order:
+# the arguments of the hooks, notes of the tensors that nodes made, and the weak references that
+# track the tensors' buffers.  When a buffer dies, in any thread, its reference is appended to the
+# list without running Python code that an interrupt could hit.  So recording keeps no buffer alive.
+# TapeReader makes events and tensors from the tape.
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.common_runtime.lowering.journal import FULL
+from tfnb.common_runtime.lowering.replay import JournalReader, replay
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import StepObserver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.common_runtime.lowering.journal import Journal
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
 
 MAX_EVENTS = 200_000
-"""How many events of one step are kept; the rest is counted."""
+"""Maximum number of events kept per step; further events are only counted."""
 MAX_TENSORS = 100_000
-"""Of how many tensors a step's record tells."""
+"""Maximum number of tensors in a step's record."""
 MAX_STEPS = 8
-"""How many steps are kept, the latest."""
+"""Maximum number of steps kept, the latest ones."""
 INSIDE = -1
 """In place of an output's number: the tensor was made in a function that the node called."""
 
@@ -64,11 +67,11 @@ _SCALARS = frozenset(np.sctypeDict.values())
 class Tape:
     """One step; ``length`` is how much of ``raw`` it is: buffers may die after it."""
 
-    # In ``raw``, tuples by their length: 6 is what ``node_started`` was given, 7 what
-    # ``node_done`` was; 4 and 5 are tensors of the node that is done next (output, dtype, shape,
+    # In ``raw``, tuples by their length: 6 holds the arguments of ``node_started``, 7 those of
+    # ``node_done``; 4 and 5 are tensors of the node that is done next (output, dtype, shape,
     # reference, and bytes where the shape does not say them: -1 for what does not count, no dtype
-    # for what is given once more), 8 one made inside a call, with (moment, partition, node) of who
-    # called.  Lists are events as TapeReader gives them, numbers moments.
+    # for what is given once more), 8 one made inside a call, with (moment, partition, node) of the
+    # caller.  Lists are events as TapeReader gives them, numbers moments.
     step_id: int
     signature_id: int
     started_ns: int
@@ -79,12 +82,14 @@ class Tape:
     dropped: int = 0
     ended_ns: int = 0
     error: str = ""
-    # What ``kernel_ran`` was given: (partition, node, frame, iteration, thread, begin, end)
+    # Set for a step that ran with a journal: ``raw`` holds its entries.
+    journal: Journal | None = None
+    # Arguments of ``kernel_ran``: (partition, node, frame, iteration, thread, begin, end)
     elsewhere: list[tuple[Any, ...]] = field(default_factory=list)
 
 
 class _Notes:
-    """What is noted of the tensors of a step, or of a call inside it, which is of one ``node``."""
+    """Notes of the tensors of a step, or of a call inside it, which belongs to one ``node``."""
 
     __slots__ = ("append", "has_calls", "known", "node", "ops", "partition", "tape")
 
@@ -98,14 +103,14 @@ class _Notes:
 
 
 class _NotKept:
-    """Where the events of calls go, which no picture has the nodes of."""
+    """Drops the events of calls, whose nodes are in no picture."""
 
     def append(self, event: Sequence[Any]) -> None:
         """Drops an event."""
 
 
 class _Counted(_NotKept):
-    """Where the events go when a tape is full."""
+    """Counts the events of a full tape."""
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
@@ -131,6 +136,7 @@ class TapeRecorder(StepObserver):
     """Keeps the latest steps of one session."""
 
     never_raises = True
+    takes_journals = True
 
     iteration_done = _event(lambda part, frame, k, t: [ITERATION_DONE, part, frame, k, -1, t])
     frame_done = _event(lambda part, frame, t: [FRAME_DONE, part, frame, 0, -1, t])
@@ -167,6 +173,17 @@ class TapeRecorder(StepObserver):
         tape = self._tapes[step_id] = Tape(step_id, signature_id, t_ns, self._ops_of(signature_id))
         self._notes[step_id] = _Notes(tape, {})
         self._events[step_id] = tape.raw
+
+    def journal_began(self, step_id: int, journal: Journal) -> None:
+        """Takes what the step writes down itself; notes of tensors go into the same list."""
+        tape = self._tapes.get(step_id)
+        if tape is not None:
+            journal.most = MAX_EVENTS
+            tape.journal, tape.raw = journal, journal.entries
+            notes = self._notes[step_id] = _Notes(tape, {})
+            self._events[step_id] = _NOT_KEPT
+            note = self.tensors_made
+            journal.tell_of_one = note, _noter_of_one(notes, note, step_id)
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
         """Ends a tape."""
@@ -259,6 +276,15 @@ def _noter(noted: dict[int, _Notes]) -> Callable[[int, int, int, Sequence[Any]],
         slot = -1
         for given in outputs:
             slot += 1
+            if given.__class__ is array and given.base is None and notes.node < 0:
+                # The common case: an array that owns its buffer.
+                reference = known.get(id(given))
+                if reference is None or reference() is not given:
+                    shape = given.shape
+                    if shape:
+                        reference = known[id(given)] = follow(given, notes.append)
+                        notes.append((slot, given.dtype, shape, reference))
+                    continue
             value = given
             if value.__class__ is not array:
                 if value.__class__ in _SCALARS:
@@ -295,6 +321,28 @@ def _noter(noted: dict[int, _Notes]) -> Callable[[int, int, int, Sequence[Any]],
     return note
 
 
+def _noter_of_one(
+    notes: _Notes, note: Callable[[int, int, int, Sequence[Any]], None], step_id: int
+) -> Callable[[int, Any], None]:
+    """The same of a step that writes down what it does, of nodes with one output."""
+    known, append, follow, array = notes.known, notes.append, weakref.ref, np.ndarray
+    found = known.get
+
+    def note_one(node_id: int, given: Any) -> None:
+        if given.__class__ is array and given.base is None:
+            key = id(given)
+            reference = found(key)
+            if reference is None or reference() is not given:
+                shape = given.shape
+                if shape:
+                    reference = known[key] = follow(given, append)
+                    append((0, given.dtype, shape, reference))
+                return
+        note(step_id, 0, node_id, (given,))
+
+    return note_one
+
+
 class TapeReader:
     """What a tape says."""
 
@@ -303,9 +351,12 @@ class TapeReader:
     # forms: the dtypes and shapes of the tensors, numbered.
     # made: partition, node id, output, form, bytes, moment and iteration of each tensor.
     # freed_ns: when each was freed; 0 while it is held.
+    # frames: the loops that were entered, as ``frame_entered`` was told of them.
 
     def __init__(self, tape: Tape) -> None:
         self.events: list[Sequence[int]] = []
+        self.frames = tape.frames
+        self._latest = 0  # when a tensor was made in a call
         self.forms: dict[tuple[Any, tuple[int, ...]], int] = {}
         self.made: list[list[int]] = []
         self.freed_ns: list[int] = []
@@ -314,6 +365,9 @@ class TapeReader:
         self._begun: dict[tuple[int, int], int] = {}  # iteration of a node that called
         new: list[tuple[Any, ...]] = []  # tensors whose node is not done
         now = tape.started_ns
+        if tape.journal is not None:
+            self._read_journal(tape, tape.journal)
+            return
         for entry in tape.raw[: tape.length]:
             if entry.__class__ is tuple:
                 if len(entry) == 6:
@@ -340,14 +394,36 @@ class TapeReader:
             elif entry.__class__ is int:
                 now = entry
             else:
-                # It died after what came before it.
-                place = self._rows.pop(id(entry), -1)
-                if place >= 0:
-                    self.freed_ns[place] = max(now, self.made[place][5]) + 1
+                self.freed(entry, now)
         self.dropped = tape.dropped + max(0, len(self.events) - MAX_EVENTS)
         del self.events[MAX_EVENTS:]
         # Threads note the time and append in two steps.
         self.events.sort(key=lambda event: event[5])
+
+    def _read_journal(self, tape: Tape, journal: Journal) -> None:
+        """Makes events of what the step wrote down."""
+        self.frames = []
+        length = min(journal.length, tape.length or journal.length)
+        told = replay(journal, _JournalEvents(self), tape.step_id, most=MAX_EVENTS, length=length)
+        is_cut = told > MAX_EVENTS or FULL in journal.entries
+        total = journal.counts.num_events if is_cut and journal.counts is not None else told
+        self.dropped = max(0, max(total, told) - MAX_EVENTS, total - told)
+        del self.events[MAX_EVENTS:]
+
+    def freed(self, reference: Any, now: int) -> None:
+        """A buffer died after what came before."""
+        now = max(now, self._latest)
+        place = self._rows.pop(id(reference), -1)
+        if place >= 0:
+            self.freed_ns[place] = max(now, self.made[place][5]) + 1
+
+    def note(self, entry: tuple[Any, ...], node: int, iteration: int, now: int) -> None:
+        """A tensor was made by a node, or in a function that it calls."""
+        if len(entry) == 8:
+            self._latest, partition, node = entry[5]
+            self._made(entry, partition, node, iteration, self._latest)
+        elif node >= 0:
+            self._made(entry, 0, node, iteration, now)
 
     def _made(
         self, tensor: tuple[Any, ...], partition: int, node: int, iteration: int, now: int
@@ -366,3 +442,59 @@ class TapeReader:
         form = self.forms.setdefault((dtype, shape), len(self.forms))
         self.made.append([partition, node, slot, form, num_bytes, now, iteration])
         self.freed_ns.append(0)
+
+
+class _JournalEvents(JournalReader):
+    """Gives a reader the events of a step that wrote them down itself."""
+
+    def __init__(self, reader: TapeReader) -> None:
+        self._reader = reader
+        self._append = reader.events.append
+
+    def noted(self, entry: Any, node_id: int, iteration: int, t_ns: int) -> None:
+        """A tensor was made, or its buffer died."""
+        if isinstance(entry, weakref.ref):
+            self._reader.freed(entry, t_ns)
+        elif entry.__class__ is tuple:
+            self._reader.note(entry, node_id, iteration, t_ns)
+
+    def node_started(
+        self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """An event."""
+        self._append((STARTED, partition, frame_id, iteration, node_id, t_ns))
+
+    def node_done(
+        self,
+        step_id: int,
+        partition: int,
+        node_id: int,
+        frame_id: int,
+        iteration: int,
+        t_ns: int,
+        is_dead: bool,
+    ) -> None:
+        """An event."""
+        kind = DEAD if is_dead else DONE
+        self._append((kind, partition, frame_id, iteration, node_id, t_ns))
+
+    def frame_entered(self, step_id: int, *frame: int) -> None:
+        """An event, and a frame."""
+        self._reader.frames.append(frame)
+        self._append((FRAME_ENTERED, frame[0], frame[1], 0, -1, frame[-1]))
+
+    def iteration_started(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """An event."""
+        self._append((ITERATION_STARTED, partition, frame_id, iteration, -1, t_ns))
+
+    def iteration_done(
+        self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
+    ) -> None:
+        """An event."""
+        self._append((ITERATION_DONE, partition, frame_id, iteration, -1, t_ns))
+
+    def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
+        """An event."""
+        self._append((FRAME_DONE, partition, frame_id, 0, -1, t_ns))

@@ -47,7 +47,7 @@ def stop_view(stop: Stop) -> dict[str, Any]:
         "ready": [_name(name) for name in stop.ready[:MAX_READY]],
         "frames": [_frame(frame, stop) for frame in frames[:MAX_FRAMES]],
         "moreFrames": max(0, len(frames) - MAX_FRAMES),
-        "nodes": [_node(node) for node in nodes[:MAX_NODES]],
+        "nodes": [_node(node, stop) for node in nodes[:MAX_NODES]],
         "moreNodes": max(0, len(nodes) - MAX_NODES),
     }
 
@@ -100,11 +100,11 @@ def _frame(frame: FrameView, stop: Stop) -> dict[str, Any]:
     }
 
 
-def _node(node: NodeView) -> dict[str, Any]:
+def _node(node: NodeView, stop: Stop) -> dict[str, Any]:
     return {
         "name": node.name,
         "op": _name(node.op),
-        "state": str(node.state),
+        "state": "stands" if node.name == stop.node else str(node.state),
         "pending": node.pending,
         "dead": node.num_dead,
         "entries": [[_name(entry.tensor), str(entry.state)] for entry in node.inputs[:8]],

@@ -9,7 +9,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 F = TypeVar("F", bound="Callable[..., None]")
 
@@ -36,6 +36,18 @@ def subcommand(name: str, *options: Callable[[Any], Any]) -> Callable[[F], F]:
     return decorate
 
 
+def asks_for_help(words: Sequence[str]) -> bool:
+    """Whether a subcommand is only asked what it does."""
+    return "-h" in words or "--help" in words
+
+
+def print_help(method: Callable[..., None]) -> None:
+    """Prints what a subcommand does, with its options."""
+    text: str = method.parser.format_help()  # type: ignore[attr-defined]
+    # IPython's parser makes a code block of a documentation of it.
+    print(text.removeprefix("::\n\n").strip("\n"))
+
+
 def parse(method: Callable[..., None], line: str) -> Any:
     """Parses a line; a request for help prints it and raises :class:`HelpShown`.
 
@@ -46,7 +58,7 @@ def parse(method: Callable[..., None], line: str) -> Any:
         words = shlex.split(line)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if "-h" in words or "--help" in words:
-        print(method.parser.format_help())  # type: ignore[attr-defined]
+    if asks_for_help(words):
+        print_help(method)
         raise HelpShown
     return parse_argstring(method, line)  # type: ignore[no-untyped-call]

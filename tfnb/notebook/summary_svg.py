@@ -1,15 +1,17 @@
-"""What stays in the notebook when a watched cell has ended: a picture, and the same as text."""
+"""The picture that remains in the notebook when a watched cell has ended, and its text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.attr_text import cut_middle, one_line
+from tfnb.notebook.curves_svg import curves_height, curves_text, draw_curves
 from tfnb.notebook.svg_writer import MONO, SvgWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.notebook.scalar_curves import Curve
     from tfnb.notebook.step_model import StepModel
 
 WIDTH = 720.0
@@ -17,12 +19,13 @@ _MARGIN = 16.0
 _ROW = 20.0
 _TEXT, _MUTED, _PAPER, _BORDER = "#1f2430", "#667085", "#ffffff", "#dfe1e6"
 _TRACK, _DONE, _FAILED, _DEAD, _TIMES = "#e9ebef", "#388e3c", "#d32f2f", "#9aa1ac", "#2f6fc4"
+_COLOURS = {"failed": _FAILED, "cancelled": _DEAD}
 _MAX_OPS = 5
 _MAX_BARS = 240
 
 
 def duration_text(ns: float) -> str:
-    """Nanoseconds as a person reads them.
+    """Formats nanoseconds for display.
 
     >>> duration_text(850_000), duration_text(3_200_000_000), duration_text(125e9)
     ('850 µs', '3.20 s', '2:05 min')
@@ -40,7 +43,7 @@ def duration_text(ns: float) -> str:
 
 
 def bytes_text(count: float) -> str:
-    """A number of bytes as a person reads it.
+    """Formats a number of bytes for display.
 
     >>> bytes_text(512), bytes_text(8192)
     ('512 B', '8.2 kB')
@@ -53,10 +56,11 @@ def bytes_text(count: float) -> str:
 
 
 def headline(counters: dict[str, Any]) -> str:
-    """One line for the whole: steps, time, rate."""
+    """A one-line summary: steps, time, rate."""
     steps = counters["steps"]
+    ends = [f", {counters[how]:,} {how}" for how in ("cancelled", "failed") if counters.get(how)]
     parts = [
-        f"{steps:,} step" + ("" if steps == 1 else "s"),
+        f"{steps:,} step{'' if steps == 1 else 's'}{''.join(ends)}",
         duration_text(counters["elapsed_ns"]),
         *([] if "sampled" in counters else [f"{counters['runs_per_second']:,.0f} nodes/s"]),
     ]
@@ -67,8 +71,8 @@ def headline(counters: dict[str, Any]) -> str:
     return " · ".join(parts)
 
 
-def summary_text(model: StepModel, counters: dict[str, Any]) -> str:
-    """The summary for terminals and for whoever cannot see the picture."""
+def summary_text(model: StepModel, counters: dict[str, Any], curves: Sequence[Curve] = ()) -> str:
+    """The summary as text, for terminals and as the text alternative of the picture."""
     if not counters["partitions"]:
         return "No step ran."
     lines = [f"{counters['phase']}: {headline(counters)}"]
@@ -84,13 +88,15 @@ def summary_text(model: StepModel, counters: dict[str, Any]) -> str:
     if slowest:
         shown = ", ".join(f"{op} {duration_text(ns)}" for op, ns in slowest)
         lines.append(f"  most time: {one_line(shown)}")
+    lines += curves_text(curves)
     if counters["error"]:
-        lines.append(f"  error: {one_line(cut_middle(counters['error'], 300))}")
+        label = "" if counters["phase"] == "cancelled" else "error: "
+        lines.append(f"  {label}{one_line(cut_middle(counters['error'], 300))}")
     return "\n".join(lines)
 
 
-def summary_svg(model: StepModel, counters: dict[str, Any]) -> str:
-    """Draws phase and figures, a bar per partition, the loops, step times and the costliest ops."""
+def summary_svg(model: StepModel, counters: dict[str, Any], curves: Sequence[Curve] = ()) -> str:
+    """Draws phase, figures, bars of partitions, loops, step times, costly ops and scalars."""
     out = SvgWriter()
     frames = counters["frames"]
     slowest = _slowest(model)
@@ -99,8 +105,10 @@ def summary_svg(model: StepModel, counters: dict[str, Any]) -> str:
     height += (_ROW * len(frames) + 12) if frames else 0
     height += 62 if len(times) > 1 or slowest else 0
     height += _ROW if counters["error"] else 0
+    curves_top = height - 6
+    height += curves_height(curves)
     out.rect(0.5, 0.5, WIDTH - 1, height - 1, rx=8, fill=_PAPER, stroke=_BORDER)
-    colour = _FAILED if counters["phase"] == "failed" else _DONE
+    colour = _COLOURS.get(counters["phase"], _DONE)
     y = _MARGIN + 10
     out.circle(_MARGIN + 5, y - 4, 5, fill=colour)
     out.text(
@@ -123,11 +131,13 @@ def summary_svg(model: StepModel, counters: dict[str, Any]) -> str:
             y += _ROW
         y += 4
     if counters["error"]:
-        out.text(_MARGIN, y + 6, cut_middle(counters["error"], 110), fill=_FAILED)
+        fill = _MUTED if counters["phase"] == "cancelled" else _FAILED
+        out.text(_MARGIN, y + 6, cut_middle(counters["error"], 110), fill=fill)
         y += _ROW
     if len(times) > 1:
         _draw_times(out, times, y + 4)
     _draw_slowest(out, slowest, _MARGIN + (370 if len(times) > 1 else 0), y + 12)
+    draw_curves(out, curves, _MARGIN, curves_top, WIDTH - 2 * _MARGIN)
     return out.document(WIDTH, height, f"Watched run: {headline(counters)}")
 
 
@@ -157,7 +167,7 @@ def _draw_frame(out: SvgWriter, frame: dict[str, Any], y: float) -> None:
 
 
 def _runs(partition: dict[str, Any], counters: dict[str, Any]) -> str:
-    """How often kernels ran; where events were not seen, how often at least."""
+    """The number of kernel runs; a lower bound if events were dropped."""
     text = f"{'≥ ' if counters['dropped'] else ''}{partition['runs']:,} runs"
     return f"{text}, {partition['dead']:,} dead" if partition["dead"] else text
 
@@ -168,7 +178,7 @@ def _iterations(frame: dict[str, Any]) -> str:
 
 
 def _draw_times(out: SvgWriter, times: Sequence[int], y: float) -> None:
-    """Step times as bars; of very many steps, the slowest of each stretch."""
+    """Draws step times as bars; if there are too many, the slowest of each stretch."""
     width, height = 330.0, 30.0
     stretch = -(-len(times) // _MAX_BARS)
     bars = [max(times[i : i + stretch]) for i in range(0, len(times), stretch)]

@@ -47,6 +47,7 @@ def table(
     note: str = "",
     tone: str = "",
     graph: Any = None,
+    is_sortable: bool = False,
 ) -> dict[str, Any]:
     """A table; views of ``graph`` select with it.
 
@@ -57,6 +58,8 @@ def table(
       note: a sentence below the title; ``tone`` colours it.
       tone: "good", "warn", "bad" or "muted".
       graph: whose nodes are told of.
+      is_sortable: whether the heads of its columns sort it: cells with an ``order`` by that, others
+        by their text.
     """
     shown = [row if isinstance(row, str) else list(row) for row in rows[:MAX_ROWS]]
     if len(rows) > MAX_ROWS:
@@ -68,6 +71,7 @@ def table(
         "group": view_group(graph),
         "columns": list(columns),
         "rows": shown,
+        "isSortable": is_sortable,
     }
 
 
@@ -93,4 +97,4 @@ def latest(kind: str, nothing: str) -> tuple[dict[str, Any], str]:
 def show_table(widget: SceneWidget, svg: str) -> None:
     """Displays a table, and a picture that is seen where there are no widgets."""
     show(widget)
-    show({"image/svg+xml": svg, "text/plain": repr(widget)}, raw=True)
+    widget.show_picture(svg)

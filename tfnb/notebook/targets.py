@@ -1,4 +1,4 @@
-"""What a view shows: finds the graph, the session and the signature that a user means.
+"""Resolves a view's target: finds the graph, the session and the signature that a user means.
 
 A target may be an object (graph, session, tensor, operation, variable, path), or a text: the name
 of such an object in the notebook, a file with a graph, or the name of a node or a scope.
@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session import BaseSession, live_sessions
 from tfnb.common_runtime.direct_session import DirectSession
+from tfnb.core.collector_pause import without_collector
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.default_session import get_default_session
 from tfnb.framework.graph import Graph
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
-from tfnb.notebook.graph_def_scene import describe_graph_def
+from tfnb.notebook.function_bodies import with_bodies
+from tfnb.notebook.graph_file_scene import describe_file
 from tfnb.notebook.graph_scene import describe_graph
 from tfnb.notebook.node_notes import passes_by_node
 from tfnb.notebook.run_costs import latest_record, with_costs
@@ -35,15 +37,16 @@ if TYPE_CHECKING:
     from tfnb.proto.graph_pb2 import NodeDef
 
 GRAPH_FILES = (".pb", ".pbtxt", ".pbtext", ".meta")
+_SAVED_MODEL = "saved_model.pb"
 
 
 class TargetError(ValueError):
-    """A target that cannot be shown, with what to do instead."""
+    """A target that cannot be shown; the message says what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A graph or a file, and the node or scope in it that was meant."""
+    """A graph or a file, and the selected node or scope in it."""
 
     graph: Graph | None
     file: Path | None = None
@@ -51,18 +54,22 @@ class Target:
     session: BaseSession | None = None
 
     def scene(self) -> Scene:
-        """The scene of the whole graph."""
+        """Return the scene of the whole graph."""
         if self.file is not None:
-            return build_scene(describe_graph_def(_read_graph_def(self.file)), title=self.file.name)
+            graph_def = _read_graph_def(self.file)
+            with without_collector(len(graph_def.node)):
+                return build_scene(describe_file(graph_def), title=self.file.name)
         assert self.graph is not None
-        placements, passes = _runtime_notes(self.graph)
-        nodes = describe_graph(self.graph, placements, passes)
-        return build_scene(with_costs(nodes, latest_record(self.graph)), title="graph")
+        with without_collector(self.graph.version):
+            placements, passes = _runtime_notes(self.graph)
+            nodes = describe_graph(self.graph, placements, passes)
+            nodes = with_bodies(nodes, self.graph, placements)
+            return build_scene(with_costs(nodes, latest_record(self.graph)), title="graph")
 
 
 @dataclass(frozen=True, slots=True)
 class SignatureViews:
-    """What the runtime tells of one signature of a session."""
+    """The runtime's views of one signature of a session."""
 
     session: BaseSession
     placed: PlacedGraph | None
@@ -70,10 +77,10 @@ class SignatureViews:
 
 
 def find_target(target: Any = None, namespace: Mapping[str, Any] | None = None) -> Target:
-    """The graph that is meant; without a target, the one that the next ``run`` would use.
+    """Return the requested graph; without a target, the one that the next ``run`` would use.
 
     Raises:
-      TargetError: nothing of that kind or name is there.
+      TargetError: no object has that kind or name.
     """
     if target is None or target == "":
         session = get_default_session()
@@ -95,7 +102,7 @@ def find_target(target: Any = None, namespace: Mapping[str, Any] | None = None) 
 
 
 def nodes_of(target: Any, namespace: Mapping[str, Any]) -> list[NodeDef]:
-    """The nodes of a target's graph or file.
+    """Return the nodes of a target's graph or file.
 
     Raises:
       TargetError: there is no such graph.
@@ -114,7 +121,7 @@ def _find_by_text(text: str, namespace: Mapping[str, Any]) -> Target:
             return found
         if isinstance(namespace[text], str | Path):
             return find_target(namespace[text])
-    if text.endswith(GRAPH_FILES):
+    if text.endswith(GRAPH_FILES) or _is_saved_model(Path(text)):
         return _file(Path(text))
     graph = find_target().graph
     assert graph is not None
@@ -147,14 +154,23 @@ def _graph_of(value: Any) -> Target | None:
     return None
 
 
+def _is_saved_model(folder: Path) -> bool:
+    try:
+        return (folder / _SAVED_MODEL).is_file()
+    except (OSError, ValueError):  # not a path, for example too long
+        return False
+
+
 def _file(path: Path) -> Target:
+    if _is_saved_model(path):
+        path /= _SAVED_MODEL
     if not path.is_file():
         raise TargetError(f"There is no file '{path}'.")
     return Target(None, file=path)
 
 
 def _read_graph_def(path: Path) -> Any:
-    """Reads a GraphDef, binary or text, or the graph of a MetaGraphDef or SavedModel."""
+    """Read a GraphDef, binary or text, or the graph of a MetaGraphDef or SavedModel."""
     from google.protobuf import text_format
     from google.protobuf.message import DecodeError
 
@@ -189,9 +205,9 @@ def _graph_def_in(message: Any) -> Any:
 def _runtime_notes(
     graph: Graph,
 ) -> tuple[dict[str, PlacementView], dict[str, tuple[str, ...]]]:
-    """Where the open sessions of a graph put its nodes, and what passes said of them.
+    """Return the placements of a graph's nodes in open sessions, and the passes' notes on them.
 
-    Of several sessions the default one's word counts.
+    If several sessions are open, the default one takes precedence.
     """
     sessions = [session for session in live_sessions() if session.graph is graph]
     sessions.sort(key=lambda session: session is get_default_session())
@@ -210,7 +226,7 @@ def _runtime_notes(
 
 
 def session_of(events: StepEvents) -> BaseSession | None:
-    """The open session whose runtime tells these events."""
+    """Return the open session whose runtime reports these events."""
     for session in live_sessions():
         if events_of(session) is events:
             return session
@@ -218,7 +234,7 @@ def session_of(events: StepEvents) -> BaseSession | None:
 
 
 def events_of(session: BaseSession) -> StepEvents | None:
-    """What a session's runtime tells; None for a session that runs elsewhere."""
+    """Return the events of a session's runtime; None for a session that runs elsewhere."""
     return getattr(session._session, "step_events", None)
 
 
@@ -227,9 +243,9 @@ def find_signature(
     namespace: Mapping[str, Any] | None = None,
     session: BaseSession | None = None,
 ) -> SignatureViews:
-    """The signature of the last run, or the one that asks for ``fetch``; nothing is run.
+    """Return the signature of the last run, or the one that fetches ``fetch``; runs nothing.
 
-    A signature that nobody asked for yet is prepared.
+    A signature that no run has used yet is prepared.
 
     Raises:
       TargetError: nothing ran yet, or there is no such fetch or no session to place it.
@@ -258,7 +274,7 @@ def _fetch_named(text: str, namespace: Mapping[str, Any]) -> Any:
 
 
 def _names_of(fetch: Any) -> tuple[list[str], list[str]]:
-    """The names of fetched tensors and of target operations in a fetch."""
+    """Return the names of fetched tensors and of target operations in a fetch."""
     tensors: list[str] = []
     targets: list[str] = []
     for element in fetch if isinstance(fetch, list | tuple) else [fetch]:
@@ -313,7 +329,7 @@ def _prepare(
 
 
 def _last_signature(session: BaseSession | None) -> SignatureViews:
-    """The signature that ran last; where none ran, the newest one."""
+    """Return the signature that ran last; if none ran, the newest one."""
     default = get_default_session()
     sessions = [session] if session is not None else live_sessions()
     if session is None and isinstance(default, BaseSession):
@@ -335,6 +351,6 @@ def _last_signature(session: BaseSession | None) -> SignatureViews:
 
 
 def _last_run_of(session: BaseSession) -> tuple[int, int]:
-    """The ids of the step that a session began last, and of its signature; 0 for none."""
+    """Return the ids of a session's latest step and of its signature; 0 for none."""
     runtime = session._session
     return runtime.last_run() if isinstance(runtime, DirectSession) else (0, 0)

@@ -1,7 +1,7 @@
-"""Live progress in a terminal: a few lines that are written over while steps run.
+"""Live progress in a terminal: a few lines that are overwritten while steps run.
 
-What the program itself prints goes above them: standard output is passed through a writer that
-takes the lines away first.  Where the output is no terminal, nothing is written.
+The program's own output goes above them: standard output passes through a writer that erases the
+lines first.  If the output is not a terminal, nothing is written.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import threading
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from tfnb.notebook.attr_text import cut_middle, one_line
+from tfnb.notebook.step_model import is_active
 from tfnb.notebook.summary_svg import headline
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ _BAR = 24
 _MOST_ROWS = 6
 _UP_AND_CLEAR = "\x1b[1A\x1b[2K"
 _GREEN, _DIM, _RED, _PLAIN = "\x1b[32m", "\x1b[2m", "\x1b[31m", "\x1b[0m"
+_AMBER = "\x1b[33m"
 
 
 def can_draw(stream: Any) -> bool:
-    """Whether lines can be written over: on a terminal that knows how."""
+    """Whether the stream is a terminal that can overwrite lines."""
     is_terminal = getattr(stream, "isatty", None)
     return bool(is_terminal and is_terminal()) and os.environ.get("TERM", "") != "dumb"
 
@@ -34,7 +36,7 @@ class TerminalProgress:
     """A sink of a publisher (``step_publisher.py``) that draws on a terminal.
 
     Args:
-      stream: the terminal; standard error where none is given.
+      stream: the terminal; standard error by default.
     """
 
     def __init__(self, stream: IO[str] | None = None) -> None:
@@ -60,7 +62,7 @@ class TerminalProgress:
     def show(
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
     ) -> None:
-        """Draws the counters anew."""
+        """Redraw the counters."""
         if counters is None:
             return
         columns = shutil.get_terminal_size().columns
@@ -74,7 +76,7 @@ class TerminalProgress:
             self._drawn = len(lines)
 
     def print_above(self, stream: Any, text: str) -> int:
-        """Writes what the program prints where the lines were; they come back below it."""
+        """Write the program's output in place of the progress lines and redraw these below."""
         with self._lock:
             self._erase()
             self._stream.flush()
@@ -90,14 +92,14 @@ class TerminalProgress:
 
 
 class _Above:
-    """Standard output while progress is drawn."""
+    """Replaces standard output while progress is drawn."""
 
     def __init__(self, progress: TerminalProgress, stream: Any) -> None:
         self._progress = progress
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Writes above the lines of progress."""
+        """Write above the progress lines."""
         return self._progress.print_above(self._stream, text)
 
     def __getattr__(self, name: str) -> Any:
@@ -105,12 +107,12 @@ class _Above:
 
 
 def progress_lines(counters: dict[str, Any], width: int, *, has_colours: bool) -> list[str]:
-    """What to draw: phase and figures, a bar per partition, loops, queues.
+    """Return the lines to draw: phase and figures, a bar per partition, loops, queues.
 
     Args:
-      counters: as ``StepModel.counters`` gives them.
-      width: no line is longer than so many characters.
-      has_colours: whether to use them; what they say is there without them, too.
+      counters: the result of ``StepModel.counters``.
+      width: maximum number of characters per line.
+      has_colours: whether to use colours, which carry no extra information.
     """
     phase = counters["phase"]
     colour = _RED if phase == "failed" else _GREEN if phase == "done" else ""
@@ -121,9 +123,10 @@ def progress_lines(counters: dict[str, Any], width: int, *, has_colours: bool) -
         device = partition["device"].rpartition("device:")[2]
         bar = "█" * full + "░" * (_BAR - full)
         text = f"  {device:<6} {bar} {partition['done']:,}/{partition['total']:,} nodes"
-        if phase == "running" and partition["current"]:
+        if is_active(phase) and partition["current"]:
             text += f"  {one_line(partition['current'])}"
         rows.append((text, ""))
+    rows += [(f"  {one_line(line)}", _AMBER) for line in counters.get("waits", ())]
     for frame in counters["frames"][:_MOST_ROWS]:
         often = f", {frame['live']} in flight" if not frame["isDone"] else ", done"
         name = cut_middle(one_line(frame["name"]), 40)
@@ -138,7 +141,7 @@ def progress_lines(counters: dict[str, Any], width: int, *, has_colours: bool) -
 
 
 def queue_text(queue: dict[str, Any]) -> str:
-    """A queue in a few words.
+    """Describe a queue in a few words.
 
     >>> queue_text({"name": "q", "size": 3, "capacity": 10, "isClosed": False})
     'q: 3 of 10'

@@ -112,7 +112,7 @@ def _cells(one: WatchedTensor) -> list[dict[str, Any]]:
 
 def mean_of(value: Any) -> float:
     """The mean of a value's numbers; NaN where it is dead, empty or holds no numbers."""
-    if value is None:
+    if value is None or getattr(value, "dtype", np.dtype(float)).kind in "OSU":
         return math.nan
     try:
         array = np.asarray(value, np.float64)

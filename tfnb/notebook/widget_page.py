@@ -22,7 +22,7 @@ def widget_page(traits: dict[str, Any], title: str) -> str:
       traits: those of ``views/widget.py``; what is missing is empty.
       title: of the page.
     """
-    filled: dict[str, Any] = {"_counters": {}, "selected": "", **traits}
+    filled: dict[str, Any] = {"_counters": {}, "_curves": {}, "selected": "", **traits}
     for name in _BYTES:
         filled[name] = base64.b64encode(traits.get(name, b"")).decode()
     parts = {

@@ -1,9 +1,9 @@
-"""Conditional accumulators: sums of gradients that are taken when there are enough of them.
+"""Conditional accumulators: sums of gradients that can be taken once there are enough.
 
-A gradient says at which global step its variables were read; one that is older than the
-accumulator's own step is dropped. Taking gives the mean or the sum, and raises the step by one;
-who takes too early waits without holding a thread. Corresponds to
-``conditional_accumulator_base.cc`` and its kin.
+Each gradient has the global step at which its variables were read; a gradient older than the
+accumulator's own step is dropped. Taking returns the mean or the sum, and increments the step; a
+take that comes too early waits without holding a thread. Corresponds to
+``conditional_accumulator_base.cc`` and related kernels.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _log = logging.getLogger("tfnb")
 
 
 class Accumulator:
-    """What both kinds share; thread safe.
+    """Base class of both kinds of accumulators; thread safe.
 
     Args:
-      name: for messages.
-      dtype: of the gradients.
-      shape: of the gradients, as far as it is known.
-      is_mean: whether taking divides by the number of gradients.
+      name: the name for messages.
+      dtype: the gradients' type.
+      shape: the gradients' shape, as far as it is known.
+      is_mean: whether to take the mean instead of the sum.
     """
 
     def __init__(self, name: str, dtype: DType, shape: TensorShape, is_mean: bool) -> None:
@@ -53,23 +53,23 @@ class Accumulator:
         self._total: Any = None  # guarded by self._attempts.lock
 
     def _sum_with(self, gradient: Any) -> Any:
-        """What there is and one more gradient; the first one if ``self._count`` is 0."""
+        """Return the total plus one more gradient; just the gradient if ``self._count`` is 0."""
         raise NotImplementedError
 
     def _result(self) -> Any:
-        """The answer to whoever takes."""
+        """Return the mean or sum for a take."""
         raise NotImplementedError
 
     def state_text(self, name: str) -> str:
-        """What it holds, to whoever asks why a step stands still."""
+        """Return the accumulator's state as text, for reports on a waiting step."""
         return f"accumulator '{name}' ({self._count} gradients inside, step {self._step})"
 
     def num_accumulated(self) -> int:
-        """How many gradients are inside."""
+        """Return the number of accumulated gradients."""
         return self._count
 
     def apply(self, local_step: int, gradient: Any) -> None:
-        """Adds a gradient, unless it is too old."""
+        """Add a gradient, unless it is older than the accumulator's step."""
 
         def add() -> None:
             if local_step >= self._step:
@@ -79,7 +79,7 @@ class Accumulator:
         self._attempts.change(add)
 
     def take(self, num_required: int, done: type_of_done, manager: CancellationManager) -> None:
-        """Gives ``done`` what was gathered, once there are ``num_required`` gradients."""
+        """Give ``done`` the mean or sum, once there are ``num_required`` gradients."""
 
         def serve() -> Any:
             if self._count < num_required:
@@ -93,7 +93,7 @@ class Accumulator:
         self._attempts.add(Attempt(serve, done, manager, "take", "TakeGrad"))
 
     def set_global_step(self, step: int) -> None:
-        """Says which step gradients must be of."""
+        """Set the step; gradients of earlier steps are dropped."""
         with self._attempts.lock:
             if step < self._step:
                 _log.warning(
@@ -126,7 +126,7 @@ class DenseAccumulator(Accumulator):
 
 
 def _divided(total: Any, count: Any) -> Any:
-    """The mean; integers are cut off towards zero."""
+    """Return the mean; integer quotients are truncated towards zero."""
     dtype = np.asarray(total).dtype
     count = np.asarray(count).astype(dtype)
     if dtype.kind in "iu":
@@ -135,9 +135,9 @@ def _divided(total: Any, count: Any) -> Any:
 
 
 class SparseAccumulator(Accumulator):
-    """Sums rows; a mean counts for each row the gradients that have it.
+    """Sums rows; the mean of a row divides by the number of gradients that contain it.
 
-    The total is the rows' numbers, their sums, and how many gradients have each.
+    The total holds the row numbers, their sums, and the number of gradients of each row.
     """
 
     def _sum_with(self, gradient: Any) -> Any:
@@ -170,6 +170,10 @@ class SparseAccumulator(Accumulator):
             )
         wanted = self.shape.dim_values
         if wanted is not None:
+            if shape is not None and len(shape) < len(wanted):
+                raise errors.invalid_argument(
+                    f"Shape mismatch: expected shape rank at least {len(wanted)}, got {len(shape)}"
+                )
             for place, size in enumerate([] if shape is None else shape.tolist()):
                 if place < len(wanted) and wanted[place] not in (None, size):
                     raise errors.invalid_argument(
@@ -271,7 +275,7 @@ def _unknown(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
 )  # fmt: skip
 def conditional_accumulator(ctx: OpKernelContext) -> Any:
-    """An accumulator of dense gradients, behind a reference."""
+    """Return an accumulator of dense gradients, as a reference."""
     return as_reference(ctx, _make(ctx, DenseAccumulator))
 
 
@@ -280,7 +284,7 @@ def conditional_accumulator(ctx: OpKernelContext) -> Any:
     shape=pair_shape, devices=("CPU",),
 )  # fmt: skip
 def resource_conditional_accumulator(ctx: OpKernelContext) -> Any:
-    """An accumulator of dense gradients."""
+    """Return an accumulator of dense gradients."""
     return _make(ctx, DenseAccumulator)
 
 
@@ -289,7 +293,7 @@ def resource_conditional_accumulator(ctx: OpKernelContext) -> Any:
     shape=pair_shape, devices=("CPU",),
 )  # fmt: skip
 def sparse_conditional_accumulator(ctx: OpKernelContext) -> Any:
-    """An accumulator of gradients that hold some rows."""
+    """Return an accumulator of sparse gradients."""
     return as_reference(ctx, _make(ctx, SparseAccumulator))
 
 
@@ -300,7 +304,7 @@ def sparse_conditional_accumulator(ctx: OpKernelContext) -> Any:
 def resource_accumulator_apply_gradient(
     ctx: OpKernelContext, handle: Any, local_step: Any, gradient: Any
 ) -> None:
-    """Adds a gradient, unless it is older than the accumulator's step."""
+    """Add a gradient, unless it is older than the accumulator's step."""
     found: DenseAccumulator = _find(ctx, handle, DenseAccumulator)
     found.apply(_scalar_of(local_step, "local_step"), gradient)
 
@@ -312,7 +316,7 @@ def resource_accumulator_apply_gradient(
 def resource_accumulator_take_gradient(
     ctx: OpKernelContext, done: type_of_done, handle: Any, num_required: Any
 ) -> None:
-    """The mean or sum of the gradients; waits until there are enough."""
+    """Return the mean or sum of the gradients; waits until there are enough."""
     found: DenseAccumulator = _find(ctx, handle, DenseAccumulator)
     found.take(_num_required(num_required), done, ctx.cancellation_manager)
 
@@ -322,7 +326,7 @@ def resource_accumulator_take_gradient(
     stateful=True, shape=_scalar, devices=("CPU",),
 )  # fmt: skip
 def resource_accumulator_num_accumulated(ctx: OpKernelContext, handle: Any) -> Any:
-    """How many gradients are inside."""
+    """Return the number of accumulated gradients."""
     return np.int32(_find(ctx, handle).num_accumulated())
 
 
@@ -333,11 +337,11 @@ def resource_accumulator_num_accumulated(ctx: OpKernelContext, handle: Any) -> A
 def resource_accumulator_set_global_step(
     ctx: OpKernelContext, handle: Any, new_global_step: Any
 ) -> None:
-    """Says which step gradients must be of."""
+    """Set the step; gradients of earlier steps are dropped."""
     _find(ctx, handle).set_global_step(_scalar_of(new_global_step, "new_global_step"))
 
 
-# Their kernels take both kinds of handles.
+# The same kernels accept both kinds of handles.
 accumulator_apply_gradient = register_op(
     "AccumulatorApplyGradient", "handle: Ref(string), local_step: int64, gradient: dtype ->",
     _DTYPE, shape=_nothing, devices=("CPU",),
@@ -372,7 +376,7 @@ def sparse_accumulator_apply_gradient(
     *,
     has_known_shape: bool,
 ) -> None:
-    """Adds rows, unless they are older than the accumulator's step."""
+    """Add rows, unless they are older than the accumulator's step."""
     found: SparseAccumulator = _find(ctx, handle, SparseAccumulator)
     shape = gradient_shape if has_known_shape else None
     found.apply(_scalar_of(local_step, "local_step"), (gradient_indices, gradient_values, shape))
@@ -386,7 +390,7 @@ def sparse_accumulator_apply_gradient(
 def sparse_accumulator_take_gradient(
     ctx: OpKernelContext, done: type_of_done, handle: Any, num_required: Any
 ) -> None:
-    """The mean or sum of each row; waits until there are enough gradients."""
+    """Return the mean or sum of each row; waits until there are enough gradients."""
     found: SparseAccumulator = _find(ctx, handle, SparseAccumulator)
     found.take(_num_required(num_required), done, ctx.cancellation_manager)
 

@@ -25,7 +25,8 @@ EXPORTS = {
         "crelu", "elu", "leaky_relu", "relu", "relu6", "selu", "silu", "softplus", "softsign",
         "swish:silu",
     ],
-    "math": ["softplus", "softsign"],
+    "tf": ["log_sigmoid"],
+    "math": ["log_sigmoid", "softplus", "softsign"],
 }  # fmt: skip
 
 _FLOAT = "T: {half, bfloat16, float, double}"
@@ -302,7 +303,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("Softsign", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
 def softsign(xp: Any, features: Any) -> Any:
-    """Features / (1 + |features|)."""
+    """Compute features / (1 + |features|)."""
     return tiled(xp, _softsign, features)
 
 
@@ -372,8 +373,16 @@ def softplus(features: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
+def log_sigmoid(x: Any, name: str | None = None) -> Any:
+    """log(1 / (1 + exp(-x))) without overflow."""
+    with name_scope(name, "LogSigmoid", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        return neg(softplus_op(-x), name=scope)
+
+
+@dispatchable
 def silu(features: Any, beta: Any = 1.0) -> Any:
-    """Features * sigmoid(beta * features)."""
+    """Compute features * sigmoid(beta * features)."""
     from tfnb.framework.scopes import control_dependencies
     from tfnb.ops import math_ops
     from tfnb.ops.custom_gradient import custom_gradient

@@ -20,6 +20,11 @@ def _add_n_shape(c: InferenceContext) -> TensorShape:
             shape = merge_shapes(c.inputs[index], shape)
         except ValueError as error:
             raise ValueError(f"{error} From merging shape {index} with other shapes.") from None
+    for index in range(len(c.inputs)):
+        data = c.input_handle_data(index)
+        if data:
+            c.set_output_handle_data(0, data)
+            break
     return shape
 
 

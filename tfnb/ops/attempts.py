@@ -1,8 +1,8 @@
-"""Somebody who waits for a resource, without holding a thread.
+"""Operations that wait for a resource without blocking a thread.
 
-An :class:`Attempt` is a function that either gives an answer or says :data:`NOT_YET`. Whoever
-changes the resource lets all attempts try again. Attempts of one ``line`` are served in the order
-they came: nobody passes the first. Those without a line are served as soon as they can be.
+An :class:`Attempt` has a function that returns an answer or :data:`NOT_YET`. Each change of the
+resource retries all attempts. Attempts of one ``line`` are served strictly in order of arrival;
+attempts without a line are served as soon as possible.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ NOT_YET: Final[Any] = object()
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """One that waits.
+    """One waiting operation.
 
     Attributes:
-      serve: gives the answer, an exception, or NOT_YET; called under the lock.  It changes the
-        resource last, when nothing can interrupt it any more.
-      done: hears the answer; called without the lock.
-      manager: through which it may be cancelled.
-      line: in which it stands, or None.
-      what: for the message when it is cancelled.
-      token: of the cancellation callback.
+      serve: returns the answer, an exception, or NOT_YET; called under the lock.  It changes the
+        resource as its last action, which cannot be interrupted.
+      done: called with the answer, without the lock.
+      manager: the cancellation manager of its step.
+      line: the queue in which it waits, or None.
+      what: the operation's name in the cancellation message.
+      token: the token of the cancellation callback.
     """
 
     serve: Callable[[], Any]
@@ -43,25 +43,25 @@ class Attempt:
     token: int = 0
 
 
-# Attempts that have ended, with their answers.
+# Finished attempts with their answers.
 type_of_ended = list[tuple[Attempt, Any]]
 
 
 class Attempts:
-    """Those who wait for one resource; ``lock`` guards the resource as well."""
+    """The attempts that wait for one resource; ``lock`` guards the resource, too."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self._waiting: list[Attempt] = []  # guarded by self.lock
 
     def add(self, attempt: Attempt) -> None:
-        """Tries at once; if that is too early, waits."""
+        """Try at once; wait if the attempt cannot be served yet."""
         self._settle(lambda ended: self._arrive(attempt, ended), attempt)
 
     def change(self, change: Callable[[], None]) -> None:
-        """Changes the resource under the lock, then everybody tries again.
+        """Change the resource under the lock, then retry all attempts.
 
-        Whatever ``change`` raises goes to the caller.
+        Exceptions of ``change`` propagate to the caller.
         """
 
         def changed(ended: type_of_ended) -> None:
@@ -73,10 +73,10 @@ class Attempts:
     def _settle(
         self, action: Callable[[type_of_ended], None], of_ours: Attempt | None = None
     ) -> None:
-        """Does something under the lock, and tells those their answers who got one by it.
+        """Run an action under the lock, then deliver the answers of the attempts that it ended.
 
-        They belong to other steps: whoever is interrupted on the way lets them try again, and tells
-        them all the same.  Only the attempt that the interrupted step itself made is given up.
+        These attempts may belong to other steps, so an interrupted thread still retries them and
+        delivers their answers.  Only the attempt of the interrupted step itself is withdrawn.
         """
         ended: type_of_ended = []
         try:
@@ -118,9 +118,9 @@ class Attempts:
             self._waiting.remove(attempt)
 
     def _try_all(self, ended: type_of_ended) -> None:
-        """Those who get an answer join ``ended`` with it, before they leave the line.
+        """Add each answered attempt to ``ended`` before removing it from the waiting list.
 
-        So whoever is interrupted in between may have one answered twice, which does no harm.
+        An interrupt in between may answer an attempt twice, which does no harm.
         """
         has_moved = True
         while has_moved:
@@ -143,7 +143,7 @@ class Attempts:
 
 
 def _tell(ended: type_of_ended) -> None:
-    """Tells the answers, outside every lock; to hear one twice does no harm."""
+    """Deliver the answers, without holding a lock; a second delivery does no harm."""
     for attempt, answer in ended:
         if attempt.token:
             attempt.manager.try_deregister_callback(attempt.token)

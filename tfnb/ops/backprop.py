@@ -6,9 +6,10 @@ turns them into gradients of its inputs.
 
 State of one :class:`Backprop`:
 
-* ``_grads``: for each operation reached, per output what has arrived for it: a list, once summed
-the sum; * ``_pending``: for each operation between, from how many of its uses gradients are yet to
-arrive; * ``_queue``: operations ready to be visited;
+* ``_grads``: for each operation reached, per output, a list of the gradients that have arrived;
+  once they are summed, their sum;
+* ``_pending``: for each operation between, the number of its uses without a gradient so far;
+* ``_queue``: the operations that are ready to be visited;
 * ``_loops``: what is known of the while loops between, or None if there are none.
 
 Corresponds to gradients_util.py; the order in which operations are made is kept, so that their

@@ -1,8 +1,8 @@
-"""Barriers: elements by key whose components come one by one, taken when they are whole.
+"""Barriers: elements by key whose components arrive separately, taken when complete.
 
-Keys are served in the order of the insertion that first named them. Closing refuses new keys; those
-that lack a component may still get it, unless the close cancels them. Who takes too early waits
-without holding a thread. Corresponds to ``barrier_ops.cc``.
+Keys are served in the order of the insertion that first named them. Closing refuses new keys;
+incomplete keys may still get their components, unless the close cancels them. A take that must wait
+holds no thread. Corresponds to ``barrier_ops.cc``.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _FIRST_INDEX: Final = -(1 << 63)
 
 
 class Barrier:
-    """Whole and incomplete elements by key; thread safe.
+    """Complete and incomplete elements by key; thread-safe.
 
     Args:
-      name: for messages.
+      name: name for error messages.
       types: dtype of each component.
       shapes: shape of each component.
     """
@@ -48,7 +48,7 @@ class Barrier:
         self.types = list(types)
         self.shapes = list(shapes)
         self._attempts = Attempts()
-        # All that follows is guarded by self._attempts.lock
+        # The following attributes are guarded by self._attempts.lock
         self._incomplete: dict[bytes, tuple[int, list[Any]]] = {}
         self._ready: list[tuple[int, int, bytes, list[Any]]] = []  # a heap
         self._order = itertools.count()
@@ -57,25 +57,25 @@ class Barrier:
         self._is_cancelled = False
 
     def state_text(self, name: str) -> str:
-        """What it holds, to whoever asks why a step stands still."""
+        """Describe the contents, for the report on a step that stands still."""
         return (
             f"barrier '{name}' ({len(self._ready)} whole elements, {len(self._incomplete)} "
             "incomplete ones)"
         )
 
     def ready_size(self) -> int:
-        """How many elements are whole."""
+        """Return the number of complete elements."""
         return len(self._ready)
 
     def incomplete_size(self) -> int:
-        """How many keys lack a component."""
+        """Return the number of keys that lack a component."""
         return len(self._incomplete)
 
     def insert_many(self, component: int, keys: list[bytes], values: Any) -> None:
-        """Gives each key a component.
+        """Insert a component for each key.
 
         Raises:
-          InvalidArgumentError: the component is none, has another shape, or is there already.
+          InvalidArgumentError: the component's index or shape is wrong, or a key has it already.
           CancelledError: the barrier is closed.
         """
         self._check(component, keys, values)
@@ -87,7 +87,7 @@ class Barrier:
             num_new = 0
             error = None
             ready = []
-            # What becomes of the keys; None: they are whole.
+            # New entries of the keys; None: the element is complete.
             changed: dict[bytes, tuple[int, list[Any]] | None] = {}
             for key, value in zip(keys, kept):
                 found = changed[key] if key in changed else self._incomplete.get(key)
@@ -133,7 +133,7 @@ class Barrier:
         shape = self.shapes[component]
         found = TensorShape(list(values.shape[1:]))
         if not shape.is_compatible_with(found):
-            # The whole elements have an index and a key in front.
+            # The op's outputs have the index and the key before the components.
             raise errors.invalid_argument(
                 f"Shape mismatch in tuple component {component + 2}. Expected {shape_text(shape)}, "
                 f"got {shape_text(found)}"
@@ -159,15 +159,15 @@ class Barrier:
     def take_many(
         self, count: int, allow_small: bool, done: type_of_done, manager: CancellationManager
     ) -> None:
-        """Gives ``done`` a list of (index, key, parts)."""
-        is_late: bool | None = None  # whether the barrier was closed when this was asked
+        """Call ``done`` with a list of (index, key, parts)."""
+        is_late: bool | None = None  # whether the barrier was closed at the request
 
         def serve() -> Any:
             nonlocal is_late
             if is_late is None:
                 is_late = self._is_closed
             ready = len(self._ready)
-            # Who comes late and allows few gets what is ready; others may hope for more.
+            # allow_small_batch requests take what is complete; others keep waiting.
             few = is_late and allow_small
             may_grow = not few and (self._incomplete or not self._is_closed)
             is_hopeless = is_late and ready + len(self._incomplete) < count
@@ -193,15 +193,15 @@ class Barrier:
         self._attempts.add(Attempt(serve, done, manager, "take", "Dequeue"))
 
     def close(self) -> None:
-        """Closes and cancels; also when the session ends."""
+        """Close and cancel; also called when the session ends."""
         if not self._is_cancelled:
             self.close_with(cancel_pending=True)
 
     def close_with(self, *, cancel_pending: bool) -> None:
-        """Refuses new keys, and with ``cancel_pending`` forgets those that lack a component.
+        """Refuse new keys, and with ``cancel_pending`` drop incomplete ones.
 
         Raises:
-          CancelledError: the barrier is closed, and this close would change nothing.
+          CancelledError: the barrier is closed, and this close has no effect.
         """
 
         def close() -> None:
@@ -237,7 +237,7 @@ def barrier(
     container: str,
     shared_name: str,
 ) -> Any:
-    """Elements by key, whose components come one by one."""
+    """Elements by key whose components arrive separately."""
     if len(shapes) != len(component_types):
         raise errors.invalid_argument("All of the component shapes must be specified")
     if capacity != -1:
@@ -284,7 +284,7 @@ def _find(ctx: OpKernelContext, handle: Any) -> Barrier:
 def barrier_insert_many(
     ctx: OpKernelContext, handle: Any, keys: Any, values: Any, *, T: Any, component_index: int
 ) -> None:
-    """Gives each key a component; the last one makes its element whole."""
+    """Insert a component for each key; the last one completes its element."""
     found = _find(ctx, handle)
     if np.ndim(keys) != 1:
         raise errors.invalid_argument(f"keys must be a vector, not {list(np.shape(keys))}")
@@ -314,7 +314,7 @@ def barrier_take_many(
     component_types: list[Any],
     allow_small_batch: bool,
 ) -> None:
-    """Takes whole elements out; waits until there are enough."""
+    """Take complete elements; wait until there are enough."""
     found = _find(ctx, handle)
     if found.types != list(component_types):
         raise errors.invalid_argument(
@@ -359,7 +359,7 @@ def barrier_close(ctx: OpKernelContext, handle: Any, *, cancel_pending_enqueues:
     "BarrierReadySize", "handle: Ref(string) -> size: int32", shape=_scalar, devices=("CPU",)
 )
 def barrier_ready_size(ctx: OpKernelContext, handle: Any) -> Any:
-    """How many elements are whole."""
+    """Return the number of complete elements."""
     return np.int32(_find(ctx, handle).ready_size())
 
 
@@ -368,7 +368,7 @@ def barrier_ready_size(ctx: OpKernelContext, handle: Any) -> Any:
     devices=("CPU",),
 )  # fmt: skip
 def barrier_incomplete_size(ctx: OpKernelContext, handle: Any) -> Any:
-    """How many keys lack a component."""
+    """Return the number of keys that lack a component."""
     return np.int32(_find(ctx, handle).incomplete_size())
 
 

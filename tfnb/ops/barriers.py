@@ -92,7 +92,7 @@ class Barrier:
         Args:
           num_elements: how many.
           allow_small_batch: whether fewer are enough once the barrier is closed.
-          timeout: accepted; nobody times this op by itself.
+          timeout: accepted and ignored; this op has no timeout of its own.
           name: of the op.
         """
         found = barrier_ops.barrier_take_many(

@@ -1,7 +1,7 @@
-"""Ops of serving that join the requests of several callers into one batch.
+"""Ops for serving that join the requests of several callers into one batch.
 
-Here nobody waits for other callers: what one execution brings is a batch of its own, padded to an
-allowed size, as it is in TensorFlow where no other request comes in time. Corresponds to
+Here an execution does not wait for other callers: its inputs are a batch of their own, padded to an
+allowed size, as in TensorFlow when no other request arrives in time. Corresponds to
 TensorFlow's ``batch_kernels.cc``.
 """
 
@@ -39,7 +39,7 @@ _ids = itertools.count()
 
 
 def _check_sizes(allowed: Sequence[int], most: int, *, splits: bool) -> None:
-    """TensorFlow's refusals of the attr ``allowed_batch_sizes``."""
+    """Checks the attr ``allowed_batch_sizes`` with TensorFlow's errors."""
     before = 0
     for size in allowed:
         if size <= before:
@@ -60,10 +60,10 @@ def _check_sizes(allowed: Sequence[int], most: int, *, splits: bool) -> None:
 
 
 def _rows(tensors: Sequence[Any]) -> int:
-    """The number of rows that all tensors have.
+    """The number of rows, the same for all tensors.
 
     Raises:
-      InvalidArgumentError: a tensor is a scalar, or they differ.
+      InvalidArgumentError: a tensor is a scalar, or the numbers differ.
     """
     for tensor in tensors:
         if not tensor.ndim:
@@ -163,7 +163,7 @@ def batch_function(
 def batch(
     xp: Any, in_tensors: list[Any], *, max_batch_size: int, allowed_batch_sizes: list[int]
 ) -> Any:
-    """A batch of requests, which rows of it are whose, and the request's own number."""
+    """A batch of requests, the range of rows of each request, and the id of this request."""
     _check_sizes(allowed_batch_sizes, max_batch_size, splits=False)
     rows = _rows(in_tensors)
     if rows > max_batch_size:
@@ -185,10 +185,11 @@ def _(c: InferenceContext) -> list[TensorShape]:
 
 
 def _place(batch_index: Any, number: Any) -> tuple[int, int]:
-    """The rows of one request.
+    """The range of rows of one request.
 
     Raises:
-      InvalidArgumentError: the index is none, or has no such request.
+      InvalidArgumentError: the index is not a matrix with three columns.
+      DeadlineExceededError: the index has no such request.
     """
     if batch_index.ndim != 2 or batch_index.shape[1] != 3:
         raise errors.invalid_argument(

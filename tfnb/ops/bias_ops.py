@@ -70,7 +70,7 @@ _SHORT = 256
     "BiasAdd", "value: T, bias: T -> output: T", "T: numbertype", _FORMAT, shape=_bias_add_shape
 )
 def bias_add_op(xp: Any, value: Any, bias: Any, *, data_format: str) -> Any:
-    """Value + bias, one bias for each channel."""
+    """Compute value + bias, one bias for each channel."""
     return _add_bias(xp, value, bias, 1 if data_format == "NCHW" else -1)
 
 
@@ -96,7 +96,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("BiasAddV1", "value: T, bias: T -> output: T", "T: numbertype", shape=_bias_add_shape)
 def bias_add_v1(xp: Any, value: Any, bias: Any) -> Any:
-    """Value + bias, one bias for each entry of the last dimension."""
+    """Compute value + bias, one bias for each entry of the last dimension."""
     return _add_bias(xp, value, bias, -1)
 
 
@@ -146,7 +146,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Any:
-    """Value + bias, one bias for each channel.
+    """Compute value + bias, one bias for each channel.
 
     Raises:
       ValueError: the data format is unknown.

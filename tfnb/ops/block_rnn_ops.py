@@ -14,6 +14,7 @@ from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops import array_ops
 from tfnb.ops.bias_ops import bias_add_grad
+from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cwise_unary_ops import logistic
 from tfnb.ops.matmul_ops import matmul
 
@@ -42,12 +43,12 @@ def _require(name: str, value: Any, shape: tuple[int, ...]) -> None:
     if value.ndim != len(shape):
         raise errors.invalid_argument(
             f"{name} must be rank {len(shape)} but is rank {value.ndim}: its shape should be "
-            f"{list(shape)}"
+            f"{shape_text(shape)}"
         )
     axis = next(i for i, size in enumerate(shape) if value.shape[i] != size)
     raise errors.invalid_argument(
-        f"{name}.dim_size({axis}) is {value.shape[axis]}: its shape should be {list(shape)}, "
-        f"but is {list(value.shape)}"
+        f"{name}.dim_size({axis}) is {value.shape[axis]}: its shape should be {shape_text(shape)}, "
+        f"but is {shape_text(value.shape)}"
     )
 
 

@@ -188,6 +188,7 @@ def all_candidate_sampler_op(
     "unigrams: list(float) = []",
     *_SEEDS,
     shape=_sampler_shape,
+    effects="read vocab_file",
     **_CPU,
 )
 def fixed_unigram_candidate_sampler_op(

@@ -64,7 +64,13 @@ def cast_op(xp: Any, x: Any, *, SrcT: DType, DstT: DType, Truncate: bool) -> Any
         return _truncated(xp, x, DstT)
     if SrcT.is_floating and (DstT.is_integer or DstT.is_quantized):
         return _float_to_integer(xp, x, target)
+    if SrcT in _PARTS_OF_BYTES and DstT in _PARTS_OF_BYTES:
+        # They know no way to each other, but all know int8.
+        x = x.astype(np.int8)
     return x.astype(target)
+
+
+_PARTS_OF_BYTES = frozenset({dtypes.int4, dtypes.uint4, dtypes.int2, dtypes.uint2})
 
 
 def _is_castable(dtype: DType) -> bool:

@@ -80,7 +80,8 @@ def generate_vocab_remapping(
 
 
 def _matrix_shape(c: InferenceContext) -> TensorShape:
-    c.with_rank(0, 0)
+    # The path may be a vector with one element.
+    c.with_rank_at_most(0, 1)
     c.with_rank(1, 0)
     c.with_rank(2, 1)
     c.with_rank(3, 1)
@@ -140,7 +141,13 @@ def load_and_remap_matrix(
     _check_old_ids(row_remapping)
     _check_old_ids(col_remapping)
     name = scalar_text(old_tensor_name)
-    with CheckpointReader(scalar_text(ckpt_path)) as reader:
+    if np.size(ckpt_path) != 1:
+        raise errors.invalid_argument(
+            f"The `ckpt_path` tensor must have exactly one element, got tensor of shape "
+            f"{shape_text(np.shape(ckpt_path))}"
+        )
+    path = scalar_text(np.reshape(ckpt_path, ()))
+    with CheckpointReader(path) as reader:
         if not reader.has_tensor(name):
             raise errors.not_found(f"Key {name} not found in checkpoint")
         shape, dtype = reader.shape_and_dtype(name)

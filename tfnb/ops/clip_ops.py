@@ -204,6 +204,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
         source = value.dtype.base_dtype
         if source.is_complex:
             if target.is_complex:
+                value = _with_parts_within(value, source, target)
                 return cast(value, target, name=scope)
             value = real(value)
             source = source.real_dtype
@@ -216,6 +217,20 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
             name="clamp",
         )
         return cast(value, target, name=scope)
+
+
+def _with_parts_within(value: Any, source: DType, target: DType) -> Any:
+    """A complex value whose parts are numbers that the parts of ``target`` can hold."""
+    limit = target.real_dtype
+    if source.real_dtype.max <= limit.max:
+        return value
+    low, high = complex(limit.min, limit.min), complex(limit.max, limit.max)
+    return clip_by_value_op(
+        value,
+        convert_to_tensor(low, dtype=source),
+        convert_to_tensor(high, dtype=source),
+        name="clamp",
+    )
 
 
 def _limits(source: DType, target: DType) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Ops of k-means: the nearest centers of points, and points to start from.
+"""Ops for k-means: the nearest centers of points, and the choice of initial centers.
 
 Distances are squared.  Corresponds to ``clustering_ops.cc``.
 """
@@ -19,7 +19,7 @@ from tfnb.ops.range_samplers import WordStream
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# So many points are compared with all centers at once.
+# Number of points compared with all centers at once.
 _POINTS_AT_ONCE = 4096
 
 
@@ -41,7 +41,7 @@ def _scalar(value: Any, name: str) -> int:
     devices=("CPU",),
 )
 def nearest_neighbors(xp: Any, points: Any, centers: Any, k: Any) -> tuple[Any, Any]:
-    """For each point the k nearest centers, nearest first, and their squared distances."""
+    """Return the k nearest centers of each point, nearest first, and the squared distances."""
     _require_matrix(points, "points")
     _require_matrix(centers, "centers")
     if points.shape[1] != centers.shape[1]:
@@ -57,7 +57,7 @@ def nearest_neighbors(xp: Any, points: Any, centers: Any, k: Any) -> tuple[Any, 
     for start in range(0, len(points), _POINTS_AT_ONCE):
         some = points[start : start + _POINTS_AT_ONCE]
         rows = slice(start, start + len(some))
-        # What is left of |p - c|^2 / 2 without |p|^2 / 2, which changes no order.
+        # |p - c|^2 / 2 without the term |p|^2 / 2, which does not affect the order.
         scores = half_squares - some @ centers.T
         if wanted == 1:
             chosen = scores.argmin(1)[:, np.newaxis]
@@ -73,9 +73,9 @@ nearest_neighbors.not_differentiable()
 
 
 def _sum(values: Any) -> Any:
-    """The sum in TensorFlow's order: 2 times 8 at a time, the halves of what is left, the rest.
+    """Sum in TensorFlow's order: 2 times 8 at a time, then halves of the remainder, then the rest.
 
-    When nearly all points are taken, nothing but rounding decides which is next.
+    When nearly all points are taken, rounding alone decides which is next.
     """
     pairs = len(values) // 16 * 16
     lanes = values[:pairs].reshape(-1, 2, 8).sum(0).sum(0)
@@ -97,9 +97,9 @@ def _sum(values: Any) -> Any:
 def kmeans_plus_plus_initialization(
     xp: Any, points: Any, num_to_sample: Any, seed: Any, num_retries_per_sample: Any
 ) -> Any:
-    """Points far from each other: each drawn with a probability like its squared distance.
+    """Choose points by k-means++: the probability is proportional to the squared distance.
 
-    Of several that are drawn the one is taken which leaves the smallest sum of distances.
+    Among several candidates, the one with the smallest remaining sum of distances is taken.
     """
     _require_matrix(points, "points")
     count = _scalar(num_to_sample, "num_to_sample")
@@ -126,13 +126,13 @@ def kmeans_plus_plus_initialization(
         while True:
             limit = words.fraction() * sums[-1]
             found = int(np.searchsorted(sums, limit, side="right"))
-            # Without a number to compare with, the one after the last: the last is taken for it.
+            # With NaN sums this is the index after the last, which stands for the last point.
             if found not in sampled:
                 return found
 
     def nearest_with(index: int) -> NDArray[np.float32]:
         index = min(index, len(points) - 1)
-        few = points.shape[1] < 8  # summed up one after the other, as TensorFlow does
+        few = points.shape[1] < 8  # summed up sequentially, as in TensorFlow
         products = (points * points[index]).sum(1) if few else points @ points[index]
         distances = half_squares - products + half_squares[index]
         closer: NDArray[np.float32] = np.minimum(nearest, distances)
@@ -162,7 +162,7 @@ kmeans_plus_plus_initialization.not_differentiable()
     devices=("CPU",),
 )
 def kmc2_chain_initialization(xp: Any, distances: Any, seed: Any) -> Any:
-    """The last state of a Markov chain over candidates, drawn by their squared distances."""
+    """Return the last state of a Markov chain over candidates, drawn by squared distance."""
     if distances.ndim != 1:
         raise errors.invalid_argument("Input distances should be a vector.")
     if not distances.size:

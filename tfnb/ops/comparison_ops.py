@@ -35,7 +35,7 @@ _INTEGER = "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
 
 @register_op("Less", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
 def less(xp: Any, x: Any, y: Any) -> Any:
-    """X < y."""
+    """Compute x < y."""
     try:
         return x < y
     except ValueError:
@@ -53,7 +53,7 @@ less.not_differentiable()
 
 @register_op("LessEqual", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
 def less_equal(xp: Any, x: Any, y: Any) -> Any:
-    """X <= y."""
+    """Compute x <= y."""
     try:
         return x <= y
     except ValueError:
@@ -71,7 +71,7 @@ less_equal.not_differentiable()
 
 @register_op("Greater", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
 def greater(xp: Any, x: Any, y: Any) -> Any:
-    """X > y."""
+    """Compute x > y."""
     try:
         return x > y
     except ValueError:
@@ -89,7 +89,7 @@ greater.not_differentiable()
 
 @register_op("GreaterEqual", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
 def greater_equal(xp: Any, x: Any, y: Any) -> Any:
-    """X >= y."""
+    """Compute x >= y."""
     try:
         return x >= y
     except ValueError:
@@ -126,7 +126,7 @@ def _equality_shape(c: InferenceContext) -> TensorShape:
     commutative=True,
 )
 def equal(xp: Any, x: Any, y: Any, *, incompatible_shape_error: bool) -> Any:
-    """X == y; without `incompatible_shape_error`, shapes that do not fit are simply not equal."""
+    """Compute x == y; without `incompatible_shape_error`, shapes that do not fit are not equal."""
     try:
         return x == y
     except ValueError:

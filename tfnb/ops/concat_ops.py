@@ -191,9 +191,14 @@ def _parallel_concat_shape(c: InferenceContext) -> TensorShape:
         raise ValueError("shape attr must be fully defined.")
     rows: list[int | None] = list(whole.dim_values or ())
     rows[0] = 1
-    for part in c.inputs:
+    for number, part in enumerate(c.inputs):
         if not part.is_fully_defined():
             raise ValueError("All input shapes must be fully defined.")
+        if part.ndims == 0:
+            raise ValueError(
+                "The rank of all input shapes must be greater than 0, but input "
+                f"{number} had rank 0."
+            )
         if part.dim_values != tuple(rows):
             raise ValueError("Size of first dimension must be 1, and all shapes must agree.")
     return whole
@@ -375,12 +380,12 @@ def _check_fit(values: Any, number: int) -> None:
             f"{number}"
         )
     for index, value in enumerate(values):
-        if len(value.shape) != rank:
+        if len(value.shape) != rank and value.shape:
             raise errors.invalid_argument(
                 f"ConcatOp : Ranks of all input tensors should match: shape[0] = "
                 f"{shape_text(first)} vs. shape[{index}] = {shape_text(value.shape)}"
             )
-        if rank == 0:
+        if not value.shape:
             raise errors.invalid_argument(
                 "ConcatOp : Can't concatenate scalars (use tf.stack instead)"
             )
@@ -593,7 +598,10 @@ def _split_shape(c: InferenceContext) -> list[TensorShape]:
     size = dims[number]
     if size is not None:
         if size % count:
-            raise ValueError(f"Dimension size must be evenly divisible by {count} but is {size}")
+            raise ValueError(
+                f"Dimension size must be evenly divisible by {count} but is {size}\n"
+                "\tNumber of ways to split should evenly divide the split dimension"
+            )
         size //= count
     return [TensorShape([*dims[:number], size, *dims[number + 1 :]])] * count
 

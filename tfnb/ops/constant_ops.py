@@ -1,4 +1,4 @@
-"""Where graphs begin: Const, Placeholder, Fill, and what makes tensors of zeros and ones."""
+"""Constants and placeholders: Const, Placeholder, Fill, and tensors of zeros and ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from tfnb.core.attr_value import TensorAttr
 from tfnb.core.host_memory import check_fits
 from tfnb.core.node_text import shape_text, type_word
 from tfnb.core.op_registry import register_op
+from tfnb.core.resource_mgr import ResourceHandle
 from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
-from tfnb.core.tensor_proto import encode_tensor
+from tfnb.core.tensor_proto import check_content_size, encode_tensor
 from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.core.tensor_util import convert_to_ndarray
-from tfnb.framework.convert import constant_node, convert_to_tensor
+from tfnb.framework.convert import constant_node, constant_of_proto, convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
@@ -39,7 +40,7 @@ EXPORTS = {
     ],
 }
 
-# The largest tensor of equal elements that is a constant and not a Fill.
+# Largest tensor of equal elements that is made as a Const instead of a Fill.
 _SMALL = 1000
 
 # -------------------------------------------------------------------------------------------- Const
@@ -52,7 +53,7 @@ def _const_shape(c: InferenceContext) -> TensorShape:
 
 @register_op("Const", "-> output: dtype", "value: tensor", "dtype: type", shape=_const_shape)
 def const(xp: Any, *, value: Any, dtype: Any) -> Any:
-    """A tensor whose value is written in the graph."""
+    """A tensor whose value is stored in the graph."""
     return _checked(value, dtype)
 
 
@@ -100,7 +101,7 @@ def host_const(xp: Any, *, value: Any, dtype: Any) -> Any:
     effects="read memory_region_name",
 )
 def immutable_const(xp: Any, *, dtype: DType, shape: TensorShape, memory_region_name: str) -> Any:
-    """A tensor that is mapped from a file."""
+    """A tensor mapped from a file."""
     from tfnb.core import file_system
 
     if dtype is dtypes.string:
@@ -109,8 +110,7 @@ def immutable_const(xp: Any, *, dtype: DType, shape: TensorShape, memory_region_
             f" Region: {memory_region_name}"
         )
     count = shape.num_elements() or 0
-    with file_system.translating_errors(memory_region_name):
-        region = np.memmap(file_system.local_path(memory_region_name), np.uint8, "r")
+    region = file_system.map_file(memory_region_name)
     if region.size < count * dtype.size:
         raise errors.invalid_argument(
             f"Region {memory_region_name} has {region.size} bytes, {count * dtype.size} are needed."
@@ -131,11 +131,15 @@ def constant_v1(
     Args:
       value: a number, string, array, or nested lists of these.
       dtype: the type; without one the value decides.
-      shape: a shape that may have more elements than the value: its last element is repeated.
+      shape: the shape; if it has more elements than the value, the last element is repeated.
       name: the name of the op.
-      verify_shape: whether a value of another shape is refused.
+      verify_shape: whether to refuse a value of another shape.
+
+    Raises:
+      TypeError: the value cannot have the dtype, or has another shape that may not be repeated.
+      ValueError: the value has more elements than the shape, or 2 GB or more.
     """
-    return _make_constant(value, dtype, shape, name, verify_shape, allow_broadcast=False)
+    return _make_constant(value, dtype, shape, name, verify_shape)
 
 
 def constant(
@@ -146,21 +150,15 @@ def constant(
     verify_shape: bool = False,
 ) -> Tensor:
     """A tensor with a fixed value; see :func:`constant_v1`."""
-    return _make_constant(value, dtype, shape, name, verify_shape, allow_broadcast=False)
+    return _make_constant(value, dtype, shape, name, verify_shape)
 
 
-def constant_v2(
-    value: Any, dtype: Any = None, shape: Any = None, name: str | None = "Const"
-) -> Tensor:
-    """A tensor with a fixed value; only a scalar is repeated to a larger shape."""
-    return _make_constant(value, dtype, shape, name, False, allow_broadcast=True)
-
-
-def _make_constant(
-    value: Any, dtype: Any, shape: Any, name: str | None, verify: bool, *, allow_broadcast: bool
-) -> Tensor:
+def _make_constant(value: Any, dtype: Any, shape: Any, name: str | None, verify: bool) -> Tensor:
     wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    if type(value).__name__ == "TensorProto":
+        return constant_of_proto(value, name)
     array = convert_to_ndarray(value, wanted)
+    check_content_size(array.nbytes)
     if isinstance(value, np.ndarray) and np.may_share_memory(array, value):
         array = array.copy()
     if wanted is None:
@@ -169,9 +167,9 @@ def _make_constant(
         return constant_node(TensorAttr.from_value(array, wanted), name)
     sizes = _sizes(shape)
     count = math.prod(sizes)
-    _check_fit(array, sizes, verify, allow_broadcast)
+    _check_fit(array, sizes, verify)
     if array.size < count:
-        # The graph holds what was given, not its repetitions.
+        # The graph stores the given elements, not their repetitions.
         return constant_node(TensorAttr(encode_tensor(array, wanted, sizes)), name)
     array = array.reshape(sizes) if count else np.empty(sizes, array.dtype)
     return constant_node(TensorAttr.from_value(array, wanted), name)
@@ -184,11 +182,11 @@ def _sizes(shape: Any) -> tuple[int, ...]:
     return tuple([int(size) for size in known])
 
 
-def _check_fit(array: Any, sizes: tuple[int, ...], verify: bool, allow_broadcast: bool) -> None:
+def _check_fit(array: Any, sizes: tuple[int, ...], verify: bool) -> None:
     count = math.prod(sizes)
     if array.shape == sizes:
         return
-    if verify or (allow_broadcast and array.shape not in ((), (1,)) and array.size != count):
+    if verify:
         raise TypeError(f"Expected Tensor's shape: {sizes}, but got {array.shape}.")
     if array.size > count > 0:
         raise ValueError(
@@ -211,7 +209,7 @@ def _refuse_unfed(ctx: Any, dtype: DType, shape: TensorShape) -> Any:
 
 def _placeholder_shape(c: InferenceContext) -> TensorShape:
     shape: TensorShape = c.attr("shape")
-    # Before version 24 an empty shape was how writers said that they knew none.
+    # Before GraphDef version 24 an empty shape meant an unknown one.
     if shape.dim_values == () and c.graph_def_version < 24:
         return TensorShape(None)
     return shape
@@ -246,8 +244,8 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     """A tensor that every run must feed.
 
     Args:
-      dtype: the type of what is fed.
-      shape: its shape, as far as known; None allows every shape.
+      dtype: the type of the fed value.
+      shape: its static shape; None allows every shape.
       name: the name of the op.
     """
     shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
@@ -256,7 +254,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 
 
 def _placeholder_with_default_shape(c: InferenceContext) -> TensorShape:
-    # What is fed may differ from the default, so only the attribute counts.
+    # A feed may have another shape than the default, so only the attribute counts.
     shape: TensorShape = c.attr("shape")
     try:
         merge_shapes(c.inputs[0], shape)
@@ -289,7 +287,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
     Args:
       input: the value without a feed.
-      shape: the shape of what may be fed; None allows every shape.
+      shape: the static shape of a feed; None allows every shape.
       name: the name of the op.
     """
     shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
@@ -347,14 +345,25 @@ def _(op: Any, grad: Any) -> Any:
     return None, math_ops.reduce_sum(grad)
 
 
-def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
-    """A tensor of the shape ``dims`` whose elements are all ``value``."""
+def fill(dims: Any, value: Any, name: str | None = None, layout: None = None) -> Tensor:
+    """A tensor of the shape ``dims`` whose elements are all ``value``.
+
+    Args:
+      dims: the shape.
+      value: the element.
+      name: the name of the op.
+      layout: must be None; tensors over several machines are not supported.
+
+    Raises:
+      ValueError: a layout is given.
+    """
+    _check_layout(layout)
     found: Tensor = fill_op(dims, value, name=name)
     return found
 
 
 def unchanged_shape_and_handle(c: InferenceContext) -> TensorShape:
-    """The output is in all that is known statically like the first input."""
+    """The output has the static shape and handle data of the first input."""
     data = c.input_handle_data(0)
     if data:
         c.set_output_handle_data(0, data)
@@ -365,7 +374,7 @@ def unchanged_shape_and_handle(c: InferenceContext) -> TensorShape:
 def zeros_like_op(xp: Any, x: Any) -> Any:
     """Zeros of the same shape and type."""
     if is_opaque(x):
-        # A list of tensors knows what its zeros are.
+        # A TensorList makes its own zeros.
         return x.zeros_like()
     if x.dtype == object:
         return _zero_strings(x)
@@ -411,7 +420,7 @@ def _empty_shape(c: InferenceContext) -> TensorShape:
     host_memory=("shape",),
 )
 def empty_op(xp: Any, shape: Any, *, dtype: DType) -> Any:
-    """A tensor whose contents nobody has chosen yet; here they are zeros."""
+    """A tensor with unspecified contents; here they are zeros."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
             f"shape must be a vector of int32, got shape {shape_text(TensorShape(shape.shape))}"
@@ -433,6 +442,8 @@ def _full(value: int, shape: Any, dtype: Any, name: str | None, scope: str) -> T
             element = bool(value)
         elif dtype is dtypes.string and value == 0:
             element = ""
+        elif dtype.is_quantized:
+            element = np.array(value, dtype.as_numpy_dtype)
         if not isinstance(shape, Tensor):
             sizes = _known_sizes(shape)
             if sizes is not None and math.prod(sizes) < _SMALL:
@@ -456,13 +467,46 @@ def _known_sizes(shape: Any) -> list[int] | None:
     return None if None in sizes else sizes  # type: ignore[return-value]
 
 
-def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Zeros, or empty strings, or False, in a tensor of this shape."""
+def _check_layout(layout: Any) -> None:
+    if layout is not None:
+        raise ValueError(
+            "layout must be None: tensors that lie on several machines (DTensor) are not there."
+        )
+
+
+def zeros(
+    shape: Any, dtype: Any = dtypes.float32, name: str | None = None, layout: None = None
+) -> Tensor:
+    """Zeros, or empty strings, or False, in a tensor of this shape.
+
+    Args:
+      shape: the shape.
+      dtype: the type.
+      name: the name of the op.
+      layout: must be None; tensors over several machines are not supported.
+
+    Raises:
+      ValueError: a layout is given.
+    """
+    _check_layout(layout)
     return _full(0, shape, dtype, name, "zeros")
 
 
-def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Ones, or True, in a tensor of this shape."""
+def ones(
+    shape: Any, dtype: Any = dtypes.float32, name: str | None = None, layout: None = None
+) -> Tensor:
+    """Ones, or True, in a tensor of this shape.
+
+    Args:
+      shape: the shape.
+      dtype: the type.
+      name: the name of the op.
+      layout: must be None; tensors over several machines are not supported.
+
+    Raises:
+      ValueError: a layout is given.
+    """
+    _check_layout(layout)
     return _full(1, shape, dtype, name, "ones")
 
 
@@ -473,15 +517,18 @@ def zeros_like(
     """Zeros with the shape of a tensor.
 
     Args:
-      tensor: whose shape and, without ``dtype``, type is taken.
+      tensor: the tensor whose shape and, without ``dtype``, type is used.
       dtype: another type.
       name: the name of the op.
-      optimize: whether a shape that is known gives a constant.
+      optimize: whether to make a constant where the shape is known.
     """
+    from tfnb.framework.sparse_tensor import SparseTensor
     from tfnb.ops.shape_ops import shape_internal
 
     with name_scope(name, "zeros_like", [tensor]) as name:
-        tensor = convert_to_tensor(tensor, name="tensor")
+        # Zeros like a sparse tensor of known shape are a dense tensor.
+        if not (isinstance(tensor, SparseTensor) and tensor.shape.is_fully_defined()):
+            tensor = convert_to_tensor(tensor, name="tensor")
         dtype = None if dtype is None else dtypes.as_dtype(dtype)
         wanted = tensor.dtype.base_dtype if dtype is None else dtype.base_dtype
         if optimize and tensor.shape.is_fully_defined() and wanted is not dtypes.variant:
@@ -513,4 +560,6 @@ def ones_like(
 )
 def guarantee_const(xp: Any, input: Any) -> Any:
     """The input, with the promise that it is the same in every run."""
+    if isinstance(input, ResourceHandle):
+        raise errors.invalid_argument("Input tensor cannot be a resource variable handle.")
     return input

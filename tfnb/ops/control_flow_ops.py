@@ -19,6 +19,7 @@ from tfnb.core.shape_inference import (
     unchanged_shape,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.broadcasting import shape_text
 
 EXPORTS = {"tf": ["no_op"]}
 
@@ -70,7 +71,7 @@ def _loop_cond_shape(c: InferenceContext) -> TensorShape:
 def _take_side(data: Any, pred: Any) -> tuple[Any, Any]:
     if getattr(pred, "ndim", 0) != 0:
         raise errors.invalid_argument(
-            f"The second input must be a scalar, but it has shape {list(pred.shape)}"
+            f"The second input must be a scalar, but it has shape {shape_text(pred.shape)}"
         )
     return (DEAD, data) if pred else (data, DEAD)
 
@@ -230,11 +231,18 @@ def ref_identity(xp: Any, input: Any) -> Any:
     return input
 
 
+def _ref_select_shape(c: InferenceContext) -> TensorShape:
+    first, *others = c.inputs[1:]
+    same = first.is_fully_defined() and all(first == other for other in others)
+    return first if same else UNKNOWN_SHAPE
+
+
 @register_op(
     "RefSelect",
     "index: int32, inputs: Ref(N * T) -> output: Ref(T)",
     "T: type",
     "N: int >= 1",
+    shape=_ref_select_shape,
     host_memory=("index",),
 )
 def ref_select(xp: Any, index: Any, inputs: list[Any]) -> Any:

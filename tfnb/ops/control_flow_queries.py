@@ -65,28 +65,12 @@ def is_cond_switch(op: Operation) -> bool:
     return True
 
 
-def is_cond_merge(op: Operation) -> bool:
-    """Whether it is the Merge of a cond: all that it takes comes from conds."""
-    if not is_merge(op) or not op.inputs:
-        return False
-    contexts = [output_context(tensor.op) for tensor in op.inputs]
-    return all(context is not None and context.is_cond_context for context in contexts)
-
-
 def is_loop_switch(op: Operation) -> bool:
     """Whether it is the Switch of a loop variable."""
     if not is_switch(op):
         return False
     context = context_of(op)
     return context is not None and context.is_while_context and not is_cond_switch(op)
-
-
-def is_loop_merge(op: Operation) -> bool:
-    """Whether it is the Merge of a loop variable."""
-    if not is_merge(op):
-        return False
-    context = context_of(op)
-    return context is not None and context.is_while_context and not is_cond_merge(op)
 
 
 def loop_constant_enter(value: Tensor) -> Operation | None:
@@ -116,13 +100,6 @@ def containing_while_context(
     return None
 
 
-def containing_cond_context(context: ControlFlowContext | None) -> Any:
-    """The innermost cond that ``context`` is or lies in."""
-    while context is not None and not context.is_cond_context:
-        context = context.outer_context
-    return context
-
-
 def is_containing_context(
     context: ControlFlowContext | None, maybe_containing: ControlFlowContext | None
 ) -> bool:
@@ -145,16 +122,6 @@ def while_context_of(op: Operation) -> WhileContext | None:
     return None if context is None else context.while_context()
 
 
-def is_in_while_loop(op: Operation) -> bool:
-    """Whether an operation is in a while loop."""
-    return containing_while_context(context_of(op)) is not None
-
-
-def is_in_cond(op: Operation) -> bool:
-    """Whether an operation is in a cond."""
-    return containing_cond_context(context_of(op)) is not None
-
-
 def check_input_from_valid_context(op: Operation, input_op: Operation) -> None:
     """Refuses an input that comes from inside a while loop which the operation is not in.
 
@@ -173,7 +140,10 @@ def check_input_from_valid_context(op: Operation, input_op: Operation) -> None:
         why = "they are in different while loops"
     else:
         why = f"'{input_op.name}' is in a while loop"
-    raise ValueError(f"Cannot use '{input_op.name}' as input to '{op.name}' because {why}.")
+    raise ValueError(
+        f"Cannot use '{input_op.name}' as input to '{op.name}' because {why}. See info log for "
+        "more details."
+    )
 
 
 def _may_use(op: Operation, op_loop: WhileContext | None, input_loop: WhileContext | None) -> bool:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.function_library import LibraryFunction
     from tfnb.framework.graph import Graph
     from tfnb.framework.graph_scopes import ControlDependenciesScope
     from tfnb.framework.tensor import Tensor
@@ -255,11 +256,9 @@ class _BodyFunction(GraphFunction):
         super().__init__(definition)
         self._called = tuple(called)
 
-    def add_to_graph(self, graph: Graph) -> None:
-        """Makes it and what it calls part of a graph's library."""
-        super().add_to_graph(graph)
-        for function in self._called:
-            function.add_to_graph(graph)
+    def needed_functions(self) -> Iterable[LibraryFunction]:
+        """The functions that it calls."""
+        return self._called
 
 
 def add_function_of(graph: ControlFlowGraph) -> NameAttrList:

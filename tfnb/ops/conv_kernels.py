@@ -122,7 +122,7 @@ class _Patches:
                 yield slice(first, last), target.reshape(count, self._depth)
 
 
-# A row of a filter with so few elements is a short one.
+# Maximum elements of a short filter row.
 _SHORT_ROW = 8
 
 
@@ -205,7 +205,7 @@ def backprop_filter(
     return grad.astype(dtype, copy=False)
 
 
-# The sum over all patches has so many parts at most, whatever the number of threads.
+# Maximum parts of the sum over all patches, independent of the number of threads.
 _PARTS = 8
 
 

@@ -1,4 +1,4 @@
-"""How often numbers occur in each row of sparse and ragged tensors, and sparse answers to that.
+"""Counts of the numbers in each row of sparse and ragged tensors, dense or sparse.
 
 Corresponds to TensorFlow's ``bincount_op.cc`` and ``count_ops.cc``.
 """
@@ -42,10 +42,10 @@ def _refuse_negative(values: Any) -> None:
 
 
 def _counts(rows: Any, values: Any, weights: Any, shape: tuple[int, int], binary: bool) -> Any:
-    """[rows, size] counts, or sums of weights; numbers below 0 and from `size` on do not count."""
+    """[rows, size] counts, or sums of weights; numbers outside of [0, size) are not counted."""
     inside = (values >= 0) & (values < shape[1])
     weights = weights.reshape(-1)
-    # More weights than values, and weights of nothing, are no error in TensorFlow.
+    # More weights than values, or weights without values, are no error in TensorFlow.
     if 0 < weights.size < values.size and not binary and inside[weights.size :].any():
         raise errors.invalid_argument(
             "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
@@ -57,7 +57,7 @@ def _counts(rows: Any, values: Any, weights: Any, shape: tuple[int, int], binary
     if binary:
         out[places] = 1
     else:
-        # Of the weights, as many as there are values that count.
+        # The weights of the values that are counted.
         own = weights[np.flatnonzero(inside)] if weights.size else out.dtype.type(1)
         np.add.at(out, places, own)
     return out
@@ -98,7 +98,7 @@ def sparse_bincount(
     *,
     binary_output: bool,
 ) -> Any:
-    """How often each number below size occurs, per row of a sparse matrix."""
+    """Counts each number below ``size``, per row of a sparse matrix."""
     count = _scalar_size(size)
     check_form(indices, values, dense_shape)
     if (indices < 0).any() or (indices >= dense_shape).any():
@@ -127,7 +127,7 @@ def sparse_bincount(
 def ragged_bincount(
     xp: Any, splits: Any, values: Any, size: Any, weights: Any, *, binary_output: bool
 ) -> Any:
-    """How often each number below size occurs, per row."""
+    """Counts each number below ``size``, per row of a ragged matrix."""
     count = _scalar_size(size)
     values = values.reshape(-1)
     splits = splits.reshape(-1)
@@ -140,7 +140,7 @@ def _rows_of(splits: Any, values: Any) -> Any:
     """The row of each value.
 
     Raises:
-      InvalidArgumentError: these are no splits of the values.
+      InvalidArgumentError: these are not the splits of the values.
     """
     if not splits.size:
         raise errors.invalid_argument(
@@ -152,14 +152,14 @@ def _rows_of(splits: Any, values: Any) -> Any:
         raise errors.invalid_argument(
             f"Splits must end with the number of values, got {splits[-1]} instead of {values.size}"
         )
-    # Where splits decrease, no value goes back to an earlier row.
+    # If splits decrease, a value still does not go back to an earlier row.
     ends = np.maximum.accumulate(splits)
     return np.searchsorted(ends, np.arange(values.size), side="right") - 1
 
 
 # ---------------------------------------------------------------------------------- sparse counts
 
-# TensorFlow's vector of tables can have so many.
+# The maximum length of TensorFlow's vector of tables.
 _MOST_BATCHES = 1 << 58
 
 _OUT = "output_indices: int64, output_values: output_type, output_dense_shape: int64"
@@ -187,7 +187,7 @@ def _occurring(
     maxlength: int,
     binary_output: bool,
 ) -> tuple[Any, Any, Any]:
-    """The numbers that occur with their counts, as a sparse matrix, or vector without a batch."""
+    """The distinct numbers and their counts, as a sparse matrix, or vector if unbatched."""
     if weights.size and weights.shape != values.shape:
         raise errors.invalid_argument(
             f"Weights and values must have the same shape. Weight shape: "
@@ -206,7 +206,7 @@ def _occurring(
         counts[:] = 1
     else:
         np.add.at(counts, place.reshape(-1), own[inside] if own.size else dtype(1))
-    # One more than the largest of 64 bits is the smallest.
+    # As in TensorFlow, the largest int64 plus one wraps to the smallest.
     past = (int(kept.max(initial=0)) + 1 + (1 << 63)) % (1 << 64) - (1 << 63)
     width = maxlength if maxlength >= 0 else max(past, minlength)
     if batch is None:
@@ -230,7 +230,7 @@ def dense_count_sparse_output(
     binary_output: bool,
     output_type: DType,
 ) -> Any:
-    """The numbers that occur in a vector, or in each row of a matrix, and how often."""
+    """Counts the distinct numbers of a vector, or of each row of a matrix."""
     if values.ndim not in (1, 2):
         raise errors.invalid_argument(
             f"Input must be a 1 or 2-dimensional tensor. Got: {values.ndim}"
@@ -282,7 +282,7 @@ def sparse_count_sparse_output(
     binary_output: bool,
     output_type: DType,
 ) -> Any:
-    """The same of a sparse vector or matrix."""
+    """Counts the distinct numbers of a sparse vector, or of each row of a sparse matrix."""
     if indices.ndim != 2:
         raise errors.invalid_argument(
             f"Input indices must be a 2-dimensional tensor. Got: {shape_text(indices.shape)}"
@@ -354,7 +354,7 @@ def ragged_count_sparse_output(
     binary_output: bool,
     output_type: DType,
 ) -> Any:
-    """The same of each row of a ragged matrix."""
+    """Counts the distinct numbers of each row of a ragged matrix."""
     splits = splits.reshape(-1)
     if splits.size < 2:
         raise errors.invalid_argument(

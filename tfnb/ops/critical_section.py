@@ -1,4 +1,4 @@
-"""``tf.CriticalSection``: operations that run together, while nobody else runs theirs."""
+"""``tf.CriticalSection``: groups of operations that run under mutual exclusion."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CRITICAL_SECTION_EXECUTIONS: Final = "critical_section_executions"
 
 
 class _Execution(NamedTuple):
-    """One use of a critical section, as the graph's collection keeps it."""
+    """One use of a critical section, as stored in the graph's collection."""
 
     op: Operation
     handle: Tensor
@@ -41,14 +41,14 @@ class _Execution(NamedTuple):
 
 
 class CriticalSection:
-    """Runs functions' operations one function at a time.
+    """Runs the operations of one function at a time.
 
     Two executions never overlap, neither in one step nor in several, nor in several graphs of one
     session that share the name.
 
     Args:
-      name: of the mutex op.
-      shared_name: under which several sections are one.
+      name: the name of the mutex op.
+      shared_name: the name that sections share to be one section.
       critical_section_def: not supported.
       import_scope: not supported.
     """
@@ -86,16 +86,16 @@ class CriticalSection:
         exclusive_resource_access: bool = True,
         name: str | None = None,
     ) -> Any:
-        """What ``fn()`` gives, computed inside the section.
+        """Return the outputs of ``fn()``, computed inside the section.
 
         Args:
           fn: builds operations, which belong to the section.
-          exclusive_resource_access: whether no other section may use the same resources.
-          name: of the ops.
+          exclusive_resource_access: whether other sections must not use the same resources.
+          name: the name scope of the ops.
 
         Raises:
-          ValueError: ``fn`` enters this section again, which would wait for ever; or another
-            section uses one of its resources.
+          ValueError: ``fn`` enters this section again, which would deadlock; or another section
+            uses one of its resources.
         """
         with name_scope(name, "critical_section_execute", []):
             graph = get_default_graph()
@@ -117,7 +117,7 @@ class CriticalSection:
             with control_dependencies(flat):
                 with colocate_with(self._handle):
                     release = consume_mutex_lock(lock)
-                # Whoever asks for a part of the result makes all of it run.
+                # Fetching a part of the result runs all of it.
                 together = nest.pack_sequence_as(result, list(tuple_(nest.flatten(result))))
             with control_dependencies([release]):
                 outputs = nest.map_structure(_value, together)
@@ -134,7 +134,7 @@ class CriticalSection:
         )
 
     def _wait_for_inputs(self, created: list[Operation], lock: Operation) -> None:
-        """Makes the lock wait for what comes from outside, so that it is held no longer."""
+        """Make the lock wait for external inputs, so that it is held only while the ops run."""
         inside = {op.name for op in created}
         inside |= {lock.name, *(op.name for op in lock.control_inputs)}
         inside |= {tensor.op.name for tensor in lock.inputs}
@@ -165,7 +165,7 @@ class CriticalSection:
 
 
 def _resources(created: list[Operation]) -> list[Tensor]:
-    """The resources that the ops use, each once."""
+    """Return the distinct resources that the ops use."""
     found: dict[str, Tensor] = {}
     for op in created:
         for tensor in op.inputs:

@@ -53,8 +53,9 @@ def _xent_shape(c: InferenceContext) -> list[TensorShape]:
     if known[0] is not None and known[1] is not None and (len(known[0]) == 2 or len(known[1]) == 2):
         shape = broadcast_shapes(logits, labels)
     else:
-        c.with_rank(0, 2)
-        c.with_rank(1, 2)
+        for one in known:
+            if one is not None and len(one) != 2:
+                raise ValueError(f"Shape must be broadcasted with rank 2, but is rank {len(one)}")
         shape = broadcast_shapes(c.with_rank(0, 2), c.with_rank(1, 2))
     dims = shape.dim_values
     if dims is not None and len(dims) != 2:
@@ -71,7 +72,7 @@ def _xent_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_xent_shape,
 )
 def softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
-    """Per row -sum(labels * log_softmax(features)), and its gradient softmax(features) - labels."""
+    """Return -sum(labels * log_softmax(features)) per row, and softmax(features) - labels."""
     dtype = features.dtype
     if features.shape != labels.shape:
         try:
@@ -106,7 +107,7 @@ def _large_cross_entropy(features: Any, labels: Any, dtype: Any) -> tuple[Any, A
     def work(first: int, last: int) -> None:
         x, wanted, grown = features[first:last], labels[first:last], backprop[first:last]
         np.subtract(x, x.max(axis=1, keepdims=True), out=grown)
-        # The sum of labels * (log(total) - shifted), in two.
+        # The sum of labels * (log(total) - shifted), as two terms.
         seen = np.vecdot(wanted, grown)
         np.exp(grown, out=grown)
         total = sum_over(np, grown, (1,), True).astype(dtype).astype(grown.dtype)
@@ -123,7 +124,7 @@ def _scale_rows(vector: Any, matrix: Any) -> Any:
 
 
 def _is_zero(grad: Any) -> bool:
-    """Whether a gradient is known to be zero: nobody used that output."""
+    """Whether a gradient is known to be zero because the output is unused."""
     if grad is None or grad.op.type in ("ZerosLike", "Zeros"):
         return True
     value = constant_value(grad)
@@ -161,7 +162,7 @@ def _sparse_xent_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_sparse_xent_shape,
 )
 def sparse_softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
-    """Per row -log_softmax(features)[label], and its gradient."""
+    """Return -log_softmax(features)[label] per row, and its gradient."""
     dtype = features.dtype
     if features.ndim != 2:
         raise errors.invalid_argument(
@@ -206,7 +207,7 @@ def _(op: Any, grad_loss: Any, grad_grad: Any) -> Any:
     return _second_order(grad, grad_grad, op.inputs[0]), None
 
 
-# ----------------------------------------------------------------------- functions of Python's side
+# --------------------------------------------------------------------------------- Python functions
 
 
 def softmax_cross_entropy_with_logits_v2(
@@ -245,7 +246,7 @@ def _move_to_end(x: Any, axis: Any, rank: Any) -> Any:
 
 
 def _flatten_outer(logits: Any) -> Any:
-    """All axes but the last made one."""
+    """Flatten all axes but the last into one."""
     rank = array_ops.rank(logits)
     last_dim = array_ops.slice(array_ops.shape(logits), [sub(rank, 1)], [1])
     output = array_ops.reshape(logits, array_ops.concat([[-1], last_dim], 0))

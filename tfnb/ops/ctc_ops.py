@@ -71,7 +71,7 @@ def _labels_by_row(indices: Any, values: Any, batch: int) -> list[list[int]]:
     if len(indices) != len(values):
         raise errors.invalid_argument("len(labels_indices) != len(labels_values)")
     rows: list[list[int]] = [[] for _ in range(batch)]
-    # As many columns as there are, counted in int64.
+    # The number of columns follows from the indices, computed in int64.
     columns = max(0, *(np.append(indices[:, 1:], 0) + 1).tolist())
     check_valid(indices, [batch, columns], "label SparseTensor is not valid: ")
     for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):
@@ -80,7 +80,7 @@ def _labels_by_row(indices: Any, values: Any, batch: int) -> list[list[int]]:
 
 
 def _softmax(logits: NDArray[Any]) -> NDArray[Any]:
-    """Probabilities of the logits' own precision: what is too small for it is impossible."""
+    """Return probabilities in the logits' precision; one that underflows is impossible."""
     found: NDArray[Any] = np.exp(logits - logits.max(axis=-1, keepdims=True))
     found /= found.sum(axis=-1, keepdims=True)
     found[found < np.finfo(found.dtype).tiny] = 0
@@ -90,14 +90,14 @@ def _softmax(logits: NDArray[Any]) -> NDArray[Any]:
 def _loss_of_one(
     probabilities: NDArray[Any], labels: list[int], blank: int, merge_repeated: bool
 ) -> tuple[float, NDArray[Any]]:
-    """The loss of one row, and its gradient by the logits: (frames, classes)."""
+    """Return the loss of one row, and its gradient by the logits: (frames, classes)."""
     frames = len(probabilities)
     path = np.full(2 * len(labels) + 1, blank)
     path[1::2] = labels
     count = len(path)
     is_blank = path == blank
     may_stay = is_blank | merge_repeated
-    # A label may follow the label before it at once, unless both would melt into one.
+    # A label may follow the previous label without a blank, unless merging would join both.
     may_skip = np.zeros(count, bool)
     may_skip[2:] = ~is_blank[2:]
     if merge_repeated:
@@ -107,7 +107,7 @@ def _loss_of_one(
     backward = np.full((frames, count), -np.inf)
     forward[0, : min(2, count)] = emitted[0, : min(2, count)]
     backward[-1, max(count - 2, 0) :] = 0.0
-    # Only what can be reached, and from where the end can be, so that NaN stays out of the rest.
+    # Only states reachable from the start and to the end, so that NaN stays out of the others.
     time, place = np.ogrid[:frames, :count]
     useful = (place >= count - 2 * (frames - time)) & (place < 2 * (time + 1))
     for t in range(1, frames):
@@ -122,7 +122,7 @@ def _loss_of_one(
         total[:-1] = np.logaddexp(total[:-1], after[1:])
         total[:-2] = np.logaddexp(total[:-2], np.where(may_skip[2:], after[2:], -np.inf))
         if count == 1 and t == frames - 2:
-            # A path of a blank alone: TensorFlow's rows of two start here for the second time.
+            # A path of one blank: TensorFlow's initialization of two states also sets this one.
             total = np.logaddexp(total, 0.0)
         backward[t] = np.where(useful[t], total, -np.inf)
     likelihood = np.logaddexp.reduce(forward[0] + backward[0])
@@ -131,7 +131,7 @@ def _loss_of_one(
         return float("inf"), gradient
     share = np.zeros(gradient.shape)
     np.add.at(share.T, path, np.exp(forward + backward - likelihood).T)
-    gradient -= share + (likelihood - likelihood)  # NaN everywhere, if the loss is
+    gradient -= share + (likelihood - likelihood)  # NaN everywhere if the loss is NaN
     return -float(likelihood), gradient
 
 
@@ -150,8 +150,9 @@ def _ctc_loss(
         raise errors.invalid_argument("sequence_length is not a vector")
     if len(lengths) != batch:
         raise errors.invalid_argument(f"len(sequence_length) != batch_size: {len(lengths)} {batch}")
-    if frames == 0 or batch == 0:
-        raise errors.invalid_argument("Neither max time nor batch_size may be 0.")
+    for word, size in (("batch_size", batch), ("max_time", frames)):
+        if size == 0:
+            raise errors.invalid_argument(f"{word} must not be 0")
     rows = _labels_by_row(indices, values, batch)
     blank = classes - 1
     loss = np.zeros(batch, inputs.dtype)
@@ -159,7 +160,7 @@ def _ctc_loss(
     for row, (labels, length) in enumerate(zip(rows, lengths.tolist(), strict=True)):
         if not 0 <= length <= frames:
             raise errors.invalid_argument(f"sequence_length({row}) <= {frames}")
-        # As many steps as labels are needed, those included that are the same as the one before.
+        # Required steps: all labels, before equal neighbours are collapsed.
         needed = len(labels)
         if not needed:
             raise errors.invalid_argument(f"Labels length is zero in batch {row}")
@@ -182,10 +183,10 @@ def _ctc_loss(
 
 
 def _until_blank(labels: list[int], blank: int, row: int) -> list[int]:
-    """A row's labels up to the first that is no class or the blank one, which ends a row.
+    """Return a row's labels up to the blank or a class out of range, which ends the row.
 
     Raises:
-      InvalidArgumentError: another label comes behind it, or one is negative.
+      InvalidArgumentError: another label follows it, or one is negative.
     """
     end = next((at for at, label in enumerate(labels) if label >= blank), len(labels))
     if any(label < blank for label in labels[end:]):
@@ -225,7 +226,7 @@ def ctc_loss_op(
     return _ctc_loss(inputs, labels_indices, labels_values, sequence_length, flags)
 
 
-# Like TensorFlow's, the op whose blank is the first class has no kernel for a CPU.
+# As in TensorFlow, the op whose blank is the first class has no CPU kernel.
 ctc_loss_v2: OpDefinition = register_op(
     "CTCLossV2",
     "inputs: float, labels_indices: int64, labels_values: int32, sequence_length: int32 -> "
@@ -264,11 +265,11 @@ def _greedy_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _checked_lengths(inputs: Any, sequence_length: Any) -> list[int]:
-    """How many frames of each row count; a negative number is none.
+    """Return the number of valid frames of each row, after checks.
 
     Raises:
       InvalidArgumentError: logits or lengths have the wrong rank, or there are no logits.
-      FailedPreconditionError: there is not one length per row, or there are not so many frames.
+      FailedPreconditionError: not one length per row, or a length exceeds the number of frames.
     """
     if inputs.ndim != 3:
         raise errors.invalid_argument("inputs is not a 3-Tensor")
@@ -290,7 +291,7 @@ def _checked_lengths(inputs: Any, sequence_length: Any) -> list[int]:
 
 
 def _as_sparse(rows: list[list[int]]) -> tuple[Any, Any, Any]:
-    """Rows of labels as a sparse matrix: indices, values, shape."""
+    """Return rows of labels as a sparse matrix: indices, values, shape."""
     places = [(row, place) for row, labels in enumerate(rows) for place in range(len(labels))]
     return (
         np.array(places, np.int64).reshape(-1, 2),
@@ -326,7 +327,7 @@ def ctc_greedy_decoder_op(
     for row, length in enumerate(lengths):
         frames = inputs[:length, row]
         if np.isnan(frames).any():
-            # No number is larger than NaN in the first place; elsewhere NaN is never the largest.
+            # As in TensorFlow: NaN wins in the first class, and never in later ones.
             frames = np.where(np.isnan(frames), -np.inf, frames)
             frames[np.isnan(inputs[:length, row, 0])] = np.nan
         best = frames.argmax(axis=-1).tolist()
@@ -390,7 +391,7 @@ def _(c: InferenceContext) -> list[TensorShape]:
 ctc_beam_search_decoder_op.not_differentiable()
 
 
-# ------------------------------------------------------------------------------ functions of users
+# --------------------------------------------------------------------------------- public functions
 
 
 def ctc_loss(
@@ -408,16 +409,16 @@ def ctc_loss(
     Args:
       labels: int32 SparseTensor, a row of labels per row of the batch.
       inputs: logits [frames, batch, classes]; the last class is the blank.
-      sequence_length: int32 [batch], how many frames count.
-      preprocess_collapse_repeated: make one of equal labels in a row.
-      ctc_merge_repeated: frames with the same label in a row are one label.
+      sequence_length: int32 [batch], the number of valid frames.
+      preprocess_collapse_repeated: whether to collapse repeated labels before the loss.
+      ctc_merge_repeated: whether repeated frames of one label count as one label.
       ignore_longer_outputs_than_inputs: rows with more labels than frames have no loss, instead of
         being an error.
       time_major: False if the inputs are [batch, frames, classes].
-      logits: another name of `inputs`.
+      logits: an alias of `inputs`.
 
     Raises:
-      TypeError: labels that are no SparseTensor.
+      TypeError: labels are not a SparseTensor.
     """
     if not isinstance(labels, SparseTensor):
         raise TypeError(
@@ -466,10 +467,10 @@ def ctc_beam_search_decoder(
 
     Args:
       inputs: logits [frames, batch, classes]; the last class is the blank.
-      sequence_length: int32 [batch], how many frames count.
-      beam_width: how many sequences go on from frame to frame.
-      top_paths: how many are given for each row.
-      merge_repeated: of equal labels in a row give only the first.
+      sequence_length: int32 [batch], the number of valid frames.
+      beam_width: the number of sequences kept from frame to frame.
+      top_paths: the number of sequences returned for each row.
+      merge_repeated: whether to return only the first of repeated labels.
 
     Returns:
       A list with a SparseTensor [batch, longest] per path, likeliest first, and the logarithms
@@ -488,7 +489,7 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
 ) -> Any:
-    """As ``ctc_beam_search_decoder``; equal labels in a row stay."""
+    """Like ``ctc_beam_search_decoder``, but keeps repeated labels."""
     return ctc_beam_search_decoder(
         inputs,
         sequence_length=sequence_length,

@@ -78,7 +78,7 @@ def _gives_second_of_equal(ufunc: np.ufunc) -> bool:
     shape=broadcast_shape,
 )
 def add_op(xp: Any, x: Any, y: Any) -> Any:
-    """X + y; strings are joined."""
+    """Compute x + y; strings are joined."""
     try:
         return x + y
     except ValueError:
@@ -116,7 +116,7 @@ def _(op: Any, grad: Any) -> Any:
     aggregate=True,
 )
 def add_v2(xp: Any, x: Any, y: Any) -> Any:
-    """X + y."""
+    """Compute x + y."""
     try:
         return x + y
     except ValueError:
@@ -143,7 +143,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=broadcast_shape,
 )
 def sub(xp: Any, x: Any, y: Any) -> Any:
-    """X - y."""
+    """Compute x - y."""
     try:
         return x - y
     except ValueError:
@@ -164,7 +164,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("Mul", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape, commutative=True)
 def mul(xp: Any, x: Any, y: Any) -> Any:
-    """X * y."""
+    """Compute x * y."""
     try:
         return x * y
     except ValueError:
@@ -197,7 +197,7 @@ _FLOAT_OR_COMPLEX = "T: {bfloat16, half, float, double, complex64, complex128}"
 
 @register_op("MulNoNan", "x: T, y: T -> z: T", _FLOAT_OR_COMPLEX, shape=broadcast_shape)
 def mul_no_nan(xp: Any, x: Any, y: Any) -> Any:
-    """X * y, and 0 wherever y is 0, whatever x is."""
+    """Compute x * y, and 0 wherever y is 0, whatever x is."""
     try:
         return xp.where(y == 0, x.dtype.type(0), x * y)
     except ValueError:
@@ -212,7 +212,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("RealDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
 def real_div(xp: Any, x: Any, y: Any) -> Any:
-    """X / y."""
+    """Compute x / y."""
     try:
         return x / y
     except ValueError:
@@ -235,7 +235,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("Div", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
 def div_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
-    """X / y; integers are cut towards zero."""
+    """Compute x / y; integers are cut towards zero."""
     try:
         return _truncated_quotient(x, y) if T.is_integer else x / y
     except ValueError:
@@ -251,7 +251,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("TruncateDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
 def truncate_div(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
-    """X / y cut towards zero."""
+    """Compute x / y cut towards zero."""
     try:
         if T.is_integer:
             _refuse_zero_unexpectedly(x, y)
@@ -268,7 +268,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("FloorDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
 def floor_div(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
-    """X / y rounded down."""
+    """Compute x / y rounded down."""
     try:
         if T.is_integer:
             _refuse_zero(x, y)
@@ -294,7 +294,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=broadcast_shape,
 )
 def div_no_nan_op(xp: Any, x: Any, y: Any) -> Any:
-    """X / y, and 0 wherever y is 0."""
+    """Compute x / y, and 0 wherever y is 0."""
     try:
         return xp.where(y == 0, x.dtype.type(0), x / y)
     except ValueError:
@@ -434,9 +434,14 @@ def _(op: Any, grad: Any) -> Any:
     shape=broadcast_shape,
 )
 def pow_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
-    """X to the power y."""
+    """X to the power y; squares and cubes are products, as in TensorFlow's optimized graphs."""
     if T.is_integer and x.size and (y < 0).any():
         raise errors.invalid_argument("Integers to negative integer powers are not allowed")
+    if y.ndim == 0 and xp is np:
+        if y == 2:
+            return x * x
+        if y == 3:
+            return x * x * x
     try:
         return x**y
     except ValueError:
@@ -467,7 +472,7 @@ def _nonzero(x: Any) -> Any:
 
 @register_op("Xlogy", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
 def xlogy(xp: Any, x: Any, y: Any) -> Any:
-    """X * log(y), and 0 wherever x is 0."""
+    """Compute x * log(y), and 0 wherever x is 0."""
     try:
         return xp.where(x == 0, x, x * xp.log(y))
     except ValueError:
@@ -487,7 +492,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("Xlog1py", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
 def xlog1py_op(xp: Any, x: Any, y: Any) -> Any:
-    """X * log1p(y), and 0 wherever x is 0."""
+    """Compute x * log1p(y), and 0 wherever x is 0."""
     try:
         return xp.where(x == 0, x, x * xp.log1p(y))
     except ValueError:
@@ -507,7 +512,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("Xdivy", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
 def xdivy_op(xp: Any, x: Any, y: Any) -> Any:
-    """X / y, and 0 wherever x is 0."""
+    """Compute x / y, and 0 wherever x is 0."""
     try:
         return xp.where(x == 0, x, x / y)
     except ValueError:

@@ -6,18 +6,22 @@ Corresponds to TensorFlow's ``cwise_op_*.cc`` with one input. Special functions 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors, float_ops
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import unchanged_shape
+from tfnb.core.shape_inference import InferenceContext, unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops
 from tfnb.ops.large_arrays import LARGE, LEAST_MAPPED, mapped, own, tiled, zero_where
+from tfnb.ops.opaque_values import is_opaque
+
+if TYPE_CHECKING:
+    from tfnb.core.tensor_shape import TensorShape
 
 EXPORTS = {
     "tf": [
@@ -124,7 +128,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=unchanged_shape,
 )
 def square(xp: Any, x: Any) -> Any:
-    """X * x."""
+    """Compute x * x."""
     return x * x
 
 
@@ -286,7 +290,7 @@ def _product(x: Any, y: Any) -> Any:
 def _reciprocal_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
     y = _conj(xp, y)
     result = xp.negative(dy, out=out)
-    # Zero where the incoming gradient is zero, so that a pole nobody asks about stays unseen.
+    # Zero where the incoming gradient is zero, so that an unused pole gives no NaN.
     return zero_where(xp, dy == 0, xp.multiply(result, y * y, out=own(result)), out)
 
 
@@ -727,15 +731,30 @@ def _(op: Any, grad: Any) -> Any:
 # -------------------------------------------------------------------------------- complex conjugate
 
 
+def _conj_shape(c: InferenceContext) -> TensorShape:
+    data = c.input_handle_data(0)
+    if data:
+        c.set_output_handle_data(0, data)
+    return c.inputs[0]
+
+
 @register_op(
     "Conj",
     "input: T -> output: T",
     "T: {complex64, complex128, variant} = DT_COMPLEX64",
-    shape=unchanged_shape,
+    shape=_conj_shape,
 )
 def conj_op(xp: Any, x: Any) -> Any:
     """Complex conjugate."""
-    return xp.conj(x)
+    if not is_opaque(x):
+        return xp.conj(x)
+    # A sparse matrix knows its conjugate.
+    if not hasattr(x, "conjugate"):
+        raise errors.internal(
+            "No unary variant unary_op function found for op CONJ Variant type_name: "
+            f"{type(x).__name__} for device type: CPU"
+        )
+    return x.conjugate()
 
 
 @conj_op.gradient

@@ -11,14 +11,7 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops.accumulators import ConditionalAccumulator as ConditionalAccumulator
-from tfnb.ops.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
-from tfnb.ops.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
-from tfnb.ops.barriers import Barrier as Barrier
-from tfnb.ops.record_input import RecordInput as RecordInput
-from tfnb.ops.staging_areas import BaseStagingArea as BaseStagingArea
-from tfnb.ops.staging_areas import MapStagingArea as MapStagingArea
-from tfnb.ops.staging_areas import StagingArea as StagingArea
+from tfnb.ops.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +46,7 @@ def dynamic_partition(xp: Any, data: Any, partitions: Any, *, num_partitions: in
     if data.shape[:lead] != partitions.shape:
         raise errors.invalid_argument(
             "data.shape must start with partitions.shape, got data.shape = "
-            f"{list(data.shape)}, partitions.shape = {list(partitions.shape)}"
+            f"{shape_text(data.shape)}, partitions.shape = {shape_text(partitions.shape)}"
         )
     rows = (
         data.reshape((-1, *data.shape[lead:]))
@@ -136,15 +129,15 @@ def _stitch(xp: Any, indices: Sequence[Any], data: Sequence[Any]) -> Any:
     for position, (index, values) in enumerate(zip(indices, data)):
         if values.shape[: index.ndim] != index.shape:
             raise errors.invalid_argument(
-                f"data[{position}].shape = {list(values.shape)} does not start with "
-                f"indices[{position}].shape = {list(index.shape)}"
+                f"data[{position}].shape = {shape_text(values.shape)} does not start with "
+                f"indices[{position}].shape = {shape_text(index.shape)}"
             )
         if values.shape[index.ndim :] != rest:
             raise errors.invalid_argument(
                 f"Need data[0].shape[{lead}:] = data[{position}].shape[{index.ndim}:], got "
-                f"data[0].shape = {list(data[0].shape)}, data[{position}].shape = "
-                f"{list(values.shape)}, indices[0].shape = {list(indices[0].shape)}, "
-                f"indices[{position}].shape = {list(index.shape)}"
+                f"data[0].shape = {shape_text(data[0].shape)}, data[{position}].shape = "
+                f"{shape_text(values.shape)}, indices[0].shape = {shape_text(indices[0].shape)}, "
+                f"indices[{position}].shape = {shape_text(index.shape)}"
             )
         if index.size:
             if int(index.min()) < 0:

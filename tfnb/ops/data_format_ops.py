@@ -67,6 +67,6 @@ def data_format_vec_permute(xp: Any, x: Any, *, src_format: str, dst_format: str
         )
         if len(src_format) != spatial or len(dst_format) != spatial:
             raise errors.invalid_argument(
-                f"Format specifier must contain {' and '.join(kept)} for {spatial} rows"
+                f"Format specifier must contain {' and '.join(kept)} for {spatial}D case"
             )
     return x[xp.asarray([src_format.index(axis) for axis in dst_format])]

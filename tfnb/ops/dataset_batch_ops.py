@@ -1,4 +1,4 @@
-"""Datasets that join elements, or take them apart: batch, padded_batch, window, unbatch."""
+"""Datasets that join elements or split them: batch, padded_batch, window, unbatch."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class BatchIterator(DatasetIterator):
-    """So many elements at a time, joined by a function."""
+    """Joins ``size`` consecutive elements with a function."""
 
     def __init__(
         self,
@@ -58,12 +58,12 @@ class BatchIterator(DatasetIterator):
     ) -> None:
         self._inner: DatasetIterator | None = inner
         self._size, self._drops, self._join = size, drop_remainder, join
-        # TensorFlow makes one dataset of the two: what fails of a batch fails with all of it.
+        # TensorFlow fuses map and batch: an element that fails, fails the whole batch.
         self._is_of_map = join is batched and isinstance(inner, MapIterator)
-        self._kept: list[Element | errors.OpError] = []  # what an interrupt left
+        self._kept: list[Element | errors.OpError] = []  # elements of an interrupted batch
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next elements, joined; the last ones may be fewer."""
+        """Return the next batch; the last one may be smaller."""
         found, self._kept = self._kept, []
         try:
             while self._inner is not None and len(found) < self._size:
@@ -138,7 +138,7 @@ def batch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """So many elements at a time as one."""
+    """Batches of ``batch_size`` elements; the last one may be smaller."""
     source = as_dataset(input_dataset)
     return _batches(source, _size_of(batch_size), False, output_types, output_shapes)
 
@@ -157,7 +157,7 @@ def batch_dataset_v2(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """So many elements at a time as one; what is left at the end may be dropped."""
+    """Batches of ``batch_size`` elements; a smaller last one may be dropped."""
     source, size = as_dataset(input_dataset), _size_of(batch_size)
     return _batches(source, size, _drops(drop_remainder), output_types, output_shapes)
 
@@ -179,7 +179,7 @@ def parallel_batch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The same as BatchDatasetV2, in order."""
+    """The same as BatchDatasetV2; batches are computed in order."""
     scalar_of(num_parallel_calls, "num_parallel_calls")
     source, size = as_dataset(input_dataset), _size_of(batch_size)
     return _batches(source, size, _drops(drop_remainder), output_types, output_shapes)
@@ -191,7 +191,7 @@ def parallel_batch_dataset(
 def _padded(
     elements: Sequence[Element], shapes: Sequence[tuple[int, ...]], values: Sequence[Any]
 ) -> Element:
-    """Elements as one, each filled up to a shape; -1 stands for the largest size among them."""
+    """Joins elements, each padded to a shape; -1 stands for the largest size among them."""
     components = []
     for number, parts in enumerate(zip(*elements)):
         wanted = shapes[number]
@@ -219,7 +219,7 @@ def _padded(
 
 
 def sizes_of(vector: Any) -> tuple[int, ...]:
-    """The sizes of a shape, -1 where one is not known."""
+    """The sizes of a shape, -1 where unknown."""
     sizes = tuple(vector.tolist())
     for size in sizes:
         if size < -1:
@@ -277,7 +277,7 @@ def padded_batch_dataset(
     Toutput_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """So many elements at a time as one, filled up to a common shape."""
+    """Batches of ``batch_size`` elements, padded to a common shape."""
     return _padded_batches(
         as_dataset(input_dataset), _size_of(batch_size), padded_shapes, padding_values, False,
         Toutput_types, output_shapes,
@@ -301,7 +301,7 @@ def padded_batch_dataset_v2(
     Toutput_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The same; what is left at the end may be dropped."""
+    """The same as PaddedBatchDataset; a smaller last batch may be dropped."""
     return _padded_batches(
         as_dataset(input_dataset), _size_of(batch_size), padded_shapes, padding_values,
         _drops(drop_remainder), Toutput_types, output_shapes,
@@ -319,7 +319,7 @@ class _MapAndBatchIterator(DatasetIterator):
         self._function, self._size, self._drops = function, size, drop_remainder
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """f of the next elements, joined; one error fails the batch, and the next one goes on."""
+        """Return the next batch of f(element); an error fails this batch only."""
         elements: list[Element] = []
         count, failure = 0, None
         while self._inner is not None and count < self._size:
@@ -355,7 +355,7 @@ def _map_and_batch(
     output_shapes: list[TensorShape],
     preserve_cardinality: bool = False,
 ) -> Any:
-    """f of so many elements at a time as one."""
+    """Batches of f(element)."""
     source, function = as_dataset(input_dataset), CapturedFunction(f, other_arguments)
     size, drops = scalar_int(batch_size, "batch_size"), _drops(drop_remainder)
     if size <= 0:
@@ -397,7 +397,7 @@ class _WindowIterator(DatasetIterator):
     def _element(
         self, ctx: OpKernelContext
     ) -> Generator[Any, Any, Element | errors.OpError | None]:
-        """The next element; one that fails stands in the window, and fails with it."""
+        """Return the next element, or its error, which fails the windows that contain it."""
         assert self._inner is not None
         found: Element | errors.OpError | None
         try:
@@ -432,6 +432,7 @@ class _WindowIterator(DatasetIterator):
         while self._inner is not None and to_skip > 0:
             yield from self._element(ctx)
             to_skip -= 1
+            go_on_or_end(ctx)
         if failed is not None:
             raise failed
         return tuple(
@@ -465,7 +466,7 @@ def window_dataset(
     """Elements in windows, each a dataset for every component.
 
     Raises:
-      InvalidArgumentError: a number is not positive.
+      InvalidArgumentError: size, shift or stride is not positive.
     """
     source, drops = as_dataset(input_dataset), _drops(drop_remainder)
     length, step, gap = (
@@ -514,7 +515,7 @@ class _UnbatchIterator(DatasetIterator):
         self._next = self._count = 0
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next row of the element, or the first one of the next that has any."""
+        """Return the next row of the element, or the first row of the next nonempty element."""
         while self._next >= self._count:
             element = yield from self._inner.get_next(ctx)
             if element is None:

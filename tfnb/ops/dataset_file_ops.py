@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors, file_system
+from tfnb.core import dtypes, effects, errors, file_system
 from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.tf_record import inflated, tf_records
@@ -32,8 +32,13 @@ _COMPRESSIONS = ("", "ZLIB", "GZIP")
 class _FilesIterator(ImmediateIterator):
     """The records of one file after the other; a file that is damaged ends at the damage."""
 
-    def __init__(self, names: Sequence[bytes], read: Callable[[str, int], Iterator[bytes]]) -> None:
-        self._names, self._read = names, read
+    def __init__(
+        self,
+        names: Sequence[bytes],
+        read: Callable[[str, int], Iterator[bytes]],
+        guard: effects.Guard | None,
+    ) -> None:
+        self._names, self._read, self._guard = names, read, guard
         self._next = 0
         self._records: Iterator[bytes] | None = None
 
@@ -45,7 +50,8 @@ class _FilesIterator(ImmediateIterator):
                     return None
                 number, self._next = self._next, self._next + 1
                 name = self._names[number].decode("utf-8", "surrogateescape")
-                self._records = self._read(name, number)
+                with effects.watched_by(self._guard):
+                    self._records = self._read(name, number)
             record = next(self._records, None)
             if record is not None:
                 return (tensor_of(record),)
@@ -77,8 +83,10 @@ def contents_of(name: str, compression: str) -> bytes:
 
 
 def _records_dataset(filenames: Any, read: Callable[[str, int], Iterator[bytes]]) -> Dataset:
-    names = names_of(filenames)
-    return Dataset((dtypes.string,), (TensorShape(()),), lambda scope: _FilesIterator(names, read))
+    names, guard = names_of(filenames), effects.current_guard()
+    return Dataset(
+        (dtypes.string,), (TensorShape(()),), lambda scope: _FilesIterator(names, read, guard)
+    )
 
 
 def _check_buffer(buffer_size: Any, least: int = 0, none: str = "default") -> None:

@@ -52,7 +52,7 @@ _FUNCTION = ("f: func", "Targuments: list(type) >= 0", *OUTPUTS)
 
 
 class MapIterator(EachIterator):
-    """What a function gives for each element."""
+    """Yields the results of a function for each element."""
 
     def __init__(
         self, inner: DatasetIterator, function: BoundFunction, preserve_cardinality: bool
@@ -61,7 +61,7 @@ class MapIterator(EachIterator):
         self._function, self._preserve_cardinality = function, preserve_cardinality
 
     def make(self, element: Element) -> type_of_next:
-        """f of an element; a function may say OutOfRange to end the sequence."""
+        """Return f of an element; the function may raise OutOfRange to end the sequence."""
         try:
             return tuple((yield self._function.call(element)))
         except errors.OutOfRangeError as error:
@@ -70,7 +70,7 @@ class MapIterator(EachIterator):
 
 
 def _end_with(error: errors.OutOfRangeError, preserve_cardinality: bool) -> None:
-    """Where a function ends the sequence, if it may."""
+    """Handle a function's OutOfRangeError, which ends the sequence if that is allowed."""
     if preserve_cardinality:
         raise errors.invalid_argument(
             f"Function invocation produced OutOfRangeError: {error.message}"
@@ -160,7 +160,7 @@ class _FilterIterator(DatasetIterator):
         self._is_over = False
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element of which the predicate holds."""
+        """Return the next element for which the predicate holds."""
         while not self._is_over:
             element = yield from self._inner.get_next(ctx)
             if element is None:
@@ -183,7 +183,7 @@ def _filtering(ends: bool) -> Any:
         output_types: list[DType],
         output_shapes: list[TensorShape],
     ) -> Any:
-        """The elements of which a predicate holds, or those before the first of which not."""
+        """The elements for which a predicate holds, or those before the first where it fails."""
         source, function = as_dataset(input_dataset), CapturedFunction(predicate, other_arguments)
         return Dataset(
             output_types,
@@ -224,7 +224,7 @@ def parallel_filter_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The elements of which a predicate holds, in their order."""
+    """The elements for which a predicate holds, in order."""
     check_parallel_calls(num_parallel_calls)
     return _filtering(ends=False)(
         xp,
@@ -240,7 +240,7 @@ def parallel_filter_dataset(
 
 
 class _InterleaveIterator(DatasetIterator):
-    """Goes round among several datasets that a function gives, a block of each at a time."""
+    """Interleaves datasets returned by a function, taking a block of each in turn."""
 
     def __init__(
         self,
@@ -321,12 +321,12 @@ def flat_map_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The elements of the datasets that f gives, one dataset after the other."""
+    """The elements of the datasets that f returns, one dataset after the other."""
     return _interleaved(input_dataset, other_arguments, f, output_types, output_shapes)
 
 
 def _check_interleave(cycle: int, block: int, settings: dict[str, int]) -> None:
-    """Refuses numbers that make no sense; -1: whoever runs it chooses."""
+    """Refuse invalid numbers; -1 lets the runtime choose."""
     calls = settings.get("num_parallel_calls")
     limits = {"cycle_length": (cycle, 1), "block_length": (block, 1)}
     if not settings:
@@ -368,7 +368,7 @@ def _interleaving(*names: str) -> Any:
         output_types: list[DType],
         output_shapes: list[TensorShape],
     ) -> Any:
-        """The elements of the datasets that f gives, some datasets at a time in turn."""
+        """The elements of the datasets that f returns, interleaved."""
         cycle = scalar_int(cycle_length, "cycle_length")
         block = scalar_int(block_length, "block_length")
         given = {name: scalar_int(v, name) for name, v in zip(names, settings, strict=True)}
@@ -439,7 +439,7 @@ class _ScanIterator(DatasetIterator):
         self._preserve_cardinality = preserve_cardinality
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """What f gives for the state and the next element, beside the new state."""
+        """Return the output of f for the state and the next element; update the state."""
         element = yield from self._inner.get_next(ctx)
         if element is None:
             return None
@@ -464,7 +464,7 @@ def _scan(
     output_shapes: list[TensorShape],
     preserve_cardinality: bool = False,
 ) -> Any:
-    """What f gives while it goes through the elements with a state."""
+    """The outputs of f, called on each element with a state that it updates."""
     source, function = as_dataset(input_dataset), CapturedFunction(f, other_arguments)
     state = [owned(value) for value in initial_state]
     return Dataset(
@@ -496,7 +496,7 @@ experimental_scan_dataset = register_op(
 
 
 class _GroupIterator(DatasetIterator):
-    """Collects elements by key; a group that is full goes through a function as a dataset."""
+    """Collects elements by key; a function maps each full group, as a dataset, to a dataset."""
 
     def __init__(
         self,
@@ -513,7 +513,7 @@ class _GroupIterator(DatasetIterator):
         self._is_input_over = False
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element of the group that is full; groups left at the end come by their keys."""
+        """Return the next element of the full group; at the end, remaining groups follow by key."""
         while True:
             if self._current is not None:
                 element = yield from self._current.get_next(ctx)
@@ -530,7 +530,7 @@ class _GroupIterator(DatasetIterator):
             self._current = dataset_of(results).make(self._scope)
 
     def _full_group(self, ctx: OpKernelContext) -> Any:
-        """The key of a group that has become full; None at the end of the input."""
+        """Return the key of the next group that becomes full; None at the end of the input."""
         while not self._is_input_over:
             element = yield from self._inner.get_next(ctx)
             if element is None:
@@ -586,7 +586,7 @@ def _group_by_window(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """Elements in groups of equal keys; each full group as reduce_func makes it."""
+    """Groups elements by key; each full group is replaced by the result of reduce_func."""
     source = as_dataset(input_dataset)
     functions = (
         CapturedFunction(key_func, key_func_other_arguments),
@@ -615,7 +615,7 @@ experimental_group_by_window_dataset = register_op(
 )(_group_by_window)
 
 
-# --------------------------------------------------------------------- what goes through a dataset
+# -------------------------------------------------------------------- ops that read a whole dataset
 
 
 @register_op(
@@ -678,7 +678,7 @@ def dataset_to_single_element(
 
 
 def _cardinality(xp: Any, input_dataset: Any) -> Any:
-    """How many elements there are; -1 for no end, -2 where it is not known."""
+    """The number of elements; -1 if infinite, -2 if unknown."""
     # Products of counts overflow, as TensorFlow's do.
     count = as_dataset(input_dataset).cardinality
     return np.int64((count + (1 << 63)) % (1 << 64) - (1 << 63))

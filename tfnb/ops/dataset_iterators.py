@@ -1,14 +1,14 @@
-"""What a dataset is while it runs, and what goes through it.
+"""Datasets and iterators at run time, and the elements that pass through them.
 
 A dataset is a variant: a description that makes iterators.  An iterator's ``get_next`` is a
-generator like a kernel that calls functions: it yields the calls of map, filter and their kin, and
-returns the next element, a tuple of tensors, or None at the end.  So the functions of a pipeline
-run in the step of whoever asks for an element, in order and in its thread: what TensorFlow computes
-ahead (prefetch, parallel map) is computed here when it is asked for, with the same elements.
+generator like a kernel that calls functions: it yields the calls of map, filter and similar ones,
+and returns the next element, a tuple of tensors, or None at the end.  The functions of a pipeline
+therefore run in the step and thread that request an element, in order: TensorFlow computes some
+elements ahead (prefetch, parallel map); here they are computed on request, with the same values.
 
-An iterator keeps its place in fields, not in a suspended generator: an error or an interrupt ends
-one ``get_next``, and the following one goes on behind it.  After an interrupt
-(:data:`INTERRUPTS`), map and batch begin with what they had taken.
+An iterator keeps its position in fields, not in a suspended generator: an error or an interrupt
+ends one ``get_next``, and the following one continues behind it.  After an interrupt
+(:data:`INTERRUPTS`), map and batch restart with the elements they had taken.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tfnb.core.dtypes import as_dtype
 from tfnb.core.op_kernel import FunctionCall
 from tfnb.core.resource_mgr import owned
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.work_limit import count_round
 
 if TYPE_CHECKING:
     from tfnb.core.attr_value import NameAttrList
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 Element = tuple[Any, ...]
 type_of_next = Generator[FunctionCall, list[Any], Element | None]
 
-# What ends a get_next whose elements somebody will want again.
+# Exceptions that end a get_next whose elements must not be lost.
 INTERRUPTS = (GeneratorExit, KeyboardInterrupt)
 
 INFINITE = -1
@@ -44,13 +45,13 @@ _scope_numbers = itertools.count()
 
 
 class IteratorScope:
-    """What the iterators of one pipeline share: the kernels of the functions that they call.
+    """The state shared by a pipeline's iterators: the kernels of the functions they call.
 
-    A random op in a mapped function goes on with its sequence when the pipeline is repeated, and
-    another iterator over the same dataset has a sequence of its own.
+    A random op in a mapped function continues its sequence when the pipeline is repeated; another
+    iterator over the same dataset has its own sequence.
 
     Attributes:
-      state_handle: by which the runtime tells these kernels from others; "" for shared ones.
+      state_handle: identifies these kernels in the runtime; "" for shared ones.
     """
 
     __slots__ = ("_attrs", "state_handle")
@@ -59,57 +60,57 @@ class IteratorScope:
         """Prepare for a pipeline.
 
         Args:
-          is_lasting: whether the functions get kernels of their own; else they share those that
-            whoever runs the pipeline had before.
+          is_lasting: whether the functions get kernels of their own; else they share the kernels
+            that the pipeline's caller already has.
         """
         self.state_handle = f"iterator_{next(_scope_numbers)}" if is_lasting else ""
         self._attrs: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def attrs_of(self, function: NameAttrList) -> Any:
-        """The attributes that name the function's kernels here."""
+        """Return the attributes that select the function's kernels for this pipeline."""
         if not self.state_handle:
             return function.attrs
         found = self._attrs.get(id(function))
         if found is None:
-            # The function is kept, so that its id stays its own.
+            # Keeping the function alive keeps its id unique.
             found = function, {**function.attrs, "_state_handle": self.state_handle}
             self._attrs[id(function)] = found
         return found[1]
 
 
 class DatasetIterator:
-    """A place in a dataset."""
+    """A position in a dataset."""
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element, or None at the end; yields calls of functions."""
+        """Return the next element, or None at the end; yields calls of functions."""
         raise NotImplementedError
 
 
 class ImmediateIterator(DatasetIterator):
-    """A place in a dataset that calls no function."""
+    """A position in a dataset that calls no function."""
 
     def take(self, ctx: OpKernelContext) -> Element | None:
-        """The next element, or None at the end."""
+        """Return the next element, or None at the end."""
         raise NotImplementedError
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element, or None at the end."""
+        """Return the next element, or None at the end."""
         yield from ()
         return self.take(ctx)
 
 
 class EachIterator(DatasetIterator):
-    """What is made of each element of another dataset.
+    """Transforms each element of another dataset.
 
-    After an interrupt it is made of the element that was taken before.
+    After an interrupt it transforms the interrupted element again.
     """
 
     def __init__(self, inner: DatasetIterator) -> None:
         self._inner = inner
-        self._kept: Element | None = None  # what an interrupt left
+        self._kept: Element | None = None  # the element of an interrupted call
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """What is made of the next element, or None at the end."""
+        """Return the next transformed element, or None at the end."""
         element, self._kept = self._kept, None
         if element is None:
             element = yield from self._inner.get_next(ctx)
@@ -122,7 +123,7 @@ class EachIterator(DatasetIterator):
             raise
 
     def make(self, element: Element) -> type_of_next:
-        """Another element of this one; None ends the sequence."""
+        """Transform an element; None ends the sequence."""
         raise NotImplementedError
 
 
@@ -131,10 +132,10 @@ class Dataset:
     """A dataset as a tensor: a variant.
 
     Attributes:
-      types: of the components of an element.
-      shapes: of them.
+      types: dtypes of an element's components.
+      shapes: shapes of an element's components.
       make: makes an iterator at the beginning.
-      cardinality: how many elements there are, INFINITE or UNKNOWN.
+      cardinality: the number of elements, INFINITE or UNKNOWN.
     """
 
     types: Sequence[DType]
@@ -149,10 +150,10 @@ class Dataset:
 
 
 def as_dataset(value: Any) -> Dataset:
-    """The dataset that a variant is.
+    """Return a variant as a dataset.
 
     Raises:
-      InvalidArgumentError: it is something else.
+      InvalidArgumentError: the value is not a dataset.
     """
     if isinstance(value, Dataset):
         return value
@@ -163,10 +164,10 @@ def as_dataset(value: Any) -> Dataset:
 
 
 def scalar_of(value: Any, name: str) -> Any:
-    """An input that must be a scalar.
+    """Return an input that must be a scalar.
 
     Raises:
-      InvalidArgumentError: it is none.
+      InvalidArgumentError: the input is not a scalar.
     """
     if np.ndim(value):
         raise errors.invalid_argument(f"{name} must be a scalar")
@@ -174,20 +175,21 @@ def scalar_of(value: Any, name: str) -> Any:
 
 
 def scalar_int(value: Any, name: str) -> int:
-    """The number in a scalar.
+    """Return a scalar's value as an int.
 
     Raises:
-      InvalidArgumentError: it is no scalar.
+      InvalidArgumentError: the input is not a scalar.
     """
     return int(scalar_of(value, name))
 
 
 def go_on_or_end(ctx: OpKernelContext) -> None:
-    """For loops that may take long: ends the step if it was asked to end.
+    """Raise if the step is to end; for loops that may take long.
 
     Raises:
-      OpError: what the step was asked to end with.
+      OpError: the error that ends the step.
     """
+    count_round()
     stop = getattr(ctx.step.run_state, "stop", None)
     if stop is not None:
         raise stop
@@ -197,7 +199,7 @@ def go_on_or_end(ctx: OpKernelContext) -> None:
 
 
 class CapturedFunction:
-    """A function with the tensors that it takes beside an element's."""
+    """A function with its captured tensors."""
 
     __slots__ = ("_args", "_function")
 
@@ -206,7 +208,7 @@ class CapturedFunction:
         self._args = [owned(value) for value in args]
 
     def bound(self, scope: IteratorScope) -> BoundFunction:
-        """The function with the kernels that a pipeline has for it."""
+        """Return the function with its kernels for a pipeline."""
         return BoundFunction(self._function.name, scope.attrs_of(self._function), self._args)
 
 
@@ -221,15 +223,15 @@ class BoundFunction:
         self._args = args
 
     def call(self, values: Sequence[Any]) -> FunctionCall:
-        """What to yield to call it."""
+        """Return the call for the iterator to yield."""
         return FunctionCall(self._name, self._attrs, [*values, *self._args])
 
 
 def truth_of(results: Sequence[Any], text: str = "") -> bool:
-    """What a predicate says.
+    """Return a predicate's result.
 
     Raises:
-      InvalidArgumentError: it gives something else than a bool.
+      InvalidArgumentError: the result is not a bool.
     """
     if len(results) != 1 or np.size(results[0]) != 1 or np.asarray(results[0]).dtype != np.bool_:
         text = text or "Filter predicate `f` must return a scalar bool."
@@ -238,10 +240,10 @@ def truth_of(results: Sequence[Any], text: str = "") -> bool:
 
 
 def dataset_of(results: Sequence[Any]) -> Dataset:
-    """The dataset that a function gives.
+    """Return the dataset that a function returned.
 
     Raises:
-      InvalidArgumentError: it gives something else.
+      InvalidArgumentError: the result is not a dataset.
     """
     if len(results) != 1 or not isinstance(results[0], Dataset):
         raise errors.invalid_argument("Function must return a single scalar of dtype DT_VARIANT.")
@@ -252,7 +254,7 @@ def dataset_of(results: Sequence[Any]) -> Dataset:
 
 
 def bracketed(shape: Sequence[int | None] | TensorShape) -> str:
-    """A shape as TensorFlow's runtime writes it: [2,?]."""
+    """Return a shape in the notation of TensorFlow's runtime: [2,?]."""
     dims = shape.dim_values if isinstance(shape, TensorShape) else shape
     if dims is None:
         return "<unknown>"
@@ -260,7 +262,7 @@ def bracketed(shape: Sequence[int | None] | TensorShape) -> str:
 
 
 def tensor_of(item: Any) -> Any:
-    """One element of an array as a tensor: text goes into an array of rank 0."""
+    """Return one element of an array as a tensor: a string becomes an array of rank 0."""
     if isinstance(item, bytes):
         out = np.empty((), object)
         out[()] = item
@@ -274,9 +276,9 @@ def slice_of(value: Any, index: int) -> Any:
 
 
 def stack(values: Sequence[Any]) -> Any:
-    """Tensors of one shape as one, with a first dimension of its own."""
+    """Stack tensors of one shape along a new first dimension."""
     first = values[0]
-    if not hasattr(first, "dtype"):  # variants and resources are bare
+    if not hasattr(first, "dtype"):  # variants and resources are not arrays
         out = np.empty(len(values), object)
         for index, value in enumerate(values):
             out[index] = value
@@ -290,7 +292,7 @@ def stack(values: Sequence[Any]) -> Any:
 
 
 def batched(elements: Sequence[Element]) -> Element:
-    """Elements as one, component by component.
+    """Batch elements, component by component.
 
     Raises:
       InvalidArgumentError: shapes differ.
@@ -310,10 +312,10 @@ def batched(elements: Sequence[Element]) -> Element:
 
 
 def check_element(element: Element, types: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
-    """Checks that an element is what a node says.
+    """Check that an element has the components a node declares.
 
     Raises:
-      InvalidArgumentError: the number of components, a type or a shape differs.
+      InvalidArgumentError: the number of components, a dtype or a shape differs.
     """
     if len(element) != len(types):
         raise errors.invalid_argument(
@@ -322,7 +324,7 @@ def check_element(element: Element, types: Sequence[DType], shapes: Sequence[Ten
         )
     for index, (value, dtype, shape) in enumerate(zip(element, types, shapes)):
         kind, wanted_kind = getattr(value, "dtype", None), dtype.numpy_dtype
-        # Lists and other variants have no type of NumPy's.
+        # Lists and other variants have no NumPy dtype.
         if kind is not wanted_kind and kind != wanted_kind and isinstance(kind, np.dtype):
             raise errors.invalid_argument(
                 f"Data type mismatch at component {index}: expected {_word(dtype)} but got "
@@ -349,10 +351,10 @@ def check_signature(
     wanted_types: Sequence[DType],
     wanted_shapes: Sequence[TensorShape],
 ) -> None:
-    """Checks that the elements of one thing are what another expects.
+    """Check that the elements of one object have the dtypes and shapes that another expects.
 
     Raises:
-      InvalidArgumentError: they are not.
+      InvalidArgumentError: they differ.
     """
     if len(types) != len(wanted_types):
         raise errors.invalid_argument(

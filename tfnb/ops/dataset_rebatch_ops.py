@@ -143,7 +143,7 @@ def rebatch_dataset_v2(
 
 
 class _SplitIterator(DatasetIterator):
-    """Each batch in so many parts of one size, the last of which may be smaller or empty."""
+    """Splits each batch into ``parts`` of one size; the last may be smaller or empty."""
 
     def __init__(self, inner: DatasetIterator, parts: int) -> None:
         self._inner, self._parts = inner, parts
@@ -241,7 +241,7 @@ def dense_to_sparse_batch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """So many tensors at a time as one sparse tensor; -1 in the shape: the largest size."""
+    """Joins ``batch_size`` tensors into one sparse tensor; -1 in the shape: the largest size."""
     source, size = as_dataset(input_dataset), scalar_int(batch_size, "batch_size")
     if size <= 0:
         raise errors.invalid_argument("Batch size must be greater than zero.")
@@ -315,7 +315,7 @@ def sliding_window_dataset(
     output_shapes: list[TensorShape],
     drop_remainder: bool = True,
 ) -> Any:
-    """Batches that overlap: one every so many elements, of every so many-th element."""
+    """Makes windows, one per ``window_shift`` elements, of every ``window_stride``-th element."""
     source = as_dataset(input_dataset)
     size = scalar_int(window_size, "window_size")
     shift = scalar_int(window_shift, "window_shift")
@@ -495,10 +495,10 @@ def get_element_at_index(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The element of a number.
+    """Returns the element at ``index``.
 
     Raises:
-      OutOfRangeError: there are not so many.
+      OutOfRangeError: the dataset has fewer elements.
     """
     source, wanted = as_dataset(dataset), scalar_int(index, "index")
     iterator = source.make(IteratorScope(is_lasting=False))

@@ -1,4 +1,4 @@
-"""Datasets that choose among the elements of others: repeat, take, skip, shard, zip and so on."""
+"""Datasets that select elements of others: repeat, take, skip, shard, zip and so on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors
+from tfnb.core import dtypes, effects, errors
 from tfnb.core.op_registry import register_op
 from tfnb.ops.dataset_iterators import (
     INFINITE,
@@ -37,10 +37,10 @@ _numbers = itertools.count()
 
 
 def check_parallel_calls(value: Any) -> None:
-    """Refuses a number of calls that is no number of them, nor -1: whoever runs it chooses.
+    """Refuses a number of parallel calls below 1, except -1, which lets the runtime choose.
 
     Raises:
-      InvalidArgumentError: it is 0 or below -1, or no scalar.
+      InvalidArgumentError: it is 0 or below -1, or not a scalar.
     """
     calls = scalar_int(value, "num_parallel_calls")
     if calls < 1 and calls != -1:
@@ -57,7 +57,7 @@ class _RepeatIterator(DatasetIterator):
         self._has_any = True
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element; an endless repetition of nothing ends."""
+        """Return the next element; an endless repetition of an empty dataset ends."""
         while self._left and self._has_any:
             if self._inner is None:
                 self._inner, is_first = self._source.make(self._scope), True
@@ -87,7 +87,7 @@ def repeat_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The elements of a dataset so many times; without end if the count is negative."""
+    """Repeats the elements ``count`` times; endlessly if the count is negative."""
     source, times = as_dataset(input_dataset), scalar_int(count, "count")
     size = source.cardinality
     if times < 0:
@@ -106,7 +106,7 @@ class _TakeIterator(DatasetIterator):
         self._inner, self._left = inner, count
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element; nothing more of the source is asked for than is taken."""
+        """Return the next element; after the last one, the source is not advanced any more."""
         if not self._left:
             return None
         element = yield from self._inner.get_next(ctx)
@@ -129,12 +129,12 @@ def take_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """At most so many elements; all if the count is negative."""
+    """At most the first ``count`` elements; all if the count is negative."""
     source, most = as_dataset(input_dataset), scalar_int(count, "count")
     size = source.cardinality
     if most == INFINITE or size == UNKNOWN:
         total = size
-    else:  # less than -1 is taken for a number of elements where these are counted only
+    else:  # only the cardinality takes a count below -1 as a number
         total = most if size == INFINITE else min(size, most)
     return Dataset(
         output_types, output_shapes, lambda scope: _TakeIterator(source.make(scope), most), total
@@ -146,7 +146,7 @@ class _SkipIterator(DatasetIterator):
         self._inner, self._to_skip = inner, count
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element; the first call leaves out what is to be skipped."""
+        """Return the next element; the first call skips the first elements."""
         while self._to_skip:
             if (yield from self._inner.get_next(ctx)) is None:
                 self._to_skip = 0
@@ -158,7 +158,7 @@ class _SkipIterator(DatasetIterator):
 
 class _EmptyIterator(ImmediateIterator):
     def take(self, ctx: OpKernelContext) -> Element | None:
-        """Nothing."""
+        """Return None: there are no elements."""
         return None
 
 
@@ -174,7 +174,7 @@ def skip_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """All but the first elements; none if the count is negative."""
+    """All except the first ``count`` elements; none if the count is negative."""
     source, first = as_dataset(input_dataset), scalar_int(count, "count")
     if first < 0:
         return Dataset(output_types, output_shapes, lambda scope: _EmptyIterator(), 0)
@@ -194,7 +194,7 @@ class _ShardIterator(DatasetIterator):
         self._next = 0
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element whose number belongs to the shard."""
+        """Return the next element that belongs to the shard."""
         while True:
             element = yield from self._inner.get_next(ctx)
             if element is None:
@@ -226,10 +226,10 @@ def shard_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """Every n-th element, beginning with that of a number.
+    """Every ``num_shards``-th element, starting with element ``index``.
 
     Raises:
-      InvalidArgumentError: there is no such shard.
+      InvalidArgumentError: the index is not that of a shard.
     """
     source = as_dataset(input_dataset)
     shards, own = scalar_int(num_shards, "num_shards"), scalar_int(index, "index")
@@ -262,12 +262,12 @@ def shard_dataset(
 class _ZipIterator(DatasetIterator):
     def __init__(self, inners: Sequence[DatasetIterator]) -> None:
         self._inners = inners
-        self._parts: list[Element | errors.OpError] = []  # more than none: what an interrupt left
+        self._parts: list[Element | errors.OpError] = []  # elements of an interrupted call
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next elements of all, joined; the end is that of the shortest.
+        """Return the next elements of all, joined; ends with the shortest dataset.
 
-        Where one fails the others go on as well, so that they stay side by side.
+        If one fails, the others still advance, so that they stay aligned.
         """
         parts = self._parts
         while len(parts) < len(self._inners):
@@ -321,7 +321,7 @@ class _ConcatenateIterator(DatasetIterator):
         self._inner: DatasetIterator | None = None
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element of the one, then of the other."""
+        """Return the next element of the first dataset, then those of the second."""
         while True:
             if self._inner is None:
                 if not self._rest:
@@ -348,7 +348,7 @@ def concatenate_dataset(
     """The elements of one dataset, then those of another.
 
     Raises:
-      InvalidArgumentError: their types differ.
+      InvalidArgumentError: the types of elements differ.
     """
     one, other = as_dataset(input_dataset), as_dataset(another_dataset)
     if list(one.types) != list(other.types):
@@ -374,7 +374,7 @@ class _DirectedIterator(DatasetIterator):
         self._is_over = False
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """An element of the dataset that the selector names; of the next choice if that is over."""
+        """Return an element of the selected dataset; if that has ended, make the next choice."""
         while not self._is_over:
             choice = yield from self._selector.get_next(ctx)
             if choice is None:
@@ -408,7 +408,7 @@ def _directed(
     output_shapes: list[TensorShape],
     stop_on_empty_dataset: bool = False,
 ) -> Any:
-    """Elements of several datasets, in the order that another dataset says."""
+    """Elements of several datasets, in the order given by another dataset."""
     selector = as_dataset(selector_input_dataset)
     sources = [as_dataset(value) for value in data_input_datasets]
     if list(selector.types) != [dtypes.int64] or selector.shapes[0].rank not in (0, None):
@@ -449,14 +449,14 @@ experimental_directed_interleave_dataset = register_op(
 
 
 class MemoryCache:
-    """The elements of a dataset, once somebody has gone through all of them."""
+    """The elements of a dataset; complete once an iterator has reached the end."""
 
     def __init__(self) -> None:
         self.elements: list[Element] | None = None
 
 
 class _CachingIterator(DatasetIterator):
-    """Goes through the source and keeps what comes; the end makes the cache complete."""
+    """Iterates over the source and keeps its elements; its end completes the cache."""
 
     def __init__(self, inner: DatasetIterator, cache: MemoryCache) -> None:
         self._inner, self._cache = inner, cache
@@ -490,7 +490,8 @@ def _cached(
     if name:
         from tfnb.ops.dataset_file_cache import cached_in_file
 
-        return lambda scope: cached_in_file(source, name, scope)
+        guard = effects.current_guard()
+        return lambda scope: cached_in_file(source, name, scope, guard)
 
     def make(scope: IteratorScope) -> DatasetIterator:
         cache = find(scope)
@@ -513,7 +514,7 @@ def cache_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The elements of a dataset, which is gone through once."""
+    """The elements of a dataset, which is iterated over once."""
     source, cache = as_dataset(input_dataset), MemoryCache()
     make = _cached(source, filename, lambda scope: cache)
     return Dataset(output_types, output_shapes, make, source.cardinality)
@@ -533,14 +534,14 @@ def cache_dataset_v2(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The elements of a dataset, kept in a cache that other datasets may share."""
+    """The elements of a dataset, kept in a cache that several datasets may share."""
     source, kept = as_dataset(input_dataset), ctx.resource_manager.lookup(cache)
     make = _cached(source, filename, lambda scope: kept)
     return Dataset(output_types, output_shapes, make, source.cardinality)
 
 
 class Deleter:
-    """A variant that stands for the right to delete a resource."""
+    """A variant that permits the deletion of a resource."""
 
     shape = ()
 
@@ -550,7 +551,7 @@ class Deleter:
     shape=lambda c: [scalar_handle(c)] * 2, devices=("CPU",),
 )  # fmt: skip
 def anonymous_memory_cache(ctx: OpKernelContext) -> Any:
-    """An empty cache of its own."""
+    """A new empty cache with a unique name."""
     name = f"AnonymousMemoryCache{next(_numbers)}"
     ctx.resource_manager.create("", "MemoryCache", name, MemoryCache())
     return ctx.resource_manager.make_handle(name, "MemoryCache"), Deleter()
@@ -561,7 +562,7 @@ def anonymous_memory_cache(ctx: OpKernelContext) -> Any:
     devices=("CPU",),
 )  # fmt: skip
 def dummy_memory_cache(ctx: OpKernelContext) -> Any:
-    """A cache of the node, for graphs that have no place for one."""
+    """The cache of the node, for graphs without a cache resource."""
     name = f"{ctx.node_name}_cache"
     ctx.resource_manager.lookup_or_create("", "MemoryCache", name, MemoryCache)
     return ctx.resource_manager.make_handle(name, "MemoryCache")
@@ -572,7 +573,7 @@ def dummy_memory_cache(ctx: OpKernelContext) -> Any:
     shape=lambda c: [], devices=("CPU",),
 )  # fmt: skip
 def delete_memory_cache(ctx: OpKernelContext, handle: Any, deleter: Any) -> None:
-    """Forgets a cache."""
+    """Deletes a cache."""
     ctx.resource_manager.delete(handle)
 
 
@@ -584,12 +585,12 @@ class _IgnoreErrorsIterator(DatasetIterator):
         self._inner = inner
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element that is computed without an error."""
+        """Return the next element whose computation does not fail."""
         while True:
             try:
                 return (yield from self._inner.get_next(ctx))
             except errors.OpError:
-                go_on_or_end(ctx)  # what ends the step is not ignored
+                go_on_or_end(ctx)  # an error that ends the step is not ignored
 
 
 def _ignore_errors(
@@ -599,7 +600,7 @@ def _ignore_errors(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The elements that are computed without an error."""
+    """The elements without those whose computation fails."""
     source = as_dataset(input_dataset)
     size = INFINITE if source.cardinality == INFINITE else UNKNOWN
     return Dataset(
@@ -623,7 +624,7 @@ class _UniqueIterator(DatasetIterator):
         self._seen: set[Any] = set()
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element that was not there before."""
+        """Return the next element that did not occur before."""
         while True:
             element = yield from self._inner.get_next(ctx)
             if element is None:
@@ -632,6 +633,7 @@ class _UniqueIterator(DatasetIterator):
             if key not in self._seen:
                 self._seen.add(key)
                 return element
+            go_on_or_end(ctx)
 
 
 def _key_of(value: Any) -> Any:
@@ -645,7 +647,7 @@ def _unique(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """Each of the elements once, where it comes first."""
+    """The first occurrence of each distinct element."""
     source = as_dataset(input_dataset)
     text = "UniqueDataset only supports inputs with a single"
     if len(source.types) != 1:
@@ -682,7 +684,7 @@ class _CountedIterator(DatasetIterator):
         )
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element; there must be as many as was said."""
+        """Return the next element; check the number of elements."""
         element = yield from self._inner.get_next(ctx)
         self._seen += element is not None
         if element is None and self._count != self._seen:
@@ -704,7 +706,7 @@ def assert_cardinality_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The same elements, of which there must be so many."""
+    """The same elements; fails if their number is not ``cardinality``."""
     source, count = as_dataset(input_dataset), scalar_int(cardinality, "cardinality")
     return Dataset(
         output_types,
@@ -721,7 +723,7 @@ def _same(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The same elements: nothing here is computed ahead or in parallel."""
+    """The same elements: nothing is computed ahead or in parallel."""
     source = as_dataset(input_dataset)
     return Dataset(source.types, source.shapes, source.make, source.cardinality)
 
@@ -739,7 +741,7 @@ def prefetch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Any:
-    """The same elements; they are computed when they are asked for.
+    """The same elements; they are computed on request.
 
     Raises:
       InvalidArgumentError: the buffer size is negative, and not -1.
@@ -793,7 +795,7 @@ def _setting(name: str) -> Any:
         output_types: list[DType],
         output_shapes: list[TensorShape],
     ) -> Any:
-        """The same elements; a setting of the machinery says nothing here."""
+        """The same elements; the setting has no effect here."""
         for value in values:
             if scalar_of(value, name).dtype == np.int64 and value < 0:
                 raise errors.invalid_argument(f"`{name}` must be >= 0")
@@ -802,7 +804,7 @@ def _setting(name: str) -> Any:
     return kernel
 
 
-# Settings of the machinery, and statistics that nobody gathers here.  Each op has an older name.
+# Performance settings, and statistics that are not gathered here.  Each op has an older name.
 for _name, _input, _type in (
     ("MaxIntraOpParallelismDataset", "max_intra_op_parallelism", "int64"),
     ("PrivateThreadPoolDataset", "num_threads", "int64"),

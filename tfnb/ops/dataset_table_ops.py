@@ -69,10 +69,12 @@ class _CsvIterator(ImmediateIterator):
         missing: frozenset[bytes],
         defaults: Sequence[Any],
         types: Sequence[DType],
+        guard: effects.Guard | None,
     ) -> None:
         self._names, self._compression, self._header = list(names), compression, header
         self._reader, self._use_quotes, self._excluded = reader, use_quotes, excluded
         self._missing, self._defaults, self._types = missing, defaults, types
+        self._guard = guard
         self._records: Iterator[bytes] | None = None
         self._number = 0
 
@@ -82,7 +84,9 @@ class _CsvIterator(ImmediateIterator):
                 if not self._names:
                     return None
                 name = self._names.pop(0).decode("utf-8", "surrogateescape")
-                self._records = _lines(contents_of(name, self._compression), self._use_quotes)
+                with effects.watched_by(self._guard):
+                    contents = contents_of(name, self._compression)
+                self._records = _lines(contents, self._use_quotes)
                 if self._header and next(self._records, None) is None:
                     raise errors.invalid_argument("Can't read header of file")
             record = next(self._records, None)
@@ -183,10 +187,13 @@ def _csv_dataset(
     reader = CsvReader(delimiter.decode("latin-1"), quotes, columns)
     missing = frozenset((b"", _text(na_value)))
     arguments = (bool(header), reader, quotes, frozenset(excluded), missing)
+    guard = effects.current_guard()
     return Dataset(
         output_types,
         output_shapes,
-        lambda scope: _CsvIterator(names, compression, *arguments, record_defaults, output_types),
+        lambda scope: _CsvIterator(
+            names, compression, *arguments, record_defaults, output_types, guard
+        ),
     )
 
 
@@ -213,22 +220,32 @@ experimental_csv_dataset = register_op(
 
 
 class _SqlIterator(ImmediateIterator):
-    def __init__(self, source: str, query: str, types: Sequence[DType]) -> None:
-        self._source, self._query, self._types = source, query, types
+    def __init__(
+        self, source: str, query: str, types: Sequence[DType], guard: effects.Guard | None
+    ) -> None:
+        self._source, self._query, self._types, self._guard = source, query, types, guard
         self._rows: Any = None
+        self._step: Any = None  # the step that asks for a row now
 
     def take(self, ctx: OpKernelContext) -> Element | None:
+        from tfnb.core.database_file import end_queries_when
+
+        self._step = ctx.step.run_state
         try:
             if self._rows is None:
-                connection = sqlite3.connect(
-                    f"file:{self._source}?mode=ro", uri=True, check_same_thread=False
-                )
+                with effects.watched_by(self._guard):
+                    connection = file_system.database(self._source)
                 connection.text_factory = bytes
                 self._close = weakref.finalize(self, connection.close)
+                me = weakref.ref(self)
+                end_queries_when(connection, lambda: _must_end(me()))
                 self._rows = connection.execute(self._query)
             row = next(self._rows, None)
         except sqlite3.Error as error:
+            go_on_or_end(ctx)
             raise errors.unknown(f"The query of {self._source!r} failed: {error}") from error
+        finally:
+            self._step = None
         if row is None:
             self._close()
             return None
@@ -238,6 +255,12 @@ class _SqlIterator(ImmediateIterator):
                 f"output_types ({len(self._types)})."
             )
         return tuple([_sql_value(v, t) for v, t in zip(row, self._types, strict=True)])
+
+
+def _must_end(iterator: _SqlIterator | None) -> bool:
+    """Whether the step that waits for a row was asked to end."""
+    step = None if iterator is None else iterator._step
+    return getattr(step, "stop", None) is not None
 
 
 def _sql_value(value: Any, dtype: DType) -> Any:
@@ -272,9 +295,10 @@ def _sql_dataset(
             f"{_text(driver_name).decode(errors='replace')}, is not supported by SqlDataset. The "
             "set of supported databases is: {'sqlite'}."
         )
-    source, text = _text(data_source_name).decode(), _text(query).decode()
+    source = _text(data_source_name).decode("utf-8", "surrogateescape")
+    text, guard = _text(query).decode("utf-8", "replace"), effects.current_guard()
     return Dataset(
-        output_types, output_shapes, lambda scope: _SqlIterator(source, text, output_types)
+        output_types, output_shapes, lambda scope: _SqlIterator(source, text, output_types, guard)
     )
 
 
@@ -293,12 +317,16 @@ experimental_sql_dataset = register_op(
 
 def _matching_files(xp: Any, patterns: Any) -> Any:
     """The names of the files that match the patterns, sorted."""
-    effects.check("read")
-    wanted = [bytes(pattern).decode() for pattern in np.asarray(patterns).reshape(-1)]
+    wanted = [
+        bytes(pattern).decode("utf-8", "surrogateescape")
+        for pattern in np.asarray(patterns).reshape(-1)
+    ]
+    guard = effects.current_guard()
 
     def make(scope: IteratorScope) -> ImmediateIterator:
-        found = sorted({name for one in wanted for name in file_system.matching_files(one)})
-        return _NamesIterator([name.encode() for name in found])
+        with effects.watched_by(guard):
+            found = sorted({name for one in wanted for name in file_system.matching_files(one)})
+        return _NamesIterator([name.encode("utf-8", "surrogateescape") for name in found])
 
     return Dataset((dtypes.string,), (TensorShape(()),), make)
 

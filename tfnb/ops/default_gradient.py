@@ -1,4 +1,4 @@
-"""What a gradient is where nobody computes one: which tensors have one, and zeros for them."""
+"""Default gradients: which tensors have a gradient, and zeros where none is computed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TRAINABLE = frozenset(
 
 
 def is_trainable(tensor_or_dtype: Any) -> bool:
-    """Whether a tensor or dtype can change by infinitely little.
+    """Whether a tensor or dtype is differentiable.
 
     >>> is_trainable(dtypes.float32), is_trainable(dtypes.int32)
     (True, False)
@@ -47,16 +47,16 @@ def is_trainable(tensor_or_dtype: Any) -> bool:
 
 
 def has_default_gradient(tensor: Tensor) -> bool:
-    """Whether zeros can be made for a tensor: of a resource it must be known what it holds."""
+    """Whether zeros can be made for a tensor; for a resource, its handle data must be known."""
     data = tensor._handle_data
     return tensor.dtype is not dtypes.resource or (data is not None and len(data) == 1)
 
 
 def gradient_dtype(tensor: Tensor) -> DType:
-    """The dtype of a tensor's gradient; for a resource, that of what it holds.
+    """Return the dtype of a tensor's gradient; for a resource, that of its value.
 
     Raises:
-      ValueError: it is a resource of which that is not known.
+      ValueError: it is a resource whose value dtype is unknown.
     """
     if tensor.dtype is not dtypes.resource:
         return tensor.dtype
@@ -75,7 +75,7 @@ def _variable_shape(handle: Tensor) -> Tensor:
 
 
 def zeros_of(tensor: Tensor) -> Tensor:
-    """Zeros like a tensor, or like the variable behind it."""
+    """Return zeros like a tensor, or like the variable of a handle."""
     dtype = gradient_dtype(tensor)
     if tensor.dtype is dtypes.resource:
         from tfnb.ops.resource_variable_ops import variable_shape
@@ -85,13 +85,13 @@ def zeros_of(tensor: Tensor) -> Tensor:
 
 
 def zeros_like_output(op: Operation, index: int) -> Tensor:
-    """Zeros for an output that nothing depends on, made only where the output itself is made."""
+    """Return zeros for an unused output; for the Switch of a cond, made in the other branch."""
     value = op.outputs[index]
     if not queries.is_switch(op) or op._control_flow_context is None:
         if value.dtype is dtypes.resource:
             return zeros(_variable_shape(value), dtype=gradient_dtype(value))
         return zeros_like(value, optimize=False)
-    # The output is dead when its zeros are needed: they are built on the other side.
+    # The output is dead when its zeros are needed: build them in the other branch.
     context = op._control_flow_context
     alive = switch(op.inputs[0], context.pred)[1 - context.branch]
     pivot = identity(alive)

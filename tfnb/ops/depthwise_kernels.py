@@ -1,11 +1,10 @@
-"""How depthwise convolutions are computed: each channel with filters of its own, channels last.
+"""Kernels of depthwise convolutions: each channel has its own filters, channels last.
 
-Plainly: per element of the filter, all cells it meets times its numbers, added up.  On large
-images of a CPU, whole rows of width * channels are multiplied and added in one sweep by
-``np.einsum``, whose loop is one of multiply-and-add, over a strided view of the patches; where
-windows take longer steps, the cells that one element of the filter meets are put side by side
-first.  A multiplier of channels repeats the channels.  float16 and bfloat16 are computed in
-float32.
+The plain way multiplies, for each element of the filter, all cells it meets, and sums up.  On large
+images of a CPU, ``np.einsum`` multiplies and adds whole rows of width * channels in one pass over a
+strided view of the patches; for strides above 1, the cells that one element of the filter meets are
+first copied side by side.  A channel multiplier repeats the channels.  float16 and bfloat16 are
+computed in float32.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def _suits(xp: Any, x: Any, windows: Sequence[Window]) -> bool:
-    """Whether whole rows at once are the faster way."""
+    """Whether computing whole rows at once is faster."""
     return len(windows) == 2 and is_large(xp, x) and windows[1].output > 0
 
 
 def forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
-    """The convolution of each channel with its filters: [batch, outputs..., channels * multiplier].
+    """Return the convolution: [batch, outputs..., channels * multiplier].
 
     Args:
       xp: numpy or cupy.
@@ -67,7 +66,7 @@ class _Rows:
     Attributes:
       views: [batch, rows, filter height, filter columns, width * channels], one or several.
       columns: per view, the columns of the filter that it has.
-      width: of the outputs.
+      width: width of the outputs.
     """
 
     def __init__(self, x: Any, windows: Sequence[Window]) -> None:
@@ -78,7 +77,7 @@ class _Rows:
         self.columns = [slice(None)]
         sources = [padded]
         if across.stride > 1:
-            # What one column of the filter meets, side by side.
+            # The cells that one column of the filter meets, side by side.
             self.columns = [slice(i, i + 1) for i in range(across.filter)]
             cells = (across.slice_at(i) for i in range(across.filter))
             sources = [np.ascontiguousarray(padded[:, :, some]) for some in cells]
@@ -91,7 +90,7 @@ class _Rows:
             self.views.append(np.lib.stride_tricks.as_strided(source, shape, strides))
 
 
-# So many multiplications are worth a thread.
+# Number of multiplications worth a thread.
 _LEAST_PRODUCTS = 1 << 19
 
 
@@ -121,12 +120,12 @@ def _forward_rows(x: Any, taps: Any, windows: Sequence[Window]) -> Any:
     return out.reshape(len(x), height, rows.width, channels)
 
 
-# Vectors of so many channels need not be put side by side where windows take longer steps.
+# From this number of channels on, strides above 1 do not need the copy side by side.
 _LONG_VECTOR = 64
 
 
 def _forward_in_steps(x: Any, taps: Any, windows: Sequence[Window], least: int) -> Any:
-    """The same, position by position, all its channels at once."""
+    """The same for strides above 1, position by position, all its channels at once."""
     down, across = windows
     padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
     n, row, column, item = padded.strides
@@ -177,9 +176,9 @@ def backprop_filter(
     return grad.astype(dtype, copy=False)
 
 
-# Sums over all rows pay for rows of so many elements.
+# From this row length on, summing over whole rows is faster.
 _LONG_ROW = 1024
-# The sum over all images has so many parts at most, whatever the number of threads.
+# Upper bound on partial sums over images, independent of the number of threads.
 _PARTS = 8
 
 
@@ -231,7 +230,7 @@ def _gather(
     windows: Sequence[Window],
     phases: Sequence[Phase],
 ) -> Any:
-    """The gradient as convolutions of what came back with the filter turned round."""
+    """Return the gradient as convolutions of ``out_backprop`` with the reversed filter."""
     channels, multiplier = kernel.shape[-2:]
     taps = kernel.reshape(*kernel.shape[:-2], -1)
     if phases[0].is_whole:

@@ -96,7 +96,12 @@ def with_space_to_batch(
     block = _fill_gaps(rate, 1, dims)
     converted = array_ops.space_to_batch_nd(input, block, _fill_gaps(paddings, 0, dims))
     result = op(converted, num_spatial, "VALID")
-    return array_ops.batch_to_space_nd(result, block, _fill_gaps(crops, 0, dims))
+    found = array_ops.batch_to_space_nd(result, block, _fill_gaps(crops, 0, dims))
+    if first_is_channels and result.shape.ndims is not None:
+        # The block has a side for the channels, which the shape function does not look through.
+        rest = [None] * (result.shape.ndims - 2)
+        found.set_shape([found.shape[0], result.shape[1], *rest])
+    return found
 
 
 def _base_paddings(

@@ -357,12 +357,11 @@ def _resolved(equation: str, tensors: list[Any]) -> tuple[list[str], str, dict[s
         )
     counts = Counter(left.replace(",", ""))
     if not arrow:
-        output = "".join(sorted(a for a, n in counts.items() if n == 1 and a != "0"))
+        output = "".join(sorted(a for a, n in counts.items() if n == 1))
     for letter, count in Counter(output).items():
-        if letter not in counts:
-            shown = _DOTS if letter == "0" else letter
+        if letter not in counts and letter != "0":
             raise ValueError(
-                f"Output subscripts contain the label {shown} not present in the input subscripts."
+                f"Output subscripts contain the label {letter} not present in the input subscripts."
             )
         if count > 1:
             raise ValueError(

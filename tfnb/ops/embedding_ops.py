@@ -158,6 +158,7 @@ def embedding_lookup_sparse(
     name: str | None = None,
     combiner: str | None = None,
     max_norm: Any = None,
+    allow_fast_lookup: bool = False,
 ) -> Tensor:
     """For every row of a sparse matrix of ids, the combination of the rows with these ids.
 
@@ -169,6 +170,8 @@ def embedding_lookup_sparse(
       name: the name of the ops.
       combiner: "mean" (the default), "sum" or "sqrtn".
       max_norm: as in :func:`embedding_lookup`.
+      allow_fast_lookup: whether rows of a single matrix may be read without making ids unique
+        before; its gradient may then be dense.
 
     Raises:
       TypeError: ids or weights are not sparse.
@@ -200,12 +203,9 @@ def embedding_lookup_sparse(
             for i, part in enumerate(parts)
         ]
         ids, places = sp_ids.values, None
-        if (
-            sp_weights is not None
-            or len(parts) > 1
-            or max_norm is not None
-            or (isinstance(parts[0], ResourceVariable))
-        ):
+        is_one_tensor = len(parts) == 1 and not isinstance(parts[0], ResourceVariable)
+        may_be_direct = sp_weights is None or allow_fast_lookup
+        if not (is_one_tensor and max_norm is None and may_be_direct):
             ids, places = unique_v1(ids)
             rows = embedding_lookup(
                 parts, ids, partition_strategy=partition_strategy, max_norm=max_norm
@@ -220,8 +220,9 @@ def embedding_lookup_sparse(
                 "sqrtn": sparse_segment_ops.sparse_segment_sqrt_n,
             }[combiner]
             # Rows that were not gathered before get a gradient of slices.
+            sparse_gradient = places is sp_ids.values and not allow_fast_lookup
             found: Tensor = combine(
-                rows, places, segments, name=scope, sparse_gradient=places is sp_ids.values
+                rows, places, segments, name=scope, sparse_gradient=sparse_gradient
             )
             return found
         return _weighted(rows, places, segments, sp_weights.values, combiner, scope)
@@ -274,6 +275,7 @@ def safe_embedding_lookup_sparse(
     name: str | None = None,
     partition_strategy: str = "div",
     max_norm: Any = None,
+    allow_fast_lookup: bool = False,
 ) -> Tensor:
     """:func:`embedding_lookup_sparse` for rows that may be empty and ids that may be bad.
 
@@ -286,6 +288,7 @@ def safe_embedding_lookup_sparse(
       name: the name of the ops.
       partition_strategy: as in :func:`embedding_lookup`.
       max_norm: as in :func:`embedding_lookup`.
+      allow_fast_lookup: as in :func:`embedding_lookup_sparse`.
     """
     from tfnb.ops.reduction_ops import reduce_prod
     from tfnb.ops.slice_ops import slice as slice_
@@ -339,6 +342,7 @@ def safe_embedding_lookup_sparse(
             partition_strategy=partition_strategy,
             name=None if default_id is None else scope,
             max_norm=max_norm,
+            allow_fast_lookup=allow_fast_lookup,
         )
         if default_id is None:
             from tfnb.ops.concat_ops import tile

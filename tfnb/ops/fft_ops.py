@@ -58,7 +58,7 @@ def _check_rank(x: Any, rank: int) -> None:
 
 
 def _complex_transform(name: str, rank: int, *, forward: bool) -> OpDefinition:
-    """The op for complex signals over so many axes, with its gradient."""
+    """Defines the op for complex signals over the last ``rank`` axes, with its gradient."""
 
     def transform(xp: Any, x: Any) -> Any:
         _check_rank(x, rank)
@@ -157,12 +157,12 @@ def _checked_lengths(x: Any, fft_length: Any, rank: int, *, forward: bool) -> li
 
 
 def _first(x: Any, sizes: list[int]) -> Any:
-    """The first so many entries of the last axes."""
+    """Returns the first ``sizes`` entries of the last axes."""
     return x[(..., *(slice(size) for size in sizes))]
 
 
 def _real_transform(name: str, rank: int) -> OpDefinition:
-    """The op for real signals over so many axes."""
+    """Defines the op for real signals over the last ``rank`` axes."""
 
     def transform(xp: Any, x: Any, fft_length: Any, *, Tcomplex: Any) -> Any:
         lengths = _checked_lengths(x, fft_length, rank, forward=True)
@@ -186,7 +186,7 @@ def _real_transform(name: str, rank: int) -> OpDefinition:
 
 
 def _inverse_real_transform(name: str, rank: int) -> OpDefinition:
-    """The op that gives real signals back, over so many axes."""
+    """Defines the inverse op for real signals over the last ``rank`` axes."""
 
     def transform(xp: Any, x: Any, fft_length: Any, *, Treal: Any) -> Any:
         lengths = _checked_lengths(x, fft_length, rank, forward=False)

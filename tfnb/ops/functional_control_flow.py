@@ -118,7 +118,7 @@ def While(  # TensorFlow's name
     name: str | None = None,
     hostmem: Sequence[int] | None = None,
 ) -> Any:
-    """State = ``body(*state)`` for as long as ``cond(*state)`` holds.
+    """Computes ``state = body(*state)`` for as long as ``cond(*state)`` holds.
 
     Args:
       input_: the state at the beginning.
@@ -177,7 +177,7 @@ def For(  # TensorFlow's name
     hostmem: Sequence[int] | None = None,
     rewrite_with_while: bool | None = None,
 ) -> Any:
-    """State = ``body(i, *state)`` for each i in ``range(start, limit, delta)``.
+    """Computes ``state = body(i, *state)`` for each i in ``range(start, limit, delta)``.
 
     Args:
       start: the first number, an int32 scalar.

@@ -1,9 +1,9 @@
 """Ops that call functions of the graph's library: calls, branches and loops in one node.
 
-The kernels are generators that yield one call after the other; the runtime decides how a call is
-run.  Functions come as ``NameAttrList`` attributes; arguments and results are flat lists.  Each
-iteration of a loop runs alone, so ``parallel_iterations`` has no effect here; it has where the
-runtime takes the loop apart (``_lower_using_switch_merge``).
+The kernels are generators that yield one call after the other; the runtime decides how to run a
+call.  Functions are ``NameAttrList`` attributes; arguments and results are flat lists.  Iterations
+of a loop run one by one, so ``parallel_iterations`` has no effect here; it has an effect where the
+runtime lowers the loop (``_lower_using_switch_merge``).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def _call_shape(c: InferenceContext) -> list[TensorShape]:
-    """Nothing is known of a function's results, unless the node says it."""
+    """The shapes that the node declares for the function's results, else unknown ones."""
     shapes = c.attrs.get("_output_shapes")
     if shapes and len(shapes) == c.num_outputs:
         return list(shapes)
@@ -48,7 +48,7 @@ def _declared_shapes(c: InferenceContext) -> list[TensorShape]:
     """The shapes of the ``output_shapes`` attribute, or an empty list.
 
     Raises:
-      ValueError: there are more or fewer of them than outputs.
+      ValueError: their number is not that of the outputs.
     """
     shapes = list(c.attr("output_shapes"))
     if shapes and len(shapes) != c.num_outputs:
@@ -88,7 +88,7 @@ def _call(function: NameAttrList, args: Sequence[Any], config_proto: bytes | str
 
 
 def _as_bool(value: Any) -> bool:
-    """A scalar holds if it is not 0 or empty, another tensor if it has elements."""
+    """A scalar is true if it is not 0 or empty; another tensor, if it has elements."""
     if np.ndim(value):
         return bool(np.size(value))
     if value.dtype == object:
@@ -99,7 +99,7 @@ def _as_bool(value: Any) -> bool:
     return bool(value)
 
 
-# NumPy's letters of what a scalar condition may be: others only count their elements.
+# NumPy type codes of scalar conditions; for other types only the number of elements counts.
 _TRUTHS = "?bBhilqfd"
 
 
@@ -123,7 +123,7 @@ def _check_not_cancelled(ctx: OpKernelContext) -> None:
 def partitioned_call(
     ctx: OpKernelContext, args: list[Any], *, f: NameAttrList, config_proto: bytes | str
 ) -> Any:
-    """The results of f(args); its body may spread over devices."""
+    """The results of f(args); its body may run on several devices."""
     return (yield from _call(f, args, config_proto))
 
 
@@ -218,12 +218,12 @@ def _if(
     then_branch: NameAttrList,
     else_branch: NameAttrList,
 ) -> Any:
-    """The If of old graphs."""
+    """The If of older graphs."""
     return (yield from _call(then_branch if _as_bool(cond) else else_branch, input))
 
 
 def _chosen(branches: list[NameAttrList], index: Any) -> NameAttrList:
-    """The branch of that number; the last one for a number that is too large or negative."""
+    """The branch with that number; the last one if the number is out of range."""
     if np.ndim(index):
         raise errors.invalid_argument("branch_index must be scalar")
     number = int(index)
@@ -244,7 +244,7 @@ def _chosen(branches: list[NameAttrList], index: Any) -> NameAttrList:
 def case(
     ctx: OpKernelContext, branch_index: Any, input: list[Any], *, branches: list[NameAttrList]
 ) -> Any:
-    """branches[branch_index](input); the last branch where the index is out of range."""
+    """branches[branch_index](input); the last branch if the index is out of range."""
     return (yield from _call(_chosen(branches, branch_index), input))
 
 
@@ -266,7 +266,7 @@ def stateless_case(
 
 
 def _choice_gradient(op: Any, *grads: Any) -> Any:
-    from tfnb.ops.cond_v2 import choice_gradient  # needs all that builds graphs
+    from tfnb.ops.cond_v2 import choice_gradient  # imports all modules that build graphs
 
     return choice_gradient(op, *grads)
 
@@ -312,7 +312,7 @@ def _loop(ctx: OpKernelContext, values: list[Any], cond: NameAttrList, body: Nam
 def while_(
     ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
 ) -> Any:
-    """State = body(state), for as long as cond(state) holds."""
+    """Computes state = body(state) while cond(state) holds."""
     return (yield from _loop(ctx, input, cond, body))
 
 
@@ -329,12 +329,12 @@ def while_(
 def stateless_while(
     ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
 ) -> Any:
-    """State = body(state), for as long as cond(state) holds; neither has effects."""
+    """Computes state = body(state) while cond(state) holds; neither has effects."""
     return (yield from _loop(ctx, input, cond, body))
 
 
 def _while_gradient(op: Any, *grads: Any) -> Any:
-    from tfnb.ops.while_v2 import while_gradient  # needs all that builds graphs
+    from tfnb.ops.while_v2 import while_gradient  # imports all modules that build graphs
 
     return while_gradient(op, *grads)
 
@@ -355,7 +355,7 @@ for _repeats in (while_, stateless_while):
 def _while(
     ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
 ) -> Any:
-    """The While of old graphs."""
+    """The While of older graphs."""
     return (yield from _loop(ctx, input, cond, body))
 
 
@@ -376,7 +376,7 @@ def for_(
     *,
     body: NameAttrList,
 ) -> Any:
-    """State = body(i, state) for i from start to limit (which is left out) in steps of delta."""
+    """Computes state = body(i, state) for each i in range(start, limit, delta)."""
     for name, bound in (("start", start), ("limit", limit), ("delta", delta)):
         if np.size(bound) != 1:
             raise errors.invalid_argument(f"{name} must be a scalar")
@@ -431,7 +431,7 @@ def map_defun(
     output_shapes: list[TensorShape],
     f: NameAttrList,
 ) -> Any:
-    """The results of a function for each row of the arguments, put together again."""
+    """The results of a function for each row of the arguments, stacked."""
     if any(not np.ndim(argument) for argument in arguments):
         raise errors.invalid_argument("All inputs must have at least rank 1.")
     if len({argument.shape[0] for argument in arguments}) > 1:
@@ -463,7 +463,7 @@ def map_defun(
 
 
 def _stacked(xp: Any, values: Sequence[Any]) -> Any:
-    """The results of all calls in one tensor."""
+    """Stacks the results of all calls."""
     if any(np.shape(value) != np.shape(values[0]) for value in values):
         raise errors.invalid_argument("The results of the calls have different shapes.")
     return array_of(values) if is_opaque(values[0]) else xp.stack(values)
@@ -482,7 +482,7 @@ def to_bool(xp: Any, input: Any) -> Any:
     "FakeParam", "-> output: dtype", "dtype: type", "shape: shape", shape=lambda c: c.attr("shape")
 )
 def fake_param(ctx: OpKernelContext, *, dtype: Any, shape: TensorShape) -> Any:
-    """A value that nobody will use, in place of a branch's missing result."""
+    """A placeholder value for the missing result of a branch; no node uses it."""
     dims = [size or 0 for size in (shape.dim_values or ())]
     state = ctx.kernel_state
     if "value" not in state:
@@ -503,7 +503,7 @@ def fake_param(ctx: OpKernelContext, *, dtype: Any, shape: TensorShape) -> Any:
     host_memory=("index",),
 )
 def device_index(ctx: OpKernelContext, *, device_names: list[str]) -> Any:
-    """The place of this device's type in a list; the list's length if it is not there."""
+    """The index of this device's type in a list; the list's length if it is not listed."""
     kind = ctx.device.device_type
     return np.int32(device_names.index(kind) if kind in device_names else len(device_names))
 
@@ -519,7 +519,7 @@ def device_index(ctx: OpKernelContext, *, device_names: list[str]) -> Any:
 def symbolic_gradient(
     ctx: OpKernelContext, input: list[Any], *, f: NameAttrList, Tin: list[DType]
 ) -> Any:
-    """The gradients of a function's arguments, given those and the gradients of its results."""
-    from tfnb.ops.symbolic_gradient import compute  # needs all that builds graphs
+    """The gradients of a function's arguments, given these and the gradients of its results."""
+    from tfnb.ops.symbolic_gradient import compute  # imports all modules that build graphs
 
     return (yield from compute(ctx, input, f, Tin))

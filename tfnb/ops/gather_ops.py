@@ -1,4 +1,4 @@
-"""Picking by index: Gather, GatherNd and what is built on them."""
+"""Gathering by index: Gather, GatherNd and functions built on them."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ EXPORTS = {
 
 
 def check_indices(indices: Any, limit: int, name: str = "indices") -> None:
-    """Refuses indices outside ``[0, limit)``, naming the first.
+    """Refuse indices outside ``[0, limit)``; the error names the first one.
 
     Raises:
-      InvalidArgumentError: there is one.
+      InvalidArgumentError: an index is out of range.
     """
     if indices.size == 0:
         return
@@ -62,7 +62,7 @@ def check_indices(indices: Any, limit: int, name: str = "indices") -> None:
 
 
 def take(xp: Any, params: Any, indices: Any, axis: int = 0) -> Any:
-    """``params`` at ``indices`` along an axis; on a GPU an index out of range gives zeros."""
+    """Return ``params`` at ``indices`` along an axis; on a GPU invalid indices give zeros."""
     if xp is np:
         if not params.size and 0 in params.shape[:axis] + params.shape[axis + 1 :]:
             return _take_none(xp, params, indices, axis)
@@ -108,7 +108,7 @@ def _gather_shape(c: InferenceContext) -> TensorShape:
     shape=_gather_shape,
 )
 def gather_op(xp: Any, params: Any, indices: Any) -> Any:
-    """Rows of a tensor by number."""
+    """Return the rows of a tensor at ``indices``."""
     if params.ndim < 1:
         raise errors.invalid_argument("params must be at least 1 dimensional")
     return take(xp, params, indices)
@@ -149,7 +149,7 @@ def _gather_v2_shape(c: InferenceContext) -> TensorShape:
     host_memory=("axis",),
 )
 def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int) -> Any:
-    """Parts of a tensor by number along an axis, separately for every leading batch."""
+    """Return slices of a tensor at indices along an axis, separately for every leading batch."""
     if params.ndim < 1:
         raise errors.invalid_argument("params must be at least 1 dimensional")
     if axis.ndim:
@@ -188,7 +188,7 @@ def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int)
 
 
 def batch_take(xp: Any, params: Any, indices: Any, axis: int, batch: int) -> Any:
-    """As :func:`take`, where the first ``batch`` dimensions of both belong together."""
+    """Like :func:`take`, with the first ``batch`` dimensions of both as batch dimensions."""
     shape = params.shape
     count, outer, inner = (
         math.prod(shape[:batch]),
@@ -214,7 +214,7 @@ def batch_take(xp: Any, params: Any, indices: Any, axis: int, batch: int) -> Any
 
 
 def _dense(grad: Any) -> Tensor:
-    """A gradient as one tensor, also where it came as slices."""
+    """Return a gradient as one tensor, also if it is given as IndexedSlices."""
     return convert_to_tensor(grad)
 
 
@@ -256,7 +256,7 @@ def _gather_axis_gradient(params: Any, indices: Any, axis: Any, batch: int, grad
 
     with colocate_with(params):
         params_shape = shape_of(params)
-    # Nobody uses it, but TensorFlow's graphs have the node.
+    # Unused, but TensorFlow's graphs have this node.
     expand_dims(size_of(indices), 0)
     outer_shape, inner_shape = params_shape[:axis], params_shape[axis:][1:]
     values_shape = concat([outer_shape, [-1], inner_shape], 0)
@@ -276,7 +276,7 @@ def _gather_axis_gradient(params: Any, indices: Any, axis: Any, batch: int, grad
 def _batch_gather_gradient(
     params_shape: Any, values: Any, indices: Any, batch: int, size: Any
 ) -> Tensor:
-    """Sums rows of ``values`` into their places; the axis comes right after the batch."""
+    """Add rows of ``values`` at their indices; the axis comes right after the batch."""
     from tfnb.ops import math_ops, reduction_ops
 
     count = expand_dims(size_of(indices), 0)
@@ -297,7 +297,7 @@ def _batch_gather_gradient(
 
 
 def _flat_batch_indices(params_shape: Any, indices: Any, batch: int) -> Tensor:
-    """Indices with the offset of their batch added."""
+    """Return indices with the offset of their batch added."""
     from tfnb.ops import cast_ops, sequence_ops
 
     dtype = indices.dtype.base_dtype
@@ -323,15 +323,15 @@ def gather(
     axis: Any = None,
     batch_dims: int = 0,
 ) -> Tensor:
-    """Parts of a tensor by number.
+    """Return slices of a tensor at indices along an axis.
 
     Args:
-      params: what is picked from; a variable is read only where needed.
-      indices: numbers from 0.
+      params: the tensor to gather from; of a variable, only the needed parts are read.
+      indices: indices, starting at 0.
       validate_indices: not used any more.
       name: the name of the op.
-      axis: along which axis; the first after the batch dimensions by default.
-      batch_dims: how many leading dimensions of both belong together.
+      axis: the axis of the indices; by default the first after the batch dimensions.
+      batch_dims: the number of leading batch dimensions of both.
     """
     if axis is None:
         axis = batch_dims
@@ -353,7 +353,7 @@ def gather(
 
 @dispatchable
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    """Gathers along the last dimension of ``indices``, the ones before being the batch."""
+    """Gather along the last dimension of ``indices``; its other dimensions are the batch."""
     with name_scope(name, "BatchGather", [params, indices]):
         indices = convert_to_tensor(indices, name="indices")
         params = convert_to_tensor(params, name="params")
@@ -366,7 +366,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 
 
 def _gather_in_batches(params: Any, indices: Any, batch_dims: int) -> Tensor:
-    """The gathering of flat rows, whose numbers are the indices plus the offset of their batch."""
+    """Gather flat rows, whose numbers are the indices plus the offset of their batch."""
     from tfnb.ops import cast_ops, reduction_ops, sequence_ops
     from tfnb.ops.concat_ops import stack
 
@@ -408,7 +408,7 @@ def _gather_nd_shape(c: InferenceContext) -> TensorShape:
 
 
 def gather_nd_shape_of(c: InferenceContext, params: TensorShape) -> TensorShape:
-    """The shape of what GatherNd with the indices ``c.inputs[1]`` takes from ``params``."""
+    """Return the shape of GatherNd of ``params`` with the indices ``c.inputs[1]``."""
     indices = c.with_rank_at_least(1, 1).dim_values
     if indices is None or indices[-1] is None or params.dim_values is None:
         return UNKNOWN_SHAPE
@@ -423,13 +423,13 @@ def gather_nd_shape_of(c: InferenceContext, params: TensorShape) -> TensorShape:
 
 
 def nd_index(indices: Any, dims: Any, policy: str, refuse: Any, xp: Any = np) -> tuple[Any, Any]:
-    """Rows of coordinates as numbers of flat rows, and which of them are valid (None: all).
+    """Convert rows of coordinates to flat row numbers; also return which are valid (None: all).
 
     Args:
       indices: coordinates along the last dimension.
-      dims: the sizes of the dimensions that the coordinates are for.
+      dims: the sizes of the indexed dimensions.
       policy: the attribute ``bad_indices_policy``.
-      refuse: called with the position of a bad row; raises.
+      refuse: called with the position of an invalid row; raises.
       xp: numpy or cupy.
     """
     depth = indices.shape[-1]
@@ -448,7 +448,7 @@ def nd_index(indices: Any, dims: Any, policy: str, refuse: Any, xp: Any = np) ->
 
 
 def place_text(indices: Any, position: int) -> str:
-    """The place of a row of indices as TensorFlow writes it: ``[1,0]``; "" for the only one."""
+    """Return the position of a row of indices as TensorFlow writes it: ``[1,0]``; "" if single."""
     if indices.ndim <= 1:
         return ""
     place = np.unravel_index(position, indices.shape[:-1])
@@ -502,7 +502,7 @@ def gather_nd_value(xp: Any, params: Any, indices: Any, policy: str, node_name: 
     shape=_gather_nd_shape,
 )
 def gather_nd_op(ctx: Any, params: Any, indices: Any, *, bad_indices_policy: str) -> Any:
-    """Parts of a tensor by coordinates."""
+    """Return slices of a tensor at coordinates."""
     return gather_nd_value(ctx.xp, params, indices, bad_indices_policy, ctx.node_name)
 
 
@@ -525,13 +525,13 @@ def gather_nd(
     batch_dims: int = 0,
     bad_indices_policy: str = "",
 ) -> Tensor:
-    """Parts of a tensor by coordinates.
+    """Return slices of a tensor at coordinates.
 
     Args:
-      params: what is picked from; a variable is read only where needed.
+      params: the tensor to gather from; of a variable, only the needed parts are read.
       indices: coordinates along the last dimension.
       name: the name of the op.
-      batch_dims: how many leading dimensions of both belong together.
+      batch_dims: the number of leading batch dimensions of both.
       bad_indices_policy: "", ERROR, or IGNORE, which gives zeros for indices out of range.
     """
     static = constant_value(batch_dims)
@@ -547,7 +547,7 @@ def gather_nd(
 
 
 def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None = None) -> Tensor:
-    """GatherNd for every batch by itself."""
+    """Apply GatherNd to every batch."""
     from tfnb.ops import cast_ops, constant_ops, reduction_ops, sequence_ops
     from tfnb.ops.array_extras import meshgrid
     from tfnb.ops.concat_ops import stack, tile, unstack
@@ -577,7 +577,7 @@ def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None
         count = reduction_ops.prod_op(batch, [0])
         inner_rank = rank(indices) - batch_dims - 1
         inner = sizes[batch_dims:-1]
-        # The coordinates of the batch go in front of those given.
+        # Put the coordinates of the batch in front of the given ones.
         numbers = []
         for one in unstack(batch, axis=0):
             limit = cast_ops.cast_op(one, DstT=dtypes.int32)

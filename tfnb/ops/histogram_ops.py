@@ -18,7 +18,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
-from tfnb.framework.scopes import control_dependencies, name_scope
+from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
@@ -213,7 +213,9 @@ def histogram_fixed_width_bins(
     name: str | None = None,
 ) -> Any:
     """The number of the part of a range that each value falls into."""
-    from tfnb.ops import check_ops
+    from tfnb.ops.comparison_ops import greater
+    from tfnb.ops.control_flow_assert import assert_
+    from tfnb.ops.with_dependencies import with_dependencies
 
     with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
         values = convert_to_tensor(values, name="values")
@@ -221,9 +223,9 @@ def histogram_fixed_width_bins(
         values = array_ops.reshape(values, [-1])
         value_range = convert_to_tensor(value_range, name="value_range")
         nbins = convert_to_tensor(nbins, dtype=dtypes.int32, name="nbins")
-        check = check_ops.assert_positive(nbins, message=f"nbins={nbins!s} must be > 0")
-        with control_dependencies([check]):
-            nbins_float = cast(nbins, values.dtype)
+        check = assert_(greater(nbins, 0), [f"nbins {nbins!s} must > 0"])
+        nbins = with_dependencies([check], nbins)
+        nbins_float = cast(nbins, values.dtype)
         scaled = truediv(
             values - value_range[0], value_range[1] - value_range[0], name="scaled_values"
         )

@@ -134,14 +134,11 @@ def _bitcast_shape(c: InferenceContext) -> TensorShape:
     c.with_rank_at_least(0, 1)
     factor = target.size // source.size
     if dims[-1] is not None and dims[-1] != factor:
-        raise ValueError(f"Cannot bitcast due to shape. {dims[-1]} does not match {factor}")
+        types = f"{source.as_datatype_enum} to {target.as_datatype_enum}"
+        raise ValueError(
+            f"Cannot bitcast from {types} due to shape. {dims[-1]} does not match {factor}"
+        )
     return TensorShape(dims[:-1])
-
-
-_BITCASTABLE = (
-    "{bfloat16, half, float, double, int64, int32, uint8, uint16, int8, int16, complex64, "
-    "complex128, qint8, quint8, qint16, quint16, qint32}"
-)
 
 
 @register_op(

@@ -12,8 +12,9 @@ import numpy as np
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
-from tfnb.ops import array_ops, clip_ops, math_ops
+from tfnb.ops import array_ops, clip_ops, math_ops, shape_ops
 from tfnb.ops.cast_ops import cast
+from tfnb.ops.concat_ops import concat
 from tfnb.ops.image_box_ops import (
     combined_non_max_suppression_op,
     draw_bounding_boxes_op,
@@ -371,19 +372,81 @@ def non_max_suppression_padded(
     score_threshold: Any = float("-inf"),
     pad_to_max_output_size: bool = False,
     name: str | None = None,
+    sorted_input: bool = False,
+    canonicalized_coordinates: bool = False,
+    tile_size: int = 512,
 ) -> Any:
-    """Indices, filled up with zeros if asked, and how many are valid."""
+    """Indices, filled up with zeros if asked, and how many are valid.
+
+    Args:
+      boxes: ``[..., number of boxes, 4]``; with more than two dimensions for each image.
+      scores: ``[..., number of boxes]``.
+      max_output_size: how many boxes are kept at most.
+      iou_threshold: how far two boxes may overlap.
+      score_threshold: boxes of a lower score are left out.
+      pad_to_max_output_size: whether zeros fill the indices up; several images need it.
+      name: the name of the ops.
+      sorted_input: whether the scores fall; the order is found anyway.
+      canonicalized_coordinates: whether boxes begin with their smaller corner, likewise.
+      tile_size: how many boxes TensorFlow compares at a time; the result is the same.
+
+    Raises:
+      ValueError: several images without ``pad_to_max_output_size``.
+    """
     with name_scope(name, "non_max_suppression_padded"):
+        boxes = convert_to_tensor(boxes, name="boxes")
+        if boxes.shape.ndims is not None and boxes.shape.ndims > 2:
+            if not pad_to_max_output_size:
+                raise ValueError(
+                    f"'pad_to_max_output_size' (value {pad_to_max_output_size}) must be True for "
+                    "batched input"
+                )
+            return _non_max_suppression_of_batch(
+                boxes, scores, max_output_size, iou_threshold, score_threshold
+            )
         iou_threshold = convert_to_tensor(iou_threshold, name="iou_threshold")
         score_threshold = convert_to_tensor(score_threshold, name="score_threshold")
-        return non_max_suppression_v4(
-            boxes,
-            scores,
-            max_output_size,
-            iou_threshold,
-            score_threshold,
-            pad_to_max_output_size=pad_to_max_output_size,
+        return tuple(
+            non_max_suppression_v4(
+                boxes,
+                scores,
+                max_output_size,
+                iou_threshold,
+                score_threshold,
+                pad_to_max_output_size=pad_to_max_output_size,
+            )
         )
+
+
+def _non_max_suppression_of_batch(
+    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any, score_threshold: Any
+) -> Any:
+    from tfnb.ops.map_fn import map_fn
+
+    scores = convert_to_tensor(scores, name="scores")
+    iou_threshold = convert_to_tensor(iou_threshold, name="iou_threshold")
+    score_threshold = convert_to_tensor(score_threshold, name="score_threshold")
+    outer = shape_ops.shape(boxes)[:-2]
+    number = shape_ops.shape(boxes)[-2]
+    indices, valid = map_fn(
+        lambda image: tuple(
+            non_max_suppression_v4(
+                image[0],
+                image[1],
+                max_output_size,
+                iou_threshold,
+                score_threshold,
+                pad_to_max_output_size=True,
+            )
+        ),
+        (
+            shape_ops.reshape(boxes, [-1, number, 4]),
+            shape_ops.reshape(scores, [-1, number]),
+        ),
+        dtype=(dtypes.int32, dtypes.int32),
+    )
+    padded = concat([outer, [max_output_size]], 0)
+    return shape_ops.reshape(indices, padded), shape_ops.reshape(valid, outer)
 
 
 def combined_non_max_suppression(

@@ -98,8 +98,7 @@ def _pillow() -> Any:
         from PIL import Image
     except ImportError:
         raise errors.unimplemented(
-            "Image files are read through Pillow, which is not installed: "
-            "pip install 'tfnb[images]'"
+            "Image files are read through Pillow, which is not installed: pip install pillow"
         ) from None
     return Image
 
@@ -339,7 +338,7 @@ def decode_and_crop_jpeg_op(
         raise _broken(
             "JPEG",
             len(data),
-            f"window {[y, x, height, width]} of an image of {list(pixels.shape[:2])}",
+            f"window {[y, x, height, width]} of an image of {shape_text(pixels.shape[:2])}",
         )
     return np.ascontiguousarray(pixels[y : y + height, x : x + width])
 
@@ -453,7 +452,7 @@ def encode_png_op(xp: Any, image: Any, *, compression: int) -> Any:
     if image.size == 0 and 0 in image.shape[-3:]:
         raise errors.internal(
             "PNG encoding failed at the following flattened batch indices: 0: Expected image to be "
-            f"non-empty, got {list(image.shape)}"
+            f"non-empty, got {shape_text(image.shape)}"
         )
     if not -1 <= compression <= 9:
         raise errors.invalid_argument(f"compression should be in [-1,9], got {compression}")
@@ -487,7 +486,9 @@ def _jpeg_mode(image: Any, form: str) -> str:
             f"format '{form}' expects {' or '.join(map(str, wanted))} channels, got {channels}"
         )
     if 0 in image.shape:
-        raise errors.internal(f"JPEG encoding failed: the image is empty, {list(image.shape)}")
+        raise errors.internal(
+            f"JPEG encoding failed: the image is empty, {shape_text(image.shape)}"
+        )
     return "L" if channels == 1 else "RGB"
 
 

@@ -58,7 +58,7 @@ def _distorted_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _rounded(value: Any) -> int:
-    """The nearest integer, the even one of two, of a single-precision number."""
+    """Round a single-precision number to the nearest integer, ties to even."""
     return int(np.rint(np.float32(value)))
 
 
@@ -85,7 +85,7 @@ def _covers_an_object(crop: Rectangle, least: float, objects: list[Rectangle]) -
 def _random_crop(
     width: int, height: int, area_range: Sequence[float], aspect: np.float32, draw: SimplePhilox
 ) -> Rectangle | None:
-    """A crop of this ratio of width to height; None where the area cannot be met."""
+    """Draw a crop with this aspect ratio; None if the area bounds cannot be met."""
     least, most = (np.float32(bound) for bound in area_range)
     if most <= 0 or aspect <= 0 or width <= 0 or height <= 0 or least > most:
         return None
@@ -104,7 +104,7 @@ def _random_crop(
     if rows < most_rows:
         rows += draw.below(most_rows - rows + 1)
     columns = _rounded(np.float32(rows) * aspect)
-    # Rounding must not be what makes an area miss its bounds.
+    # Adjust the size so that rounding alone does not violate the area bounds.
     if columns * rows < least:
         rows += 1
         columns = _rounded(np.float32(rows) * aspect)
@@ -230,7 +230,7 @@ def sample_distorted_bounding_box_op(
     max_attempts: int,
     use_image_if_no_bounding_boxes: bool,
 ) -> Any:
-    """A random crop that shows enough of an object: where it begins, its size, and its box."""
+    """Draw a random crop that shows enough of an object; return its begin, size and box."""
     _check_box_attrs(aspect_ratio_range, area_range, max_attempts)
     return _distorted(
         generator_of(ctx, seed, seed2).reserve_blocks(max_attempts),
@@ -268,7 +268,7 @@ def sample_distorted_bounding_box_v2(
     max_attempts: int,
     use_image_if_no_bounding_boxes: bool,
 ) -> Any:
-    """SampleDistortedBoundingBox with the least share of an object as a tensor."""
+    """SampleDistortedBoundingBox with ``min_object_covered`` as a tensor."""
     _check_box_attrs(aspect_ratio_range, area_range, max_attempts)
     return _distorted(
         generator_of(ctx, seed, seed2).reserve_blocks(max_attempts),
@@ -343,11 +343,12 @@ def sample_distorted_bounding_box(
       bounding_boxes: boxes of objects, (1, number, 4): top, left, bottom, right between 0 and 1.
       seed: one of the seeds; both 0 for other crops each time.
       seed2: the other seed.
-      min_object_covered: so large a part of an object must be in the crop.
+      min_object_covered: the minimum fraction of an object inside the crop.
       aspect_ratio_range: the ratio of width to height; 0.75 to 1.33 by default.
-      area_range: the part of the image that the crop is; 0.05 to 1 by default.
-      max_attempts: after so many the whole image is taken; 100 by default.
-      use_image_if_no_bounding_boxes: whether no boxes mean the whole image, not an error.
+      area_range: the crop's fraction of the image area; 0.05 to 1 by default.
+      max_attempts: number of attempts before the whole image is used; 100 by default.
+      use_image_if_no_bounding_boxes: whether to use the whole image, instead of an error, if there
+        are no boxes.
       name: A name for the operation.
 
     Returns:
@@ -384,7 +385,7 @@ def _glimpse_shape(c: InferenceContext) -> TensorShape:
 def _corner(
     offset: Any, image: int, window: int, centered: bool, normalized: bool, version: int
 ) -> int:
-    """Where a window begins along an axis, in pixels; cut towards zero."""
+    """Return the start of a window along an axis, in pixels, truncated towards zero."""
     place = np.float32(offset)
     half_image, half_window = np.float32(image / 2), np.float32(window / 2)
     if normalized:
@@ -394,7 +395,7 @@ def _corner(
             place = place / np.float32(2) + half_image
         place -= half_window
     elif centered:
-        # The second version moves by half the window with normalized places only.
+        # Version 2 shifts by half the window only if offsets are normalized.
         place = (
             place / np.float32(2) + half_image - half_window if normalized else place + half_image
         )
@@ -404,7 +405,7 @@ def _corner(
 
 
 def _noise(kind: str, image: Any, shape: tuple[int, ...]) -> Any:
-    """What a window shows outside of the image."""
+    """Return the fill values of a window outside of the image."""
     if kind == "zero":
         return np.zeros(shape, np.float32)
     random = np.random.default_rng()
@@ -417,7 +418,7 @@ def _noise(kind: str, image: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _overlap(start: int, window: int, image: int) -> tuple[slice, slice]:
-    """(the part of the window, the part of the image) where they meet."""
+    """Return the overlap as (slice of the window, slice of the image)."""
     first, last = max(start, 0), min(start + window, image)
     last = max(first, last)
     return slice(first - start, last - start), slice(first, last)
@@ -519,15 +520,15 @@ def extract_glimpse(
     uniform_noise: bool = True,
     name: str | None = None,
 ) -> Any:
-    """A window of each image.
+    """Extract a window of each image.
 
     Args:
       input: float32 images, NHWC.
       size: the windows' (height, width).
-      offsets: where the windows' middles are, one (y, x) for each image.
-      centered: whether (0, 0) is the middle of the image, not its upper left corner.
+      offsets: the centers of the windows, one (y, x) for each image.
+      centered: whether (0, 0) is the center of the image, not its upper left corner.
       normalized: whether 1 is the image's size (half of it where `centered`), not a pixel.
-      uniform_noise: whether what lies outside is filled with uniform noise, not with normal.
+      uniform_noise: whether pixels outside of the image get uniform instead of normal noise.
       name: A name for the operation.
     """
     return extract_glimpse_op(

@@ -17,6 +17,7 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops
+from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.cwise_unary_ops import neg
 from tfnb.ops.reduction_ops import reduce_prod
@@ -25,7 +26,7 @@ from tfnb.ops.sequence_ops import range_
 from tfnb.ops.windows import Window, pad_spatial, window
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tfnb.core.shape_inference import InferenceContext
 
@@ -256,30 +257,44 @@ def _dilation_windows(
     return [window(x.shape[a], ksizes[a], strides[a], rates[a], padding) for a in (1, 2)]
 
 
-def _candidates(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> Any:
-    """Pixel plus filter for every place of the window, the lowest number outside the image."""
-    is_outside = pad_spatial(xp, xp.zeros(x.shape, bool), windows, 1, True)
-    padded = pad_spatial(xp, x, windows, 1, 0)
-    for i, j in product(range(windows[0].filter), range(windows[1].filter)):
-        place = (slice(None), windows[0].slice_at(i), windows[1].slice_at(j))
-        yield (
-            i,
-            j,
-            xp.where(is_outside[place], x.dtype.type(_lowest(x)), padded[place] + kernel[i, j]),
-        )
+def _candidates(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> Iterator[Any]:
+    """For each place of the window: its number, the positions it has inside the image, the sums.
+
+    The array of sums is used again for the next place.
+    """
+    rows, columns = windows
+    room = xp.empty((x.shape[0], rows.output, columns.output, x.shape[3]), x.dtype)
+    for number, (i, j) in enumerate(product(range(rows.filter), range(columns.filter))):
+        (to_rows, from_rows), (to_columns, from_columns) = rows.cells_at(i), columns.cells_at(j)
+        here = (slice(None), to_rows, to_columns)
+        sums = room[here]
+        xp.add(x[:, from_rows, from_columns], kernel[i, j], out=sums)
+        yield number, here, sums
 
 
-def _best(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> tuple[Any, Any, Any]:
-    """The largest candidate of each window, and its place in the window (the first one)."""
-    shape = (x.shape[0], *(w.output for w in windows), x.shape[3])
-    # What is no number never is the largest.
-    best = xp.full(shape, _lowest(x), x.dtype)
-    row, column = xp.zeros(shape, np.int64), xp.zeros(shape, np.int64)
-    for i, j, candidate in _candidates(xp, x, kernel, windows):
-        is_larger = candidate > best
-        best = xp.where(is_larger, candidate, best)
-        row, column = xp.where(is_larger, i, row), xp.where(is_larger, j, column)
-    return best, row, column
+def _largest(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> Any:
+    """The largest sum of pixel and filter in each window; the lowest number where there is none."""
+    best = xp.full((x.shape[0], *(w.output for w in windows), x.shape[3]), _lowest(x), x.dtype)
+    # NaN is never the largest.
+    larger = xp.maximum if np.issubdtype(x.dtype, np.integer) else xp.fmax
+    for _, here, sums in _candidates(xp, x, kernel, windows):
+        larger(best[here], sums, out=best[here])
+    return best
+
+
+def _largest_places(x: Any, kernel: Any, windows: list[Window]) -> Any:
+    """The number of the first place of each window that has the largest sum, 0 without one."""
+    best = _largest(np, x, kernel, windows)
+    # Few bits a number make the passes fast; the highest number stands for "not here".
+    narrow = np.uint8 if windows[0].filter * windows[1].filter < 255 else np.uint64
+    places = np.full(best.shape, np.iinfo(narrow).max, narrow)
+    for number, here, sums in _candidates(np, x, kernel, windows):
+        elsewhere = np.equal(sums, best[here]).astype(narrow)
+        elsewhere -= narrow(1)
+        elsewhere |= narrow(number)
+        np.minimum(places[here], elsewhere, out=places[here])
+    places[best == _lowest(x)] = 0
+    return places.astype(np.int64)
 
 
 def _lowest(x: Any) -> Any:
@@ -294,7 +309,7 @@ def dilation2d_op(
 ) -> Any:
     """The largest sum of pixel and filter in every window, per channel."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
-    return _best(xp, x, kernel, windows)[0]
+    return _largest(xp, x, kernel, windows)
 
 
 dilation2d_op.float_ops(float_ops.convolution(2))
@@ -312,18 +327,20 @@ def dilation2d_backprop_input(
 ) -> Any:
     """The gradient goes to the pixel that was the largest."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
-    row, column = _winners(x, kernel, grad, windows)
-    total = np.zeros(x.shape, x.dtype)
+    row, column = np.divmod(_winners(x, kernel, grad, windows), windows[1].filter)
     batch, height, width, depth = (
         np.arange(size).reshape([-1 if axis == a else 1 for a in range(4)])
         for axis, size in enumerate(grad.shape)
     )
-    y = height * windows[0].stride + row * windows[0].dilation - windows[0].pad_before
-    y = np.maximum(y, 0)
-    z = width * windows[1].stride + column * windows[1].dilation - windows[1].pad_before
-    z = np.maximum(z, 0)
-    np.add.at(total, np.broadcast_arrays(batch, y, z, depth), grad)
-    return total
+    # Before the image's first pixel the window begins at one that is inside.
+    y = np.maximum(
+        height * windows[0].stride + row * windows[0].dilation - windows[0].pad_before, 0
+    )
+    z = np.maximum(
+        width * windows[1].stride + column * windows[1].dilation - windows[1].pad_before, 0
+    )
+    place = ((batch * x.shape[1] + y) * x.shape[2] + z) * x.shape[3] + depth
+    return _added_up(x, place, grad)
 
 
 @register_op(
@@ -338,24 +355,26 @@ def dilation2d_backprop_filter(
 ) -> Any:
     """The gradient goes to the place of the filter that made the largest sum."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
-    row, column = _winners(x, kernel, grad, windows)
-    total = np.zeros(kernel.shape, kernel.dtype)
-    if not total.size:
-        return total
-    depth = np.broadcast_to(np.arange(grad.shape[3]), grad.shape)
-    np.add.at(total, (row, column, depth), grad)
+    place = _winners(x, kernel, grad, windows) * x.shape[3] + np.arange(x.shape[3])
+    return _added_up(kernel, place, grad)
+
+
+def _added_up(like: Any, place: Any, grad: Any) -> Any:
+    """A tensor like another with each gradient added at a flat place of it."""
+    total = np.zeros(like.shape, like.dtype)
+    if total.size:
+        np.add.at(total.reshape(-1), place.reshape(-1), grad.reshape(-1))
     return total
 
 
-def _winners(x: Any, kernel: Any, grad: Any, windows: list[Window]) -> tuple[Any, Any]:
+def _winners(x: Any, kernel: Any, grad: Any, windows: list[Window]) -> Any:
     expected = (x.shape[0], windows[0].output, windows[1].output, x.shape[3])
     if grad.shape != expected:
         raise errors.invalid_argument(
-            f"out_backprop has shape {list(grad.shape)}, where {list(expected)} is the output's"
+            f"out_backprop has shape {shape_text(grad.shape)}, where {shape_text(expected)} is the "
+            "output's"
         )
-    _, row, column = _best(np, x, kernel, windows)
-    # Before the image's first pixel the window begins at one that is inside.
-    return row, column
+    return _largest_places(x, kernel, windows)
 
 
 @dilation2d_op.gradient

@@ -1,8 +1,8 @@
-"""Resizing images: bilinear, bicubic, nearest neighbour, by area; and crops resized alike.
+"""Resizing images: bilinear, bicubic, nearest neighbour, area; and resized crops.
 
-All but the nearest neighbour are a weighted sum along rows and one along columns. Where a pixel of
-the result looks in the image is computed in float32, as TensorFlow does (``image_resizer_state.h``,
-``resize_*_op.cc``).
+All methods except nearest neighbour are a weighted sum along rows and one along columns. The
+position in the image of each result pixel is computed in float32, as TensorFlow does
+(``image_resizer_state.h``, ``resize_*_op.cc``).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _CPU: dict[str, Any] = {"devices": ("CPU",)}
 
 
 def size_input(c: InferenceContext) -> tuple[int | None, int | None]:
-    """Height and width that the second input says, where they are known.
+    """Return height and width from the second input, where they are known.
 
     Raises:
-      ValueError: it is no vector of two, or one of them is negative.
+      ValueError: the input is not a vector of two, or a size is negative.
     """
     merge_dims((c.with_rank(1, 1).dim_values or (None,))[0], 2)
     size = c.constant_value(1)
@@ -78,7 +78,7 @@ def _like_original(c: InferenceContext) -> TensorShape:
 
 
 def checked_size(images: Any, size: Any) -> tuple[int, int]:
-    """The height and width wanted of images.
+    """Return the requested height and width.
 
     Raises:
       InvalidArgumentError: there are no images, or they cannot have that size.
@@ -97,10 +97,10 @@ def checked_size(images: Any, size: Any) -> tuple[int, int]:
 
 
 def checked_pair(size: Any, name: str) -> tuple[int, int]:
-    """Height and width from a vector.
+    """Return height and width from a vector.
 
     Raises:
-      InvalidArgumentError: it is no vector of two.
+      InvalidArgumentError: the input is not a vector of two.
     """
     if size.ndim != 1:
         raise errors.invalid_argument(f"{name} must be 1-dimensional{shape_text(size.shape)}")
@@ -116,7 +116,7 @@ def _scale(source: int, target: int, align_corners: bool) -> np.float32:
 
 
 def _places(source: int, target: int, align: bool, half: bool) -> NDArray[np.float32]:
-    """Where each pixel of the result lies in the image."""
+    """Return the position of each result pixel in the image."""
     scale = _scale(source, target, align)
     index = np.arange(target, dtype=np.float32)
     if half:
@@ -128,7 +128,7 @@ def _places(source: int, target: int, align: bool, half: bool) -> NDArray[np.flo
 
 
 def neighbours(source: int, target: int, align: bool, half: bool) -> tuple[Any, Any, Any]:
-    """The two pixels around each place, and how far it is from the first."""
+    """Return the two pixels around each position, and its distance from the first."""
     place = _places(source, target, align, half)
     floor = np.floor(place)
     lower = np.maximum(floor, 0).astype(np.int64)
@@ -143,13 +143,13 @@ def _bilinear_weights(source: int, target: int, align: bool, half: bool) -> Weig
 
 
 class Weights:
-    """What each pixel of a result has of those of an image, along one axis.
+    """The weights of image pixels in each result pixel, along one axis.
 
     Args:
-      targets: the pixels of the result.
-      sources: what each of them is made of, among others.
-      parts: how much of it; also zeros, which make NaN of what is not finite.
-      size: how many pixels of the result there are, and of the image.
+      targets: result pixels.
+      sources: for each of them, an image pixel that contributes to it.
+      parts: the weights; zeros matter, since they turn infinities into NaN.
+      size: number of pixels of the result and of the image.
     """
 
     def __init__(self, targets: Any, sources: Any, parts: Any, size: tuple[int, int]) -> None:
@@ -159,7 +159,7 @@ class Weights:
         np.add.at(self.matrix, (targets, sources), self.parts)
 
     def sums(self, images: Any, turned: bool = False) -> Any:
-        """The weighted sums along the last axis but one; `turned`, of results for images."""
+        """Return weighted sums along the last axis but one; `turned` transposes the weights."""
         matrix = self.matrix.T if turned else self.matrix
         if np.isfinite(images).all():
             return np.matmul(matrix, images)
@@ -171,14 +171,14 @@ class Weights:
 
 
 def _from_taps(source: int, taps: list[tuple[Any, Any]]) -> Weights:
-    """Of the sources and weights of all pixels of the result, a pair for each thing it has."""
+    """Build weights from (sources, parts) pairs, each with one entry per result pixel."""
     target = len(taps[0][0])
     sources, parts = (np.concatenate(both) for both in zip(*taps, strict=True))
     return Weights(np.tile(np.arange(target), len(taps)), sources, parts, (target, source))
 
 
 def weighted(rows: Weights, columns: Weights, images: Any, turned: bool = False) -> Any:
-    """The weighted sums along rows and columns of images of (batch, height, width, channels)."""
+    """Return weighted sums along rows and columns of (batch, height, width, channels) images."""
     batch, height, width, channels = images.shape
     tall = rows.sums(images.reshape(batch, height, width * channels), turned)
     high = tall.shape[1]
@@ -198,7 +198,7 @@ def weighted(rows: Weights, columns: Weights, images: Any, turned: bool = False)
 def resize_bilinear_op(
     xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    """Images of another size; a pixel is made of the four around its place."""
+    """Images of another size; a pixel is interpolated from the four around its position."""
     _refuse_both(align_corners, half_pixel_centers)
     height, width = checked_size(images, size)
     values = images.astype(np.float32, copy=False)
@@ -211,7 +211,7 @@ def resize_bilinear_op(
     across, down = np.repeat(x, channels), y[:, None]
 
     def work(begin: int, end: int) -> None:
-        # Along the rows that there are, then between them.
+        # First between the columns of the existing rows, then between rows.
         for image, target in zip(values[begin:end], out[begin:end], strict=True):
             rows = _between(image.take(left, 1), image.take(right, 1), across)
             np.add(*_step(rows.take(top, 0), rows.take(bottom, 0), down), out=target)
@@ -221,19 +221,19 @@ def resize_bilinear_op(
     return out.reshape(len(images), height, width, channels)
 
 
-# So many numbers are worth a thread.
+# Number of result elements worth a thread.
 _LEAST_PIXELS = 1 << 16
 
 
 def _between(first: Any, second: Any, fraction: Any) -> Any:
-    """``first + (second - first) * fraction`` along rows of a width's channels."""
+    """Return ``first + (second - first) * fraction`` along rows of width * channels."""
     flat = (len(first), fraction.size)
     one, step = _step(first.reshape(flat), second.reshape(flat), fraction)
     return np.add(one, step, out=step)
 
 
 def _step(first: Any, second: Any, fraction: Any) -> tuple[Any, Any]:
-    """The first, and how far it is to the place between the two; writes over the second."""
+    """Return ``first`` and ``(second - first) * fraction``; overwrites ``second``."""
     second -= first
     second *= fraction
     return first, second
@@ -264,7 +264,7 @@ def _check_grads(grads: Any, original: Any) -> None:
 def resize_bilinear_grad(
     xp: Any, grads: Any, original_image: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    """What the original images get of the gradients of the resized ones."""
+    """The gradient of the original images from those of the resized ones."""
     _refuse_both(align_corners, half_pixel_centers)
     _check_grads(grads, original_image)
     rows, columns = (
@@ -295,7 +295,7 @@ _TABLE_SIZE = 1024
 
 @lru_cache(maxsize=2)
 def _cubic_table(a: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The weights of the near and of the far pixel, by distance in 1/1024 pixels."""
+    """Return the weights of the near and the far pixel, by distance in 1/1024 pixels."""
     x = (np.arange(_TABLE_SIZE + 1) / _TABLE_SIZE).astype(np.float32)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     x = x + np.float32(1)
@@ -314,7 +314,7 @@ def _cubic_weights(source: int, target: int, align: bool, half: bool) -> Weights
     indices = [floor.astype(np.int64) + step for step in (-1, 0, 1, 2)]
     bounded = [np.clip(index, 0, source - 1) for index in indices]
     if half:
-        # Pixels outside do not count, and the rest is scaled to a sum of one.
+        # Pixels outside the image get weight 0; the other weights are scaled to a sum of one.
         weights = [
             np.where(inside == index, weight, np.float32(0))
             for inside, index, weight in zip(bounded, indices, weights, strict=True)
@@ -336,7 +336,7 @@ def _cubic_weights(source: int, target: int, align: bool, half: bool) -> Weights
 def resize_bicubic_op(
     xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    """Images of another size; a pixel is made of the sixteen around its place."""
+    """Images of another size; a pixel is interpolated from the sixteen around its position."""
     _refuse_both(align_corners, half_pixel_centers)
     height, width = checked_size(images, size)
     rows = _cubic_weights(images.shape[1], height, align_corners, half_pixel_centers)
@@ -356,7 +356,7 @@ def resize_bicubic_op(
 def resize_bicubic_grad(
     xp: Any, grads: Any, original_image: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    """What the original images get of the gradients of the resized ones."""
+    """The gradient of the original images from those of the resized ones."""
     _refuse_both(align_corners, half_pixel_centers)
     _check_grads(grads, original_image)
     rows, columns = (
@@ -385,7 +385,7 @@ def _nearest(source: int, target: int, align: bool, half: bool) -> NDArray[np.in
 
 
 def rounded(place: Any) -> NDArray[np.int64]:
-    """The nearest integers; halves go up."""
+    """Return the nearest integers; halves are rounded up."""
     floor = np.floor(place)
     result: NDArray[np.int64] = (floor + (place - floor >= 0.5)).astype(np.int64)
     return result
@@ -403,7 +403,7 @@ def rounded(place: Any) -> NDArray[np.int64]:
 def resize_nearest_neighbor_op(
     xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    """Images of another size; a pixel is the one nearest to its place."""
+    """Images of another size; a pixel is the one nearest to its position."""
     _refuse_both(align_corners, half_pixel_centers)
     height, width = checked_size(images, size)
     rows = _nearest(images.shape[1], height, align_corners, half_pixel_centers)
@@ -423,7 +423,7 @@ def resize_nearest_neighbor_op(
 def resize_nearest_neighbor_grad(
     xp: Any, grads: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    """Sums the gradients of the pixels that one pixel became."""
+    """Sums the gradients of all copies of a pixel."""
     if grads.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(grads.shape)}")
     height, width = checked_pair(size, "shape_t")
@@ -452,7 +452,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @lru_cache(maxsize=32)
 def _area_parts(source: int, target: int, align: bool) -> tuple[np.float32, Any, Any, Any]:
-    """The pixels of the image per pixel of the result; and which those are, of what, how much."""
+    """Return the scale; and three arrays: result pixel, image pixel, covered part."""
     scale = _scale(source, target, align)
     found: list[tuple[int, int, Any]] = []
     if scale == 0:  # one pixel, stretched between its corners
@@ -471,7 +471,7 @@ def _area_parts(source: int, target: int, align: bool) -> tuple[np.float32, Any,
 
 
 def _area_sums(images: Any, axis: int, rows: Any, indices: Any, parts: Any) -> Any:
-    """The sums of parts along an axis, in TensorFlow's order."""
+    """Return the sums of parts along an axis, in TensorFlow's order."""
     values = np.ascontiguousarray(np.moveaxis(images, axis, 0))
     out = np.zeros((rows[-1] + 1, *values.shape[1:]), np.float32)
     numbers = np.arange(len(rows)) - np.searchsorted(rows, rows)
@@ -502,7 +502,7 @@ def resize_area_op(xp: Any, images: Any, size: Any, *, align_corners: bool) -> A
     return _area_sums(values, 1, *rows) * (np.float32(1) / (tall * wide))
 
 
-# ---------------------------------------------------------------------------- functions of users
+# --------------------------------------------------------------------------------- public functions
 
 
 def resize_bilinear(
@@ -512,7 +512,7 @@ def resize_bilinear(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Any:
-    """Images of another size: each pixel is interpolated between four."""
+    """Images of another size: each pixel is interpolated from four."""
     return resize_bilinear_op(images, size, align_corners, half_pixel_centers, name=name)
 
 
@@ -523,7 +523,7 @@ def resize_bicubic(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Any:
-    """Images of another size: each pixel is interpolated between sixteen."""
+    """Images of another size: each pixel is interpolated from sixteen."""
     return resize_bicubic_op(images, size, align_corners, half_pixel_centers, name=name)
 
 
@@ -534,5 +534,5 @@ def resize_nearest_neighbor(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Any:
-    """Images of another size: each pixel is that of the nearest place."""
+    """Images of another size: each pixel is the one nearest to its position."""
     return resize_nearest_neighbor_op(images, size, align_corners, half_pixel_centers, name=name)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def gradient_descent(var: Any, alpha: Any, delta: Any) -> None:
-    """Var -= alpha * delta."""
+    """Updates by ``var -= alpha * delta``."""
     var -= delta * alpha
 
 
 def momentum(
     var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
 ) -> None:
-    """Accum = momentum accum + grad; var -= lr accum."""
+    """Updates by ``accum = momentum accum + grad; var -= lr accum``."""
     accum *= momentum
     accum += grad
     if use_nesterov:
@@ -37,7 +37,7 @@ def momentum(
 
 
 def adagrad(var: Any, accum: Any, lr: Any, grad: Any, *, update_slots: bool) -> None:
-    """Accum += grad**2; var -= lr grad / sqrt(accum)."""
+    """Updates by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
     root = grad * grad
     if update_slots:
         accum += root

@@ -5,7 +5,6 @@ The format itself is :mod:`tfnb.core.tensor_bundle`.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_bundle import BundleWriter, index_path, merge_bundles
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.tensor_slice import parse_shape_and_slice
+from tfnb.ops.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from tfnb.core.op_kernel import OpKernelContext
@@ -44,7 +44,7 @@ def scalar_text(value: Any) -> str:
     found = np.asarray(value, dtype=object)
     if found.ndim:
         raise errors.invalid_argument(
-            f"Expected a scalar string, but it has shape {list(found.shape)}"
+            f"Expected a scalar string, but it has shape {shape_text(found.shape)}"
         )
     return bytes(found[()]).decode("utf-8", "surrogateescape")
 
@@ -53,7 +53,8 @@ def _texts(value: Any, what: str) -> list[str]:
     found = np.asarray(value, dtype=object)
     if found.ndim != 1:
         raise errors.invalid_argument(
-            f"Input {what} should be an 1-D tensor of strings, but its shape is {list(found.shape)}"
+            f"Input {what} should be an 1-D tensor of strings, but its shape is "
+            f"{shape_text(found.shape)}"
         )
     return [bytes(text).decode("utf-8", "surrogateescape") for text in found]
 
@@ -127,8 +128,8 @@ def save_v2(
             shape, where, part = parse_shape_and_slice(spec)
             if tuple(np.shape(value)) != part:
                 raise errors.invalid_argument(
-                    f"Slice specification of '{name}' asks for a shape of {list(part)}, but the "
-                    f"tensor's is {list(np.shape(value))}: {spec}"
+                    f"Slice specification of '{name}' asks for a shape of {shape_text(part)}, but "
+                    f"the tensor's is {shape_text(np.shape(value))}: {spec}"
                 )
             writer.add_slice(name, shape, where, value, dtype)
         writer.finish()
@@ -201,11 +202,11 @@ def merge_v2_checkpoints(
     for prefix in prefixes:
         if prefix == merged:
             continue
-        file_system.remove_if_exists(index_path(prefix))
-        if delete_old_dirs and os.path.dirname(prefix) != os.path.dirname(merged):
+        file_system.remove_if_exists(index_path(prefix), prefix)
+        folder = os.path.dirname(prefix)
+        if delete_old_dirs and folder != os.path.dirname(merged):
             # The folder of several shards goes with the first of them; others may be using it.
-            with contextlib.suppress(OSError):
-                os.rmdir(file_system.local_path(os.path.dirname(prefix)))
+            file_system.remove_empty_directory(folder, prefix)
 
 
 # -- names
@@ -217,6 +218,13 @@ def _scalars(c: InferenceContext) -> TensorShape:
     return SCALAR_SHAPE
 
 
+def _scalar_number(name: str, value: Any) -> int:
+    if np.ndim(value):
+        shape = ",".join(map(str, np.shape(value)))
+        raise errors.invalid_argument(f"{name} must be a scalar, got shape [{shape}]")
+    return int(value)
+
+
 @register_op(
     "ShardedFilename",
     "basename: string, shard: int32, num_shards: int32 -> filename: string",
@@ -225,7 +233,8 @@ def _scalars(c: InferenceContext) -> TensorShape:
 )
 def sharded_filename(xp: Any, basename: Any, shard: Any, num_shards: Any) -> Any:
     """basename-SSSSS-of-NNNNN."""
-    return _string(f"{scalar_text(basename)}-{int(shard):05d}-of-{int(num_shards):05d}")
+    number, count = _scalar_number("shard", shard), _scalar_number("num_shards", num_shards)
+    return _string(f"{scalar_text(basename)}-{number:05d}-of-{count:05d}")
 
 
 @register_op(
@@ -236,7 +245,8 @@ def sharded_filename(xp: Any, basename: Any, shard: Any, num_shards: Any) -> Any
 )
 def sharded_filespec(xp: Any, basename: Any, num_shards: Any) -> Any:
     """basename-?????-of-NNNNN."""
-    return _string(f"{scalar_text(basename)}-?????-of-{int(num_shards):05d}")
+    count = _scalar_number("num_shards", num_shards)
+    return _string(f"{scalar_text(basename)}-?????-of-{count:05d}")
 
 
 # -- whole files

@@ -5,7 +5,6 @@ The format itself is :mod:`tfnb.core.checkpoint_v1`.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.tensor_slice import TensorSlice, parse_shape_and_slice
+from tfnb.ops.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -87,7 +87,7 @@ def _save(filename: Any, tensor_names: Any, specs: Any, data: list[Any], types: 
             if part != sizes:
                 raise errors.invalid_argument(
                     f"Slice in shape_and_slice specification does not match the shape of the "
-                    f"tensor to save: {spec.decode()}, tensor: {list(sizes)}"
+                    f"tensor to save: {spec.decode()}, tensor: {shape_text(sizes)}"
                 )
         writer.add(name, shape, where, value, dtype)
     writer.finish()
@@ -128,8 +128,7 @@ def save_slices(
 
 def _reader(ctx: OpKernelContext, pattern: str) -> CheckpointReader:
     """The reader of a checkpoint, shared by a step's nodes: old graphs have one for each tensor."""
-    found = [os.stat(path) for path in file_system.matching_files(pattern)]
-    versions = [(one.st_ino, one.st_mtime_ns, one.st_size) for one in found]
+    versions = [file_system.version_of(path) for path in file_system.matching_files(pattern)]
     reader: CheckpointReader = ctx.step_container.lookup_or_create(
         "", "CheckpointReader", f"{pattern} {versions}", lambda: CheckpointReader(pattern)
     )
@@ -152,8 +151,8 @@ def _restore(
         wanted, where, _ = parse_shape_and_slice(spec)
         if wanted != shape:
             raise errors.invalid_argument(
-                f"Shape in shape_and_slice spec {list(wanted)} does not match the shape in the "
-                f"save file: {list(shape)}, save file shape: {spec}"
+                f"Shape in shape_and_slice spec {shape_text(wanted)} does not match the shape in "
+                f"the save file: {shape_text(shape)}, save file shape: {spec}"
             )
     return reader.lookup_slice(name, where)
 

@@ -47,7 +47,7 @@ class IteratorResource:
     """A place in a dataset; one element is taken at a time.
 
     State: ``_iterator`` and the ``_scope`` of its functions, None until a dataset is set; both are
-    guarded by ``_turn``, which whoever takes an element holds.
+    guarded by ``_turn``, which is held while an element is taken.
     """
 
     def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
@@ -98,7 +98,7 @@ class IteratorResource:
             self._end_turn()
 
     def _take_turn(self, ctx: OpKernelContext) -> None:
-        """Waits until nobody else takes an element.
+        """Waits until no other step takes an element.
 
         Raises:
           FailedPreconditionError: a function of the pipeline asks the pipeline itself.

@@ -1,7 +1,7 @@
-"""Faster ways to what NumPy does plainly with large arrays on a CPU.
+"""Faster replacements of NumPy operations for large arrays on a CPU.
 
-NumPy does one operation after the other, each over the whole array, and some of its loops use one
-number at a time.  So here
+NumPy runs one operation after the other, each over the whole array, and some of its loops are not
+vectorized.  Here instead
 
 * formulas run tile by tile, their intermediate results staying in cache (``tiled``), and the tiles
   on several threads;
@@ -10,9 +10,9 @@ number at a time.  So here
   condition changes often;
 * limits are set with ``clip``, which is vectorized where ``np.maximum`` with a scalar is not.
 
-Each function says what it is worth by a size; below it, on a GPU, and for dtypes that gain nothing
-the plain way is taken.  ``plain_ways`` takes it always: so tests compare the two, and
-``benchmarks/kernels.py`` measures them.
+Each function decides by size whether it pays off; below that size, on a GPU, and for dtypes without
+a gain, it calls NumPy or CuPy directly.  ``plain_ways`` forces the direct call: tests compare the
+two, and ``benchmarks/kernels.py`` measures them.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from tfnb.core.work_sharder import num_threads, shard
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Elements of a tile: a few such arrays of floats fit into the last cache, and NumPy's fixed cost of
-# an operation is nothing beside its work.
+# Elements of a tile: a few tiles of floats fit into the last-level cache, and NumPy's fixed cost
+# of an operation is negligible.
 TILE = 1 << 18
 # Elements from which an array is large.
 LARGE = 1 << 13
-# Elements from which threads share an expensive function's work.
+# Elements from which threads share the work of an expensive function.
 LEAST_MAPPED = 2 * TILE
-# So many numbers are added one after another, at most, in float32.
+# Longest run of numbers that is summed one after another in float32.
 _BLOCK = 1024
-# Rows up to this length are one product; its error is that of a sum in a few dozen parts.
+# Rows up to this length are one matrix product; its error is that of a sum in a few dozen parts.
 _LONGEST_ROW = 1 << 16
 
 _takes_plain_ways = False
@@ -45,7 +45,7 @@ _takes_plain_ways = False
 
 @contextmanager
 def plain_ways() -> Iterator[None]:
-    """The plain way is taken everywhere, by all threads, until the end of the block."""
+    """Disables the replacements in all threads until the end of the block."""
     global _takes_plain_ways
     before, _takes_plain_ways = _takes_plain_ways, True
     try:
@@ -55,26 +55,26 @@ def plain_ways() -> Iterator[None]:
 
 
 def is_large(xp: Any, x: Any, least: int = LARGE) -> bool:
-    """Whether `x` is a float32 or float64 array of a CPU with at least so many elements."""
+    """Whether `x` is a float32 or float64 array on a CPU with at least `least` elements."""
     return xp is np and x.size >= least and x.dtype.char in "fd" and not _takes_plain_ways
 
 
 def own(x: Any) -> Any:
-    """What `out=` may be to write over `x`, an intermediate result: itself, None for a scalar."""
+    """The `out=` argument for overwriting the intermediate result `x`; None for a scalar."""
     return x if x.ndim else None
 
 
 def tiled(xp: Any, formula: Callable[..., Any], *arrays: Any) -> Any:
-    """``formula(xp, *arrays)``, an elementwise one, tile by tile where that pays.
+    """``formula(xp, *arrays)`` for an elementwise formula, tile by tile where that is faster.
 
     Args:
       xp: numpy or cupy.
-      formula: gives an array of the shape and the dtype of its first argument.  Its keyword ``out``
-        is None, or where its result shall stand, which it may write to earlier, too.
-      *arrays: of one shape and dtype, or the plain way is taken.
+      formula: returns an array of the shape and the dtype of its first argument.  Its keyword
+        ``out`` is None or the array for the result, which it may also use for intermediate values.
+      *arrays: tiled only if they have one shape and dtype.
     """
     first = arrays[0]
-    # One thread gains nothing before the arrays are too large for the last cache.
+    # A single thread gains only if the arrays exceed the last-level cache.
     least = TILE * (2 if num_threads() > 1 else 8)
     if not is_large(xp, first, least) or not all(
         x.shape == first.shape and x.flags.c_contiguous for x in arrays
@@ -93,12 +93,12 @@ def tiled(xp: Any, formula: Callable[..., Any], *arrays: Any) -> Any:
 
 
 def shard_rows(rows: int, row_size: int, work: Callable[[int, int], object]) -> None:
-    """Calls ``work(first, last)`` for ranges of rows of so many elements, on several threads."""
+    """Calls ``work(first, last)`` for ranges of rows of `row_size` elements, on several threads."""
     shard(rows, (1 << 16) // max(row_size, 1) + 1, work)
 
 
 def mapped(xp: Any, function: Callable[..., Any], x: Any) -> Any:
-    """``function(x)``, an expensive ufunc, a large array divided among threads."""
+    """``function(x)`` for an expensive ufunc; a large array is divided among threads."""
     if not is_large(xp, x, LEAST_MAPPED) or num_threads() == 1 or not x.flags.c_contiguous:
         return function(x)
     out = np.empty_like(x)
@@ -129,7 +129,7 @@ def choose(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
       condition: of bools.
       x: of any dtype.
       y: of the dtype of `x`.
-      out: where the result may stand, if anywhere; may be `x` or `y`.
+      out: the array for the result, if any; may be `x` or `y`.
     """
     dtype = x.dtype
     if (
@@ -148,7 +148,7 @@ def choose(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
         out[...] = chosen
         return out
     bits = f"i{dtype.itemsize}"
-    # All bits of an element, or none.
+    # Masks with all bits of an element set, or none.
     if out is y:
         mask, x, y = condition.view(np.int8) - np.int8(1), y, x
     else:
@@ -168,7 +168,7 @@ def zero_where(xp: Any, condition: Any, x: Any, out: Any = None) -> Any:
       xp: numpy or cupy.
       condition: of bools.
       x: of floats; may be written over.
-      out: None or `x`, if the result must stand there.
+      out: None or `x`, if the result must be written there.
     """
     if not is_large(xp, x) or not (condition.flags.c_contiguous and x.flags.c_contiguous):
         if out is None:
@@ -196,7 +196,7 @@ def sum_over(xp: Any, x: Any, axes: tuple[int, ...], keep_dims: bool = False) ->
     if not is_large(xp, x) or not x.flags.c_contiguous:
         return x.sum(axis=axes, dtype=x.dtype, keepdims=keep_dims)
     values = x
-    after = 1  # the number of elements that are kept behind the group
+    after = 1  # the number of kept elements behind the group
     for is_summed, size in reversed(_groups(x.shape, axes)):
         if not is_summed:
             after *= size
@@ -205,12 +205,12 @@ def sum_over(xp: Any, x: Any, axes: tuple[int, ...], keep_dims: bool = False) ->
         else:
             values = _sum_columns(values.reshape(-1, size, after))
     kept = [1 if i in axes else d for i, d in enumerate(x.shape) if keep_dims or i not in axes]
-    # A sum over everything is a scalar, as NumPy's own.
+    # A sum over all axes is a scalar, as NumPy's own.
     return values.reshape(kept) if kept else values.reshape(())[()]
 
 
 def _groups(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[tuple[bool, int]]:
-    """Neighbouring axes that are summed, or kept, made one."""
+    """Merges neighbouring axes that are all summed or all kept."""
     groups: list[tuple[bool, int]] = []
     for axis, size in enumerate(shape):
         if size == 1:

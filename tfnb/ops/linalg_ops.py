@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,10 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops, math_ops
+from tfnb.ops.cast_ops import cast
 from tfnb.ops.cond import cond
 from tfnb.ops.cwise_unary_ops import is_finite
+from tfnb.ops.matmul_ops import matvec
 from tfnb.ops.matrix_decomposition_ops import cholesky as cholesky
 from tfnb.ops.matrix_decomposition_ops import lu as lu
 from tfnb.ops.matrix_decomposition_ops import qr as qr
@@ -41,8 +43,10 @@ EXPORTS = {
         "self_adjoint_eigvals",
         "svd",
     ],
+    "linalg.experimental": ["conjugate_gradient"],
     "linalg": [
         "adjoint",
+        "eigh_tridiagonal",
         "cholesky_solve",
         "eigh:self_adjoint_eig",
         "eigvalsh:self_adjoint_eigvals",
@@ -461,6 +465,149 @@ def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
 def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Any:
     """Eigenvalues of the matrices whose lower triangles are given."""
     return self_adjoint_eig_v2(tensor, compute_v=False, name=name)[0]
+
+
+def eigh_tridiagonal(
+    alpha: Any,
+    beta: Any,
+    eigvals_only: bool = True,
+    select: str = "a",
+    select_range: Any = None,
+    tol: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Eigenvalues, in order, of the Hermitian matrix with these diagonals, and perhaps vectors.
+
+    Args:
+      alpha: the main diagonal, real, a vector.
+      beta: the diagonal above it, a vector with one element less.
+      eigvals_only: whether only eigenvalues are given.
+      select: "a" for all, "v" for those in the interval ``(min, max]`` of ``select_range``, "i"
+        for those with numbers from ``min`` to ``max`` of it.
+      select_range: the interval.
+      tol: accepted: all eigenvalues are as exact as the type allows.
+      name: the name of the ops.
+
+    Raises:
+      ValueError: ``select`` is another word, ``select_range`` does not fit, or types differ.
+    """
+    with name_scope(name or "eigh_tridiagonal"):
+        alpha, beta = convert_to_tensor(alpha, name="alpha"), convert_to_tensor(beta, name="beta")
+        if alpha.dtype != beta.dtype:
+            raise ValueError(
+                f"'alpha' and 'beta' must have the same type. Got {alpha.dtype} and {beta.dtype}."
+            )
+        if select not in ("a", "i", "v"):
+            raise ValueError(f"'select must have a value in {{'a', 'i', 'v'}}. Got {select!r}.")
+        if select != "a" and select_range is None:
+            raise ValueError(f"'select_range' must be given for select = {select!r}.")
+        if select != "a" and select_range[0] > select_range[1]:
+            raise ValueError(f"Got empty index range in select_range. Got {select_range}")
+        below = math_ops.conj(beta)
+        dense = array_ops.matrix_diag(alpha) + array_ops.matrix_diag(beta, k=1)
+        dense += array_ops.matrix_diag(below, k=-1)
+        values, vectors = self_adjoint_eig_v2(dense, compute_v=not eigvals_only)
+        if values.dtype.is_complex:
+            values = math_ops.real(values)
+        if select == "i":
+            chosen = slice(int(select_range[0]), int(select_range[1]) + 1)
+            values = values[chosen]
+            vectors = vectors[:, chosen] if not eigvals_only else vectors
+        elif select == "v":
+            low, high = (cast(bound, values.dtype) for bound in select_range)
+            inside = math_ops.logical_and(values > low, values <= high)
+            values = array_ops.boolean_mask(values, inside)
+            vectors = vectors if eigvals_only else array_ops.boolean_mask(vectors, inside, axis=1)
+        return values if eigvals_only else (values, vectors)
+
+
+class CGState(NamedTuple):
+    """Where the conjugate gradient method stands.
+
+    Attributes:
+      i: the number of steps.
+      x: the solution.
+      r: what is left of the right-hand side.
+      p: the direction of the next step.
+      gamma: the product of ``r`` and what the preconditioner makes of it.
+    """
+
+    i: Any
+    x: Any
+    r: Any
+    p: Any
+    gamma: Any
+
+
+def conjugate_gradient(
+    operator: Any,
+    rhs: Any,
+    preconditioner: Any = None,
+    x: Any = None,
+    tol: Any = 1e-5,
+    max_iter: Any = 20,
+    name: str = "conjugate_gradient",
+) -> CGState:
+    """Solves ``operator x = rhs`` step by step, for a self-adjoint positive definite operator.
+
+    Args:
+      operator: a ``tf.linalg.LinearOperator``.
+      rhs: a vector, or a batch of them.
+      preconditioner: an operator close to the inverse of ``operator``.
+      x: where to begin; zeros if None.
+      tol: which part of the norm of ``rhs`` may be left.
+      max_iter: how many steps are taken at most.
+      name: the name of the ops.
+
+    Raises:
+      ValueError: the operator is not known to be self-adjoint and positive definite.
+    """
+    if not (operator.is_self_adjoint and operator.is_positive_definite):
+        raise ValueError("Expected a self-adjoint, positive definite operator.")
+    from tfnb.ops.while_loop import while_loop
+
+    def product(one: Any, other: Any) -> Any:
+        return array_ops.squeeze(matvec(one[..., None], other, adjoint_a=True), axis=-1)
+
+    def improved(rest: Any) -> Any:
+        return rest if preconditioner is None else preconditioner.matvec(rest)
+
+    def step(_: Any, state: CGState) -> tuple[Any, CGState]:
+        image = operator.matvec(state.p)
+        length = (state.gamma / product(state.p, image))[..., None]
+        rest = state.r - length * image
+        better = improved(rest)
+        gamma = product(rest, better)
+        direction = better + (gamma / state.gamma)[..., None] * state.p
+        number = state.i + 1
+        return number, CGState(number, state.x + length * state.p, rest, direction, gamma)
+
+    with name_scope(name):
+        rhs = convert_to_tensor(rhs, dtype=operator.dtype)
+        outer = array_ops.broadcast_dynamic_shape(
+            array_ops.shape(rhs)[:-1], operator.batch_shape_tensor()
+        )
+        if preconditioner is not None:
+            outer = array_ops.broadcast_dynamic_shape(outer, preconditioner.batch_shape_tensor())
+        form = array_ops.concat([outer, array_ops.shape(rhs)[-1:]], 0)
+        rest = array_ops.broadcast_to(rhs, form)
+        limit = cast(tol, rhs.dtype.real_dtype) * norm(rest, axis=-1)
+        if x is None:
+            x = array_ops.zeros(form, rhs.dtype)
+        else:
+            x = convert_to_tensor(x, dtype=rhs.dtype)
+            rest = rhs - operator.matvec(x)
+        first = improved(rest)
+        zero = array_ops.constant(0, dtypes.int32)
+        _, state = while_loop(
+            lambda i, state: math_ops.logical_and(
+                i < max_iter, math_ops.reduce_any(norm(state.r, axis=-1) > limit)
+            ),
+            step,
+            [zero, CGState(zero, x, rest, first, product(rest, first))],
+        )
+        found: CGState = state
+        return found
 
 
 def svd(

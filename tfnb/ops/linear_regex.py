@@ -12,11 +12,14 @@ around and without references back.
 from __future__ import annotations
 
 import re
+import sys
+from contextlib import contextmanager
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     type_of_test = Callable[[str], bool]
 
@@ -25,6 +28,12 @@ _MAX_STEPS: Final = 10**8
 # So long a text is quick whatever is tried.
 _MAX_NESTED: Final = 12
 _UNBOUNDED: Final = int(re._constants.MAXREPEAT)  # type: ignore[attr-defined]
+# Groups that a pattern may have before the stack is asked for more room than for the thousand calls
+# that it has room for; and how many calls one group takes at most.
+_FEW_GROUPS: Final = 100
+_MOST_GROUPS: Final = 15_000
+_CALLS_OF_GROUP: Final = 8
+_stack_lock = Lock()
 _WORD: Final = re.compile(r"\w", re.ASCII)
 
 
@@ -74,23 +83,30 @@ class BoundedPattern:
 
         Raises:
           re.error: it is none.
+          RecursionError: its groups are nested too deeply.
         """
-        self._quick = re.compile(pattern)
-        self._tree = re._parser.parse(pattern)  # type: ignore[attr-defined]
+        self._num_parentheses = pattern.count("(")
+        with _deep_stack(self._num_parentheses):
+            self._quick = re.compile(pattern)
+            self._tree = re._parser.parse(pattern)  # type: ignore[attr-defined]
+            self._nests = _nests(self._tree)
+            self._loops_on_nothing = _loops_on_nothing(self._tree)
         self.groups = self._quick.groups
-        self._nests = _nests(self._tree)
 
     @cached_property
     def _slow(self) -> _Machine:
-        return _Machine(self._tree, self.groups)
+        with _deep_stack(self._num_parentheses):
+            return _Machine(self._tree, self.groups)
 
     @cached_property
     def _loops_of_search(self) -> int:
-        return _loops(self._tree, is_last=True)
+        with _deep_stack(self._num_parentheses):
+            return _loops(self._tree, is_last=True)
 
     @cached_property
     def _loops_of_full_match(self) -> int:
-        return _loops(self._tree, is_last=False)
+        with _deep_stack(self._num_parentheses):
+            return _loops(self._tree, is_last=False)
 
     def fullmatch(self, text: str) -> Match | None:
         """The match of the whole text."""
@@ -107,13 +123,33 @@ class BoundedPattern:
         return self._slow.run(text, position, whole=False)
 
     def _is_quick(self, size: int, power: int) -> bool:
+        if self._loops_on_nothing:
+            return False
         if self._nests:
             return size <= _MAX_NESTED
         return power <= 1 or size**power <= _MAX_STEPS
 
     def repetition_size(self) -> int:
         """The count that makes nested counted repetitions exceed 1000 together; 0 if none does."""
-        return _too_large(self._tree, 1000)
+        with _deep_stack(self._num_parentheses):
+            return _too_large(self._tree, 1000)
+
+
+@contextmanager
+def _deep_stack(num_parentheses: int) -> Iterator[None]:
+    """Has room for calls as deep as groups may be nested; Python reads patterns by recursion."""
+    if num_parentheses <= _FEW_GROUPS:
+        yield
+        return
+    with _stack_lock:
+        before = sys.getrecursionlimit()
+        raised = before + _CALLS_OF_GROUP * min(num_parentheses, _MOST_GROUPS)
+        try:
+            sys.setrecursionlimit(raised)
+            yield
+        finally:
+            if sys.getrecursionlimit() == raised:
+                sys.setrecursionlimit(before)
 
 
 def _kind(node: Any) -> str:
@@ -152,11 +188,24 @@ def _is_loop(node: Any) -> bool:
 
 def _nests(tree: Any) -> bool:
     """Whether a loop has choices of its own inside."""
-    return any(
-        _nests(part) or (_is_loop(node) and _has_choice(part))
-        for node in tree
-        for part in _parts(node)
-    )
+    # No any(): a generator's calls take room on the stack of C.
+    for node in tree:
+        for part in _parts(node):
+            if (_is_loop(node) and _has_choice(part)) or _nests(part):
+                return True
+    return False
+
+
+def _loops_on_nothing(tree: Any) -> bool:
+    """Whether what a loop repeats may be empty.
+
+    Python's loop then ends with an empty round, which is what the groups inside have matched.
+    """
+    for node in tree:
+        for part in _parts(node):
+            if (_is_loop(node) and part.getwidth()[0] == 0) or _loops_on_nothing(part):
+                return True
+    return False
 
 
 def _has_choice(tree: Any) -> bool:
@@ -164,8 +213,9 @@ def _has_choice(tree: Any) -> bool:
         kind = _kind(node)
         if kind == "BRANCH" or (kind in ("MAX_REPEAT", "MIN_REPEAT") and node[1][0] != node[1][1]):
             return True
-        if any(_has_choice(part) for part in _parts(node)):
-            return True
+        for part in _parts(node):
+            if _has_choice(part):
+                return True
     return False
 
 
@@ -243,6 +293,11 @@ class _Machine:
             place = self._add(_SPLIT, None)
             inside = self._sequence(part, flags, place)
             self._program[place] = (_SPLIT, None, split(inside, following))
+            if least:
+                place, least = inside, least - 1
+            elif part.getwidth()[0] == 0:
+                # An empty round must not be taken for the way into the loop, as in RE2.
+                place = self._add(_SPLIT, None, *split(inside, following))
         else:
             for _ in range(most - least):
                 inside = self._sequence(part, flags, place)

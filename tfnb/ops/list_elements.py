@@ -59,6 +59,7 @@ def static_shape_input(c: InferenceContext, index: int) -> TensorShape:
     """What an ``element_shape`` input says; a scalar says nothing."""
     if c.inputs[index].ndims == 0:
         return UNKNOWN_SHAPE
+    c.with_rank_at_most(index, 1)
     return c.constant_value_as_shape(index)
 
 

@@ -1,6 +1,6 @@
-"""Asserting and printing: Assert, Print, PrintV2; ``tf.Print`` and ``tf.print``.
+"""Assertions and printing: Assert, Print, PrintV2; ``tf.Print`` and ``tf.print``.
 
-What a kernel prints goes to Python's ``sys.stderr`` or ``sys.stdout``, so that a notebook shows it
+Kernels print to Python's ``sys.stderr`` or ``sys.stdout``, so that a notebook shows the output
 below its cell.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors
+from tfnb.core import dtypes, errors, file_system
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 EXPORTS = {"tf": ["Print", "print:print_", "timestamp"]}
 
-# What goes before a line that a node prints, of its name and its iteration, -1 outside of loops;
-# whoever shows the lines may set it.
+# Returns the prefix of a line that a node prints, given its name and its iteration, -1 outside of
+# loops; set by the code that shows the lines.
 tag_of_line: Callable[[str, int], str] | None = None
 
 
@@ -63,7 +63,7 @@ def _tag(ctx: OpKernelContext) -> str:
     host_memory=("condition", "data"),
 )
 def assert_op(xp: Any, condition: Any, data: list[Any], *, summarize: int) -> None:
-    """Fails if the condition does not hold, showing the data."""
+    """Raise an error with the data if the condition is false."""
     if condition.ndim:
         raise errors.invalid_argument(f"In[0] should be a scalar: {shape_text(condition.shape)}")
     if not condition:
@@ -97,7 +97,7 @@ def print_op(
     first_n: int,
     summarize: int,
 ) -> Any:
-    """Passes its input on and prints the data, the first ``first_n`` times."""
+    """Return the input; print the data, in the first ``first_n`` runs."""
     if first_n >= 0:
         count = ctx.kernel_state.get("count", 0)
         if count >= first_n:
@@ -105,7 +105,7 @@ def print_op(
         ctx.kernel_state["count"] = count + 1
     shown = "".join(f"[{summarize_tensor(value, summarize)}]" for value in data)
     text = f"{_tag(ctx)}{message}{shown}\n"
-    # Not every stream takes bytes that are no UTF-8.
+    # Some streams refuse bytes that are not UTF-8.
     sys.stderr.write(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
     return input
 
@@ -138,7 +138,7 @@ _LOG_LEVELS = {
     effects="write output_stream file://",
 )
 def print_v2(ctx: OpKernelContext, input: Any, *, output_stream: str, end: str) -> None:
-    """Writes a string to a stream, to the log, or to a file (``file://...``)."""
+    """Write a string to a stream, to the log, or to a file (``file://...``)."""
     if input.ndim:
         raise errors.invalid_argument("Input is expected to be scalar, but got {}")
     text = input.item().decode("utf-8", "replace") + end
@@ -153,7 +153,7 @@ def print_v2(ctx: OpKernelContext, input: Any, *, output_stream: str, end: str) 
     elif output_stream in _LOG_LEVELS:
         logging.getLogger("tfnb").log(_LOG_LEVELS[output_stream], "%s", text.removesuffix("\n"))
     elif output_stream.startswith("file://"):
-        with open(output_stream.removeprefix("file://"), "ab") as file:
+        with file_system.open_file(output_stream, "ab") as file:
             file.write(input.item() + end.encode())
     else:
         raise errors.invalid_argument(
@@ -173,7 +173,7 @@ print_v2.not_differentiable()
     host_memory=("ts",),
 )
 def timestamp(xp: Any) -> Any:
-    """Seconds since the epoch, when the op runs."""
+    """Return the seconds since the epoch at the time when the op runs."""
     return np.float64(time.time())
 
 
@@ -190,15 +190,15 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """A tensor equal to ``input_``; computing it prints the data."""
+    """Return a tensor equal to ``input_`` that prints the data when computed."""
     return print_op(input_, data, message, first_n, summarize, name=name)
 
 
 def print_(*inputs: Any, **kwargs: Any) -> Any:
-    """An operation that prints tensors and other objects, like Python's ``print``.
+    """Return an operation that prints tensors and other objects, like Python's ``print``.
 
     Args:
-      *inputs: what to print; tensors may stand inside lists, tuples and dicts.
+      *inputs: the objects to print; tensors may be inside lists, tuples and dicts.
       **kwargs: ``output_stream`` (``sys.stderr``, ``sys.stdout``, a logging function or level, or
         ``"file://..."``), ``summarize`` (elements at each end of a dimension, 3), ``sep``, ``end``
         and ``name``.
@@ -234,7 +234,7 @@ def _stream_name(stream: Any) -> str:
         return "stdout"
     if stream is sys.stderr:
         return "stderr"
-    # A function of a logging module or a level.
+    # The name of a function of a logging module, or a level.
     word = getattr(stream, "__name__", None)
     if isinstance(stream, int):
         word = {v: k for k, v in _LOG_LEVELS.items()}.get(stream, "")
@@ -250,7 +250,7 @@ def _stream_name(stream: Any) -> str:
 
 
 def _formatted(inputs: tuple[Any, ...], sep: str, summarize: int, name: str | None) -> Any:
-    """The text of the inputs as a string tensor."""
+    """Return the text of the inputs as a string tensor."""
     from tfnb.ops.string_ops import string_format
 
     ordered = [

@@ -6,6 +6,7 @@ text file; a mutable one is changed by ops, and saved with the variables.
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from typing import Any
 
@@ -13,18 +14,21 @@ from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scopes import (
     add_to_collection,
     colocate_with,
     device,
+    get_collection,
     init_scope,
     name_scope,
 )
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor
-from tfnb.ops import lookup_ops, lookup_tables, math_ops
+from tfnb.ops import control_flow_ops, lookup_ops, lookup_tables, math_ops
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.constant_ops import constant
+from tfnb.ops.control_flow import group
 from tfnb.ops.math_ops import not_equal
 from tfnb.ops.string_hash_ops import string_to_hash_bucket_fast
 from tfnb.ops.string_number_ops import as_string
@@ -32,12 +36,20 @@ from tfnb.ops.training.saveable import SaveableObject, SaveSpec
 from tfnb.ops.where_ops import where_v2
 
 EXPORTS = {
+    "tf": ["tables_initializer", "initialize_all_tables"],
+    "initializers": ["tables_initializer"],
     "lookup": [
         "KeyValueTensorInitializer", "StaticHashTable", "StaticVocabularyTable", "TextFileIndex",
         "TextFileInitializer",
     ],
     "lookup.experimental": ["DenseHashTable", "MutableHashTable"],
 }  # fmt: skip
+
+
+def _outside() -> contextlib.AbstractContextManager[None]:
+    """Lifts what fills a table out of the loop or branch that the table is made in."""
+    is_inside = get_default_graph()._get_control_flow_context() is not None
+    return init_scope() if is_inside else contextlib.nullcontext()
 
 
 class TextFileIndex:
@@ -56,6 +68,9 @@ class TableInitializer:
     def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
         self._key_dtype = dtypes.as_dtype(key_dtype)
         self._value_dtype = dtypes.as_dtype(value_dtype)
+
+    def _trackable_children(self) -> list[tuple[str, Any]]:
+        return []
 
     @property
     def key_dtype(self) -> Any:
@@ -107,8 +122,9 @@ class KeyValueTensorInitializer(TableInitializer):
           value_dtype: likewise.
           name: the scope of the op.
         """
-        self._keys = convert_to_tensor(keys, dtype=key_dtype, name="keys")
-        self._values = convert_to_tensor(values, dtype=value_dtype, name="values")
+        with _outside():
+            self._keys = convert_to_tensor(keys, dtype=key_dtype, name="keys")
+            self._values = convert_to_tensor(values, dtype=value_dtype, name="values")
         self._name = name or "key_value_init"
         super().__init__(self._keys.dtype, self._values.dtype)
 
@@ -124,6 +140,16 @@ class KeyValueTensorInitializer(TableInitializer):
             made = lookup_ops.lookup_table_import_v2(handle, self._keys, self._values)
         add_to_collection(GraphKeys.TABLE_INITIALIZERS, made)
         return made
+
+
+class _FileName:
+    """The file of a table, as an object of ``tf.train.Checkpoint``; nothing is saved of it."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    def _trackable_children(self) -> list[tuple[str, Any]]:
+        return []
 
 
 class TextFileInitializer(TableInitializer):
@@ -173,6 +199,9 @@ class TextFileInitializer(TableInitializer):
         self._delimiter = delimiter
         self._name = name or "text_file_init"
         self._offset = value_index_offset
+
+    def _trackable_children(self) -> list[tuple[str, Any]]:
+        return [("_filename", _FileName(self._filename))]
 
     @property
     def shared_name(self) -> str:
@@ -230,26 +259,44 @@ def _check_index(what: str, index: int, dtype: Any) -> None:
 class StaticHashTable:
     """A table that is filled once, when ``tf.tables_initializer()`` runs."""
 
-    def __init__(self, initializer: Any, default_value: Any, name: str | None = None) -> None:
+    def __init__(
+        self,
+        initializer: Any,
+        default_value: Any,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
+    ) -> None:
         """Make a table.
 
         Args:
           initializer: what fills it.
           default_value: the value of keys that it does not have, a scalar.
           name: the name of its op.
+          experimental_is_anonymous: whether each step makes a table of its own, which nothing but
+            the handle leads to; the step must fill it before it asks.
         """
         self._key_dtype = initializer.key_dtype.base_dtype
         self._value_dtype = initializer.value_dtype.base_dtype
         self._default_value = convert_to_tensor(default_value, dtype=self._value_dtype)
         self._default_value.get_shape().merge_with(TensorShape([]))
-        self._handle = lookup_ops.hash_table_v2(
-            shared_name=initializer.shared_name,
-            key_dtype=self._key_dtype,
-            value_dtype=self._value_dtype,
-            name=name or "hash_table",
-        )
+        common = {
+            "key_dtype": self._key_dtype,
+            "value_dtype": self._value_dtype,
+            "name": name or "hash_table",
+        }
+        with init_scope():
+            if experimental_is_anonymous:
+                self._handle = lookup_ops.anonymous_hash_table(**common)
+            else:
+                shared_name = initializer.shared_name
+                self._handle = lookup_ops.hash_table_v2(shared_name=shared_name, **common)
         self._name = str(self._handle.op.name.split("/")[-1])
-        self._initializer = initializer.initialize(self)
+        self._fills = initializer
+        with _outside():
+            self._initializer = initializer.initialize(self)
+
+    def _trackable_children(self) -> list[tuple[str, Any]]:
+        return [("_initializer", self._fills)]
 
     @property
     def name(self) -> str:
@@ -347,6 +394,7 @@ class StaticVocabularyTable:
         num_oov_buckets: int,
         lookup_key_dtype: Any = None,
         name: str | None = None,
+        experimental_is_anonymous: bool = False,
     ) -> None:
         """Make a table.
 
@@ -355,6 +403,7 @@ class StaticVocabularyTable:
           num_oov_buckets: how many numbers unknown words share.
           lookup_key_dtype: the type of the keys that are asked for.
           name: the name of its op.
+          experimental_is_anonymous: as in :class:`StaticHashTable`.
 
         Raises:
           ValueError: there are no such numbers.
@@ -380,8 +429,11 @@ class StaticVocabularyTable:
                 f"Invalid `value_dtype`, expected {dtypes.int64} but got {initializer.value_dtype}."
             )
         self._key_dtype = asked
-        self._table = StaticHashTable(initializer, default_value=-1, name=name)
+        self._table = StaticHashTable(initializer, -1, name, experimental_is_anonymous)
         self._name = self._table.name
+
+    def _trackable_children(self) -> list[tuple[str, Any]]:
+        return [] if self._table is None else self._table._trackable_children()
 
     @property
     def name(self) -> str:
@@ -450,6 +502,10 @@ class StaticVocabularyTable:
 class _ChangingTable:
     """What both mutable tables share."""
 
+    _key_shape = TensorShape([])
+    _exports_buckets = False  # which have a shape of their own
+    _saveable: Any = None  # what a saver saves, where savers save it
+
     def __init__(self, handle: Any, key_dtype: Any, value_dtype: Any, default_value: Any) -> None:
         self._handle = handle
         self._key_dtype = dtypes.as_dtype(key_dtype)
@@ -458,8 +514,16 @@ class _ChangingTable:
         self._value_shape = default_value.get_shape()
         self._name = str(handle.op.name.split("/")[-1])
 
+    def _trackable_children(self) -> list[tuple[str, Any]]:
+        return []
+
+    def _object_saveable(self, key: str) -> SaveableObject:
+        """How ``tf.train.Checkpoint`` saves it, under a key of its own."""
+        return _TableSaveable(self, key)
+
     def _save(self, name: str) -> None:
-        add_to_collection(GraphKeys.SAVEABLE_OBJECTS, _TableSaveable(self, name))
+        self._saveable = _TableSaveable(self, name)
+        add_to_collection(GraphKeys.SAVEABLE_OBJECTS, self._saveable)
 
     @property
     def name(self) -> str:
@@ -495,7 +559,10 @@ class _ChangingTable:
             colocate_with(self._handle),
         ):
             values = lookup_ops.lookup_table_find_v2(self._handle, keys, default)
-        values.set_shape(keys.get_shape().concatenate(self._value_shape))
+        outer = keys.get_shape()
+        if self._key_shape.ndims and outer.ndims is not None:
+            outer = outer[: outer.ndims - self._key_shape.ndims]
+        values.set_shape(outer.concatenate(self._value_shape))
         return values
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Any:
@@ -528,6 +595,8 @@ class _ChangingTable:
             keys, values = lookup_ops.lookup_table_export_v2(
                 self._handle, Tkeys=self._key_dtype, Tvalues=self._value_dtype
             )
+        if self._exports_buckets:
+            return keys, values
         keys.set_shape([None])
         values.set_shape(TensorShape([None]).concatenate(self._value_shape))
         return keys, values
@@ -558,6 +627,7 @@ class MutableHashTable(_ChangingTable):
         default_value: Any,
         name: str = "MutableHashTable",
         checkpoint: bool = True,
+        experimental_is_anonymous: bool = False,
     ) -> None:
         """Make a table.
 
@@ -567,20 +637,25 @@ class MutableHashTable(_ChangingTable):
           default_value: the value of keys that are not there; a vector if values are vectors.
           name: the name of its op.
           checkpoint: whether savers save it; then all tables of that name are one.
+          experimental_is_anonymous: whether each step makes a table of its own, which nothing but
+            the handle leads to.
         """
         default = convert_to_tensor(default_value, dtype=value_dtype)
         common = {
-            "use_node_name_sharing": checkpoint,
             "key_dtype": dtypes.as_dtype(key_dtype),
             "value_dtype": dtypes.as_dtype(value_dtype),
             "name": name,
         }
+        of_scalars: Any = lookup_ops.anonymous_mutable_hash_table
+        of_tensors: Any = lookup_ops.anonymous_mutable_hash_table_of_tensors
+        if not experimental_is_anonymous:
+            common["use_node_name_sharing"] = checkpoint
+            of_scalars = lookup_ops.mutable_hash_table_v2
+            of_tensors = lookup_ops.mutable_hash_table_of_tensors_v2
         if default.get_shape().ndims == 0:
-            handle = lookup_ops.mutable_hash_table_v2(**common)
+            handle = of_scalars(**common)
         else:
-            handle = lookup_ops.mutable_hash_table_of_tensors_v2(
-                value_shape=default.get_shape(), **common
-            )
+            handle = of_tensors(value_shape=default.get_shape(), **common)
         super().__init__(handle, key_dtype, value_dtype, default)
         if checkpoint:
             self._save(name)
@@ -599,6 +674,8 @@ class MutableHashTable(_ChangingTable):
 class DenseHashTable(_ChangingTable):
     """A mutable table two of whose keys may not be used."""
 
+    _exports_buckets = True
+
     def __init__(
         self,
         key_dtype: Any,
@@ -609,6 +686,7 @@ class DenseHashTable(_ChangingTable):
         initial_num_buckets: int | None = None,
         name: str = "MutableDenseHashTable",
         checkpoint: bool = True,
+        experimental_is_anonymous: bool = False,
     ) -> None:
         """Make a table.
 
@@ -621,19 +699,25 @@ class DenseHashTable(_ChangingTable):
           initial_num_buckets: how much room there is at first, a power of two.
           name: the name of its op.
           checkpoint: whether savers save it.
+          experimental_is_anonymous: whether each step makes a table of its own, which nothing but
+            the handle leads to.
         """
         default = convert_to_tensor(default_value, dtype=value_dtype, name="default_value")
         empty_key = convert_to_tensor(empty_key, dtype=key_dtype, name="empty_key")
         deleted_key = convert_to_tensor(deleted_key, dtype=key_dtype, name="deleted_key")
-        handle = lookup_ops.mutable_dense_hash_table_v2(
-            empty_key,
-            deleted_key,
-            use_node_name_sharing=checkpoint,
-            value_dtype=dtypes.as_dtype(value_dtype),
-            value_shape=default.get_shape(),
-            initial_num_buckets=initial_num_buckets or 131072,
-            name=name,
-        )
+        self._key_shape = empty_key.get_shape()
+        common = {
+            "value_dtype": dtypes.as_dtype(value_dtype),
+            "value_shape": default.get_shape(),
+            "initial_num_buckets": initial_num_buckets or 131072,
+            "name": name,
+        }
+        if experimental_is_anonymous:
+            handle = lookup_ops.anonymous_mutable_dense_hash_table(empty_key, deleted_key, **common)
+        else:
+            handle = lookup_ops.mutable_dense_hash_table_v2(
+                empty_key, deleted_key, use_node_name_sharing=checkpoint, **common
+            )
         super().__init__(handle, key_dtype, value_dtype, default)
         if checkpoint:
             self._save(name)
@@ -649,3 +733,16 @@ class DenseHashTable(_ChangingTable):
     def erase(self, keys: Any, name: str | None = None) -> Any:
         """The op that forgets keys."""
         return self.remove(keys, name)
+
+
+def tables_initializer(name: str = "init_all_tables") -> Any:
+    """One operation that fills every table of the default graph."""
+    initializers = get_collection(GraphKeys.TABLE_INITIALIZERS)
+    if initializers:
+        return group(*initializers, name=name)
+    return control_flow_ops.no_op(name=name)
+
+
+def initialize_all_tables(name: str = "init_all_tables") -> Any:
+    """The old name of :func:`tables_initializer`."""
+    return tables_initializer(name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors, file_system
+from tfnb.core.node_text import shape_text
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
@@ -15,10 +16,9 @@ from tfnb.core.shape_inference import (
     InferenceContext,
     merge_shapes,
     require_rank,
+    require_rank_at_least,
 )
-from tfnb.framework.collections import GraphKeys
-from tfnb.framework.scopes import get_collection
-from tfnb.ops import control_flow, control_flow_ops
+from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.lookup_tables import (
     DenseHashTable,
     HashTable,
@@ -28,16 +28,10 @@ from tfnb.ops.lookup_tables import (
 )
 from tfnb.ops.named_resources import find_resource, own_resource
 
-EXPORTS = {
-    "tf": ["tables_initializer", "initialize_all_tables"],
-    "initializers": ["tables_initializer"],
-}
-
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.resource_mgr import ResourceHandle
-    from tfnb.core.tensor_shape import TensorShape
 
 _TYPE = "LookupTable"
 _numbers = itertools.count()
@@ -48,7 +42,9 @@ _numbers = itertools.count()
 
 def _table_shape(c: InferenceContext) -> TensorShape:
     value_shape = c.attrs.get("value_shape", SCALAR_SHAPE)
-    data = [(c.attr("key_dtype"), SCALAR_SHAPE), (c.attr("value_dtype"), value_shape)]
+    # A dense table's empty key says which shape keys have.
+    key_shape = c.inputs[0] if c.inputs else SCALAR_SHAPE
+    data = [(c.attr("key_dtype"), key_shape), (c.attr("value_dtype"), value_shape)]
     c.set_output_handle_data(0, data)
     return SCALAR_SHAPE
 
@@ -57,8 +53,10 @@ def _static_table_shape(c: InferenceContext) -> TensorShape:
     return SCALAR_SHAPE
 
 
-def _value_shape(c: InferenceContext, key_attr: str, value_attr: str) -> TensorShape | None:
-    """The shape of one value as the handle tells it, or None."""
+def _entry_shapes(
+    c: InferenceContext, key_attr: str, value_attr: str
+) -> tuple[TensorShape, TensorShape] | None:
+    """The shapes of one key and one value as the handle tells them, or None."""
     c.with_rank(0, 0)
     data = c.input_handle_data(0)
     if not data or len(data) != 2:
@@ -69,18 +67,19 @@ def _value_shape(c: InferenceContext, key_attr: str, value_attr: str) -> TensorS
                 f"Trying to read value with wrong dtype. Expected {dtype.name} got "
                 f"{c.attr(attr).name}"
             )
-    return data[1][1]
+    return data[0][1], data[1][1]
 
 
 def _find_shape(c: InferenceContext) -> TensorShape:
-    value = _value_shape(c, "Tin", "Tout")
-    if value is None or c.inputs[1].dim_values is None:
+    entry, keys = _entry_shapes(c, "Tin", "Tout"), c.inputs[1]
+    if entry is None or keys.ndims is None or entry[0].ndims is None:
         return UNKNOWN_SHAPE
-    return c.inputs[1].concatenate(value)
+    require_rank_at_least(keys, entry[0].ndims)
+    return keys[: keys.ndims - entry[0].ndims].concatenate(entry[1])
 
 
 def _export_shape(c: InferenceContext) -> list[TensorShape]:
-    _value_shape(c, "Tkeys", "Tvalues")
+    _entry_shapes(c, "Tkeys", "Tvalues")
     return [UNKNOWN_SHAPE, UNKNOWN_SHAPE]
 
 
@@ -138,6 +137,9 @@ _OF_TENSORS = {
     "int64": "float64 float32 int32 int64 string",
     "string": "bool float64 float32 int32 int64",
 }
+
+# TensorFlow has no dense tables from numbers to strings.
+_DENSE = _OF_TENSORS | {"int64": "bool float64 float32 int32 int64 string"}
 
 
 def _checked_dtypes(ctx: OpKernelContext, supported: dict[str, str]) -> tuple[DType, DType]:
@@ -298,17 +300,17 @@ def dense_table(
     max_load_factor: float,
 ) -> Any:
     """The handle of a dense table; ``deleted_key`` None: only the empty key is reserved."""
-    keys = _reserved_keys(empty_key, deleted_key, buckets, max_load_factor)
-    handle = _table(ctx, DenseHashTable, _OF_TENSORS, value_shape)
+    _check_dense(empty_key, deleted_key, buckets, max_load_factor)
+    handle = _table(ctx, DenseHashTable, _DENSE, value_shape)
     table = ctx.resource_manager.lookup(handle)
-    table.empty_key, table.deleted_key = keys
+    table.reserve(empty_key, deleted_key, buckets, max_load_factor)
     return handle
 
 
-def _reserved_keys(
+def _check_dense(
     empty_key: Any, deleted_key: Any, initial_num_buckets: int, max_load_factor: float
-) -> tuple[Any, Any]:
-    """The two keys that a dense table may not hold, after a look at its attributes."""
+) -> None:
+    """Refuses what a dense table cannot be made of."""
     if initial_num_buckets < 4 or initial_num_buckets & (initial_num_buckets - 1):
         raise errors.invalid_argument(
             f"Number of buckets must be at least 4 and a power of 2, got: {initial_num_buckets}"
@@ -317,15 +319,16 @@ def _reserved_keys(
         raise errors.invalid_argument(
             f"max_load_factor must be between 0 and 1, got: {max_load_factor}"
         )
-    if np.ndim(empty_key) or np.ndim(deleted_key):
-        raise errors.unimplemented("Keys of dense tables are scalars here, not tensors")
-    empty, deleted = (
-        None if key is None else np.asarray(key).reshape(-1).tolist()[0]
-        for key in (empty_key, deleted_key)
-    )
-    if empty == deleted:
+    if deleted_key is None:
+        return
+    shapes = np.shape(empty_key), np.shape(deleted_key)
+    if shapes[0] != shapes[1]:
+        raise errors.invalid_argument(
+            "Empty and deleted keys must have same shape, got shapes: "
+            f"{shape_text(TensorShape(shapes[0]))} and {shape_text(TensorShape(shapes[1]))}"
+        )
+    if np.array_equal(empty_key, deleted_key):
         raise errors.invalid_argument("Empty and deleted keys cannot be equal")
-    return empty, deleted
 
 
 _ANONYMOUS: dict[str, Any] = {"stateful": True, "devices": ("CPU",)}
@@ -372,10 +375,10 @@ def anonymous_mutable_dense_hash_table(
     max_load_factor: float,
 ) -> Any:
     """A new table that may change, two of whose keys may not be used, with every execution."""
-    keys = _reserved_keys(empty_key, deleted_key, initial_num_buckets, max_load_factor)
-    handle = _anonymous(ctx, DenseHashTable, _OF_TENSORS, value_shape)
+    _check_dense(empty_key, deleted_key, initial_num_buckets, max_load_factor)
+    handle = _anonymous(ctx, DenseHashTable, _DENSE, value_shape)
     table = ctx.resource_manager.lookup(handle)
-    table.empty_key, table.deleted_key = keys
+    table.reserve(empty_key, deleted_key, initial_num_buckets, max_load_factor)
     return handle
 
 
@@ -523,19 +526,3 @@ for _op in (
     anonymous_mutable_hash_table_of_tensors, anonymous_mutable_dense_hash_table,
 ):  # fmt: skip
     _op.not_differentiable()
-
-
-# -- what users call
-
-
-def tables_initializer(name: str = "init_all_tables") -> Any:
-    """One operation that fills every table of the default graph."""
-    initializers = get_collection(GraphKeys.TABLE_INITIALIZERS)
-    if initializers:
-        return control_flow.group(*initializers, name=name)
-    return control_flow_ops.no_op(name=name)
-
-
-def initialize_all_tables(name: str = "init_all_tables") -> Any:
-    """The old name of :func:`tables_initializer`."""
-    return tables_initializer(name)

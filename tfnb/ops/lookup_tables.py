@@ -8,6 +8,7 @@ dict of one moment. Corresponds to ``lookup_table_op.cc`` and ``initializable_lo
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,9 +18,12 @@ from tfnb.core import errors
 from tfnb.core.string_hashes import hash64
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tfnb.core.dtypes import DType
+
+
+_64_BITS: Final = 0xFFFFFFFFFFFFFFFF
 
 
 class LookupTable:
@@ -302,40 +306,174 @@ class MutableHashTable(LookupTable):
             self._update(np.asarray(keys).reshape(-1).tolist(), self._rows(values))
 
 
-class DenseHashTable(MutableHashTable):
-    """A mutable table two of whose keys may not be used."""
+_DELETED: Final = object()
+
+
+class DenseHashTable(LookupTable):
+    """A mutable table in buckets, two of whose keys may not be used; keys may be tensors.
+
+    Which key is in which of the buckets is TensorFlow's, as all of them are exported. A bucket is
+    free where ``_places`` has nothing, and was freed where it has ``_DELETED``.
+    """
 
     empty_key: Any = None
     deleted_key: Any = None
 
-    def _check_keys(self, keys: Any) -> None:
-        found = set(np.asarray(keys).reshape(-1).tolist())
-        for word, reserved in (("empty_key", self.empty_key), ("deleted_key", self.deleted_key)):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._key_shape: tuple[int, ...] = ()
+        self._reserved: list[tuple[str, Any]] = []
+        self._places: dict[int, Any] = {}
+        self._where: dict[Any, int] = {}
+        self._buckets = 4
+        self._load = 0.8
+
+    def reserve(self, empty_key: Any, deleted_key: Any, buckets: int, load: float) -> None:
+        """Sets the two keys, the number of buckets and how full they get; once per table."""
+        with self._lock:
+            if self._reserved:
+                return
+            self._key_shape = np.shape(empty_key)
+            self.empty_key = self._keys(np.asarray(empty_key)[None])[0]
+            self._reserved = [("empty_key", self.empty_key)]
+            if deleted_key is not None:
+                self.deleted_key = self._keys(np.asarray(deleted_key)[None])[0]
+                self._reserved.append(("deleted_key", self.deleted_key))
+            self._buckets, self._load = buckets, load
+
+    def _keys(self, keys: Any) -> list[Any]:
+        """Keys as they are kept: scalars, or tuples of a tensor's elements.
+
+        Raises:
+          InvalidArgumentError: they have another shape.
+        """
+        array = np.asarray(keys)
+        count = array.shape[0] if array.ndim else 1
+        size = int(np.prod(self._key_shape))
+        if array.size != count * size:
+            raise errors.invalid_argument(
+                f"Expected key shape {_dims((count, *self._key_shape))} got {_dims(array.shape)}"
+            )
+        if not self._key_shape:
+            return array.reshape(-1).tolist()
+        return [tuple(row) for row in array.reshape(count, size).tolist()]
+
+    def _checked(self, keys: Any) -> list[Any]:
+        found = self._keys(keys)
+        for word, reserved in self._reserved:
             if reserved in found:
                 raise errors.invalid_argument(f"Using the {word} as a table key is not allowed")
+        return found
+
+    def _probes(self, key: Any) -> Iterator[int]:
+        parts = key if isinstance(key, tuple) else (key,)
+        numbers = [hash64(one) if isinstance(one, bytes) else int(one) & _64_BITS for one in parts]
+        place = numbers[0]
+        if len(numbers) > 1:
+            place = 0
+            for number in numbers:
+                more = number + 0x9E3779B97F4A7800 + (place << 10) + (place >> 4)
+                place ^= more & _64_BITS
+        for step in itertools.count(1):
+            place &= self._buckets - 1
+            yield place
+            place += step
 
     def find(self, keys: Any, default: Any) -> Any:
         """The value of each key; one of the two keys is an error."""
-        self._check_keys(keys)
-        return super().find(keys, default)
+        wanted = self._checked(keys)
+        shape = np.shape(keys)[: np.ndim(keys) - len(self._key_shape)]
+        other = self._rows(np.reshape(np.asarray(default), (-1, *self.value_shape)))
+        self._check_default(shape, np.shape(default))
+        with self._lock:
+            if len(other) == 1:
+                found = [self._entries.get(key, other[0]) for key in wanted]
+            else:
+                found = [self._entries.get(key, one) for key, one in zip(wanted, other)]
+        return self._array(found, shape)
+
+    def check_values(self, keys: Any, values: Any) -> None:
+        """Refuses values that are not one for each key."""
+        super().check_values(
+            np.empty(np.shape(keys)[: np.ndim(keys) - len(self._key_shape)], bool), values
+        )
 
     def insert(self, keys: Any, values: Any) -> None:
         """Adds or replaces values; one of the two keys is an error."""
-        self._check_keys(keys)
-        super().insert(keys, values)
+        new = self._checked(keys)
+        self.check_values(keys, values)
+        with self._lock:
+            buckets = self._buckets
+            while len(self._entries) + len(new) > buckets * self._load:
+                buckets *= 2
+            if buckets != self._buckets:
+                self._buckets = buckets
+                self._place_all()
+            for key, value in zip(new, self._rows(values)):
+                if key not in self._entries:
+                    self._place(key)
+                self._entries[key] = value
+
+    def _place_all(self) -> None:
+        before, self._places, self._where = self._places, {}, {}
+        for _, key in sorted(before.items(), key=lambda item: item[0]):
+            if key is not _DELETED:
+                self._place(key)
+
+    def _place(self, key: Any) -> None:
+        """Gives a key the first bucket of its own that is or was freed."""
+        place = next(
+            place for place in self._probes(key) if self._places.get(place, _DELETED) is _DELETED
+        )
+        self._places[place], self._where[key] = key, place
 
     def remove(self, keys: Any) -> None:
         """Forgets keys; one of the two is an error."""
-        self._check_keys(keys)
-        super().remove(keys)
+        gone = self._checked(keys)
+        with self._lock:
+            for key in gone:
+                if key in self._entries:
+                    del self._entries[key]
+                    self._places[self._where.pop(key)] = _DELETED
+
+    def export(self) -> tuple[Any, Any]:
+        """The keys and values of all buckets; the two reserved keys stand for free ones."""
+        with self._lock:
+            keys = [self.empty_key] * self._buckets
+            values: Any = np.zeros((self._buckets, *self.value_shape), self.value_dtype.numpy_dtype)
+            if values.dtype == object:
+                values[...] = b""
+            for place, key in self._places.items():
+                keys[place] = self.deleted_key if key is _DELETED else key
+                if key is not _DELETED:
+                    values[place] = self._entries[key]
+        flat = [one for key in keys for one in key] if self._key_shape else keys
+        # TensorFlow's buckets are matrices, those of scalars, too.
+        rows = _array_of(flat, self.key_dtype).reshape(self._buckets, -1)
+        return rows, values.reshape(self._buckets, -1)
 
     def import_values(self, keys: Any, values: Any) -> None:
         """Makes these the only entries; the two keys stand for free places of TensorFlow's."""
-        self.check_values(keys, values)
-        flat = np.asarray(keys).reshape(-1)
-        used = [key not in (self.empty_key, self.deleted_key) for key in flat.tolist()]
-        rows = np.asarray(values).reshape(-1, *self.value_shape)
-        super().import_values(flat[used], rows[used])
+        given = self._keys(keys)
+        if np.size(values) != len(given) * int(np.prod(self.value_shape)):
+            raise errors.invalid_argument(
+                f"Expected shape {_dims((len(given), *self.value_shape))} for value, got "
+                f"{_dims(np.shape(values))}"
+            )
+        with self._lock:
+            self._entries, self._places, self._where = {}, {}, {}
+            is_whole = len(given) >= 4 and not len(given) & (len(given) - 1)
+            if is_whole:
+                self._buckets = len(given)
+            reserved = [key for _, key in self._reserved]
+            rows = self._rows(values)
+            new = [pair for pair in zip(given, rows) if pair[0] not in reserved]
+            while len(new) > self._buckets * self._load and not is_whole:
+                self._buckets *= 2
+            for key, value in new:
+                if key not in self._entries:
+                    self._place(key)
+                self._entries[key] = value
 
 
 # -- text files

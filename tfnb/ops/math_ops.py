@@ -24,7 +24,7 @@ from tfnb.framework.indexed_slices import (
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor
-from tfnb.ops import activation_ops, array_ops
+from tfnb.ops import array_ops
 from tfnb.ops.add_n_ops import add_n_op
 from tfnb.ops.cast_ops import cast as cast
 from tfnb.ops.comparison_ops import bitwise_and, bitwise_or, bitwise_xor
@@ -98,13 +98,13 @@ range = range_
 EXPORTS = {
     "tf": [
         "abs", "accumulate_n", "acos", "add", "add_n", "ceil", "div", "div_no_nan", "divide",
-        "equal", "exp", "floor", "floordiv", "log_sigmoid", "logical_not", "logical_xor",
+        "equal", "exp", "floor", "floordiv", "logical_not", "logical_xor",
         "multiply", "not_equal", "pow", "round", "rsqrt", "scalar_mul", "sigmoid", "sign", "sqrt",
         "subtract", "tensordot", "trace", "truediv",
     ],
     "math": [
         "abs", "accumulate_n", "acos", "add", "add_n", "ceil", "divide", "divide_no_nan:div_no_nan",
-        "equal", "exp", "floor", "floordiv", "log_sigmoid", "logical_not", "logical_xor",
+        "equal", "exp", "floor", "floordiv", "logical_not", "logical_xor",
         "multiply", "multiply_no_nan", "not_equal", "polyval", "pow", "reciprocal_no_nan", "round",
         "rsqrt", "scalar_mul", "sigmoid", "sign", "sqrt", "subtract", "truediv", "xdivy",
         "xlog1py", "xlogy",
@@ -118,7 +118,7 @@ EXPORTS = {
 
 @dispatchable
 def add(x: Any, y: Any, name: str | None = None) -> Any:
-    """X + y; strings are joined."""
+    """Compute x + y; strings are joined."""
     with name_scope(name, "Add", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, preferred_dtype=x.dtype.base_dtype, name="y")
@@ -127,13 +127,13 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
 
 @dispatchable
 def subtract(x: Any, y: Any, name: str | None = None) -> Any:
-    """X - y."""
+    """Compute x - y."""
     return sub(x, y, name=name)
 
 
 @dispatchable
 def multiply(x: Any, y: Any, name: str | None = None) -> Any:
-    """X * y."""
+    """Compute x * y."""
     return mul(x, y, name=name)
 
 
@@ -167,7 +167,7 @@ def _same_types(x: Any, y: Any) -> Any:
     return first
 
 
-def _divisible(x: Any, y: Any, where: str) -> tuple[Any, Any]:
+def divisible(x: Any, y: Any, where: str) -> tuple[Any, Any]:
     """Both operands as floating-point or complex numbers."""
     found = _same_types(x, y)
     if found not in _TRUE_DIVISION_TYPES:
@@ -179,7 +179,7 @@ def _divisible(x: Any, y: Any, where: str) -> tuple[Any, Any]:
 
 @dispatchable
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """X / y as Python 3 means it: integers become floating-point numbers first.
+    """Compute x / y as Python 3 means it: integers become floating-point numbers first.
 
     Raises:
       TypeError: the dtypes differ or are not numeric.
@@ -187,13 +187,13 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     with name_scope(name, "truediv", [x, y]) as scope:
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, preferred_dtype=x.dtype.base_dtype, name="y")
-        x, y = _divisible(x, y, "__truediv__")
+        x, y = divisible(x, y, "__truediv__")
         return real_div(x, y, name=scope)
 
 
 @dispatchable
 def div(x: Any, y: Any, name: str | None = None) -> Any:
-    """X / y as Python 2 meant it: integers are divided rounding down.
+    """Compute x / y as Python 2 meant it: integers are divided rounding down.
 
     Raises:
       TypeError: the dtypes differ.
@@ -209,7 +209,7 @@ def div(x: Any, y: Any, name: str | None = None) -> Any:
 
 @dispatchable
 def divide(x: Any, y: Any, name: str | None = None) -> Any:
-    """X / y."""
+    """Compute x / y."""
     if name is not None:
         return truediv(x, y, name=name)
     if not isinstance(x, Tensor):
@@ -219,7 +219,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Any:
 
 @dispatchable
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
-    """X / y, and 0 wherever y is 0.
+    """Compute x / y, and 0 wherever y is 0.
 
     Raises:
       TypeError: the dtypes differ or are not numeric.
@@ -230,13 +230,13 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
         else:
             x = convert_to_tensor(x, name="x")
             y = convert_to_tensor(y, preferred_dtype=x.dtype.base_dtype, name="y")
-        x, y = _divisible(x, y, "tf.math.divide_no_nan")
+        x, y = divisible(x, y, "tf.math.divide_no_nan")
         return div_no_nan_op(x, y, name=scope)
 
 
 @dispatchable
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
-    """X * y, and 0 wherever y is 0, even where x is NaN or infinite.
+    """Compute x * y, and 0 wherever y is 0, even where x is NaN or infinite.
 
     Raises:
       TypeError: the dtypes differ.
@@ -258,7 +258,7 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
 
 @dispatchable
 def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
-    """X / y rounded down."""
+    """Compute x / y rounded down."""
     with name_scope(name, "floordiv", [x, y]) as scope:
         return floor_div(x, y, name=scope)
 
@@ -287,13 +287,13 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
 
 @dispatchable
 def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
-    """X / y, and 0 wherever x is 0."""
+    """Compute x / y, and 0 wherever x is 0."""
     with name_scope(name, "xdivy", [x]):
         return xdivy_op(x, y)
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
-    """X * log1p(y), and 0 wherever x is 0."""
+    """Compute x * log1p(y), and 0 wherever x is 0."""
     with name_scope(name, "xlog1py", [x]):
         return xlog1py_op(x, y)
 
@@ -304,6 +304,8 @@ def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
 @dispatchable
 def abs(x: Any, name: str | None = None) -> Any:
     """Absolute value; the modulus of complex numbers."""
+    if hasattr(x, "with_values"):  # a sparse tensor
+        return x.with_values(abs(x.values, name=name))
     with name_scope(name, "Abs", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         if x.dtype.is_complex:
@@ -314,6 +316,8 @@ def abs(x: Any, name: str | None = None) -> Any:
 @dispatchable
 def sign(x: Any, name: str | None = None) -> Any:
     """-1, 0 or 1; x / |x| for complex numbers."""
+    if hasattr(x, "with_values"):  # a sparse tensor
+        return x.with_values(sign(x.values, name=name))
     x = convert_to_tensor(x)
     if x.dtype.is_complex:
         modulus = complex_abs(x, Tout=x.dtype.real_dtype)
@@ -368,14 +372,6 @@ def sigmoid(x: Any, name: str | None = None) -> Any:
     """1 / (1 + exp(-x))."""
     with name_scope(name, "Sigmoid", [x]) as scope:
         return sigmoid_op(convert_to_tensor(x, name="x"), name=scope)
-
-
-@dispatchable
-def log_sigmoid(x: Any, name: str | None = None) -> Any:
-    """log(1 / (1 + exp(-x))) without overflow."""
-    with name_scope(name, "LogSigmoid", [x]) as scope:
-        x = convert_to_tensor(x, name="x")
-        return neg(activation_ops.softplus_op(-x), name=scope)
 
 
 # ----------------------------------------------------------------------------- comparison and logic

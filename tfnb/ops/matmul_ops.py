@@ -1,4 +1,4 @@
-"""Matrix products: MatMul, the batched ones, the product of mostly-zero matrices.
+"""Matrix products: MatMul, BatchMatMul and SparseMatMul.
 
 float16 and bfloat16 are multiplied in float32 and rounded once. Small integers are multiplied in
 float64, where every partial sum is exact, because NumPy's integer product does not use BLAS.
@@ -40,7 +40,7 @@ EXPORTS = {
 
 
 def matmul_shape(c: InferenceContext) -> TensorShape:
-    """Rows of the one, columns of the other; the inner sizes agree."""
+    """Infer the shape (rows of a, columns of b); the inner sizes must agree."""
     a, b = c.with_rank(0, 2).dim_values, c.with_rank(1, 2).dim_values
     assert a is not None
     assert b is not None
@@ -51,7 +51,7 @@ def matmul_shape(c: InferenceContext) -> TensorShape:
 
 
 def _product(xp: Any, a: Any, b: Any) -> Any:
-    """`a @ b` in the dtype of a, the last two axes being matrices."""
+    """Compute `a @ b` over the last two axes, in the dtype of a."""
     kind = a.dtype.kind
     if kind in "fc" and a.itemsize > 2:
         return _float_product(xp, a, b)
@@ -60,19 +60,19 @@ def _product(xp: Any, a: Any, b: Any) -> Any:
     return _float_product(xp, a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
 
 
-# So many multiplications are worth a thread.
+# Minimum number of multiplications per thread.
 _LEAST_PRODUCTS = 1 << 22
-# BLAS works on so many rows or columns at once; what is left over takes it as long.
+# Block size of BLAS in rows or columns; a partial block takes as long as a full one.
 _UNIT = 16
-# A few rows times a transposed matrix: BLAS takes longer to turn the matrix than to multiply, but
-# where it is the first operand.  From so many multiplications on, and up to so many rows, that
-# pays for turning the product.
+# For few rows times a transposed matrix, BLAS takes longer to transpose the matrix than to
+# multiply, unless the matrix is the first operand.  From _LEAST_TURNED multiplications on, and up
+# to _MOST_ROWS rows, it is faster to compute (b.T @ a.T).T.
 _LEAST_TURNED = 1 << 19
 _MOST_ROWS = 64
 
 
 def _float_product(xp: Any, a: Any, b: Any) -> Any:
-    """`a @ b`, a large one divided among threads."""
+    """Compute `a @ b`; large products are divided among threads."""
     if xp is not np:
         return xp.matmul(a, b)
     if a.ndim == b.ndim == 2:
@@ -80,7 +80,7 @@ def _float_product(xp: Any, a: Any, b: Any) -> Any:
         columns = b.shape[1]
         products = rows * inner * columns
         if products < _LEAST_TURNED or rows == 1 or columns == 1:
-            # Less ado than matmul's.
+            # `dot` has less overhead than `matmul`.
             return a.dot(b)
         is_turned = _is_better_turned(a, b)
         if products >= 2 * _LEAST_PRODUCTS:
@@ -123,7 +123,7 @@ def _divided_product(a: Any, b: Any, is_turned: bool) -> Any:
 
 
 def _batched_product(a: Any, b: Any) -> Any:
-    """The products of matrices with the same leading dimensions."""
+    """Compute the products of matrices with the same leading dimensions."""
     products = a.size * b.shape[-1]
     if products < 2 * _LEAST_PRODUCTS:
         return np.matmul(a, b)
@@ -158,7 +158,7 @@ def _integer_product(xp: Any, a: Any, b: Any) -> Any:
     shape=matmul_shape,
 )
 def mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
-    """The matrix product a b, either one transposed first if asked."""
+    """Compute the matrix product of a and b, each optionally transposed."""
     if a.ndim != 2 or b.ndim != 2:
         index, matrix = (0, a) if a.ndim != 2 else (1, b)
         raise errors.invalid_argument(
@@ -172,7 +172,7 @@ def mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) ->
             f"Matrix size-incompatible: In[0]: {shape_text(a.shape)}, In[1]: {shape_text(b.shape)}"
         )
     if rows * inner * columns < _LEAST_TURNED and xp is np and left.dtype.char in "fdFD":
-        # As below, with less ado.
+        # Same result as below, with less overhead.
         return left.dot(right)
     return _product(xp, left, right)
 
@@ -180,7 +180,7 @@ def mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) ->
 mat_mul.float_ops(float_ops.product)
 
 
-# Small ones are never divided or turned.
+# Small products are never divided or transposed.
 for _left, _right in itertools.product(("", ".T"), repeat=2):
     mat_mul.expression(
         f"{{a}}{_left}.dot({{b}}{_right})"
@@ -293,7 +293,7 @@ _BATCH_ATTRS = (
     shape=_plain_batch_shape,
 )
 def batch_mat_mul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
-    """Matrix products over equal leading dimensions, either side adjoint first if asked."""
+    """Compute matrix products over equal leading dimensions, each side optionally adjoint."""
     return _batch_product(xp, x, y, adj_x, adj_y, broadcasts=False)
 
 
@@ -333,12 +333,12 @@ def _named_product(
     grad_y: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The product by the op that matmul chooses."""
+    """Build the product with the op that matmul chooses."""
     return matmul(a, b, adjoint_a=adj_x, adjoint_b=adj_y, grad_a=grad_x, grad_b=grad_y, name=name)
 
 
 def _sum_batches(op: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any]:
-    """Gradients summed over the batch axes along which an input was repeated."""
+    """Sum gradients over the batch axes along which an input was broadcast."""
     x, y = op.inputs
     batch_x, batch_y = x.shape[:-2], y.shape[:-2]
     if batch_x.is_fully_defined() and batch_x == batch_y:
@@ -403,7 +403,7 @@ def _(op: Any, grad: Any) -> Any:
     return _sum_batches(op, *_batch_gradients(product, op, grad))
 
 
-# ----------------------------------------------------------------------------- mostly-zero matrices
+# ---------------------------------------------------------------------------------- sparse matrices
 
 
 @register_op(
@@ -418,7 +418,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=matmul_shape,
 )
 def sparse_mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
-    """The matrix product of dense arrays, one of which is said to hold mostly zeros."""
+    """Compute the product of dense arrays; attributes say which of them is mostly zero."""
     if a.ndim != 2:
         raise errors.invalid_argument("a is not a matrix")
     if b.ndim != 2:
@@ -472,7 +472,7 @@ def _(op: Any, grad: Any) -> Any:
     )
 
 
-# ----------------------------------------------------------------------- functions of Python's side
+# --------------------------------------------------------------------------------- Python functions
 
 
 def matmul(
@@ -492,7 +492,7 @@ def matmul(
     """The matrix product of the last two dimensions; the others are batches and broadcast.
 
     Raises:
-      ValueError: transposing and adjoining are both asked of one matrix.
+      ValueError: both transpose and adjoint are set for one matrix.
     """
     with name_scope(name, "MatMul", [a, b]) as scope:
         for letter, transposes, adjoins in (
@@ -510,7 +510,7 @@ def matmul(
         may_be_batch = a.shape.rank is None or a.shape.rank > 2
         may_be_batch = may_be_batch or b.shape.rank is None or b.shape.rank > 2
         if output_type is not None or (may_be_batch and not a_is_sparse and not b_is_sparse):
-            # The batched ops know only the adjoint.
+            # The batched ops support only the adjoint.
             if transpose_a:
                 a, adjoint_a = conj(a), True
             if transpose_b:
@@ -520,7 +520,7 @@ def matmul(
                     a, b, Tout=output_type, adj_x=adjoint_a, adj_y=adjoint_b, **flags, name=scope
                 )
             return batch_mat_mul_v2(a, b, adj_x=adjoint_a, adj_y=adjoint_b, **flags, name=scope)
-        # The plain op knows only the transpose.
+        # MatMul supports only the transpose.
         if adjoint_a:
             a, transpose_a = conj(a), True
         if adjoint_b:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.core import errors
+from tfnb.core import dtypes, errors
 from tfnb.core.array_module import to_host
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext
@@ -304,6 +304,11 @@ def eig(xp: Any, input: Any, *, compute_v: bool, Tout: Any) -> tuple[Any, Any]:
     """Eigenvalues and eigenvectors, as columns, of square matrices."""
     require_square(input)
     dtype = Tout.as_numpy_dtype
+    fitting = dtypes.as_dtype(np.result_type(input.dtype, np.complex64))
+    if fitting is not Tout:
+        raise errors.invalid_argument(
+            f"Invalid output dtype {Tout.as_datatype_enum} vs {fitting.as_datatype_enum}"
+        )
     if not input.size:
         vectors = input.shape if compute_v else 0
         return xp.zeros(input.shape[:-1], dtype), xp.zeros(vectors, dtype)
@@ -366,10 +371,14 @@ def _svd(xp: Any, a: Any, wants_vectors: bool, full: bool) -> tuple[Any, Any, An
             result[invalid] = np.nan
         return results
     if not wants_vectors:
-        none = xp.zeros(0, a.dtype)
-        return xp.linalg.svd(a, compute_uv=False).astype(a.dtype), none, none
+        return xp.linalg.svd(a, compute_uv=False).astype(a.dtype), *_no_vectors(xp, a.dtype)
     u, s, v = xp.linalg.svd(a, full_matrices=full)
     return s.astype(a.dtype), u, adjoint(xp, v)
+
+
+def _no_vectors(xp: Any, dtype: Any) -> tuple[Any, Any]:
+    """What stands for vectors that were not asked for: scalars, though the shape says [0]."""
+    return xp.zeros((), dtype), xp.zeros((), dtype)
 
 
 @register_op(
@@ -387,7 +396,7 @@ def svd_op(xp: Any, input: Any, *, compute_uv: bool, full_matrices: bool) -> tup
         rows, columns = input.shape[-2:]
         s = xp.zeros((*input.shape[:-2], min(rows, columns)), input.dtype)
         if not compute_uv:
-            return s, xp.zeros(0, input.dtype), xp.zeros(0, input.dtype)
+            return s, *_no_vectors(xp, input.dtype)
         u, v = identity(xp, input, rows), identity(xp, input, columns)
         return (s, u, v) if full_matrices else (s, u[..., : s.shape[-1]], v[..., : s.shape[-1]])
     result: tuple[Any, Any, Any] = in_float32(

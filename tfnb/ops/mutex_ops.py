@@ -1,7 +1,7 @@
-"""A mutex: MutexV2 makes it, MutexLock waits for it, ConsumeMutexLock lets it go.
+"""A mutex: MutexV2 makes it, MutexLock waits for it, ConsumeMutexLock releases it.
 
-A lock that nobody consumes is let go at the end of its step, so that a failure inside a critical
-section does not keep others out for ever.
+A lock that is not consumed is released at the end of its step, so that a failure inside a critical
+section does not block other steps forever.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _lock_numbers = itertools.count()
 
 
 class Mutex:
-    """Held by one lock at a time; who waits gets it in the order they came."""
+    """Held by one lock at a time; waiting requests are served in order of arrival."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -32,18 +32,18 @@ class Mutex:
         self._holder: MutexLock | None = None  # guarded by self._attempts.lock
 
     def state_text(self, name: str) -> str:
-        """Who holds it, to whoever asks why a step stands still."""
+        """Describe the holder, for the report on a step that stands still."""
         return f"mutex '{name}' ({'free' if self._holder is None else 'held'})"
 
     def acquire(self, ctx: OpKernelContext, done: type_of_done) -> None:
-        """Gives ``done`` a lock as soon as nobody else has one."""
+        """Call ``done`` with a lock as soon as the mutex is free."""
 
         def serve() -> Any:
             if self._holder is not None:
                 return NOT_YET
             lock = MutexLock(self)
             name = f"_{next(_lock_numbers)}_{self.name}"
-            # First it is sure to be let go.
+            # Registered before it is held, so that it is released in any case.
             ctx.step_container.create("", "MutexLock", name, lock)
             self._holder = lock
             return lock
@@ -51,7 +51,7 @@ class Mutex:
         self._attempts.add(Attempt(serve, done, ctx.cancellation_manager, "lock", "Mutex lock"))
 
     def release(self, lock: MutexLock) -> None:
-        """Lets the next one in, if ``lock`` is what holds the mutex."""
+        """Release the mutex, if ``lock`` holds it, and serve the next request."""
 
         def let_go() -> None:
             if self._holder is lock:
@@ -61,7 +61,7 @@ class Mutex:
 
 
 class MutexLock:
-    """The right to be inside; a variant value."""
+    """The right to be inside the critical section; a variant value."""
 
     shape = ()
 
@@ -69,7 +69,7 @@ class MutexLock:
         self.mutex = mutex
 
     def close(self) -> None:
-        """Lets the mutex go, once."""
+        """Release the mutex, once."""
         self.mutex.release(self)
 
 
@@ -82,7 +82,7 @@ def _scalar(c: InferenceContext) -> TensorShape:
     stateful=True, shape=_scalar, devices=("CPU",),
 )  # fmt: skip
 def mutex_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
-    """A mutex; nodes with one shared name mean one."""
+    """A mutex; nodes with one shared name share it."""
     name = shared_name or ctx.node_name
     ctx.resource_manager.lookup_or_create(container, _TYPE, name, lambda: Mutex(name))
     return ctx.resource_manager.make_handle(name, _TYPE, container=container)
@@ -93,7 +93,7 @@ def mutex_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
     devices=("CPU",),
 )  # fmt: skip
 def mutex_lock(ctx: OpKernelContext, done: type_of_done, mutex: Any) -> None:
-    """Waits until the mutex is free, and holds it."""
+    """Wait until the mutex is free, and hold it."""
     found: Mutex = find_resource(ctx, mutex, _TYPE)
     found.acquire(ctx, done)
 
@@ -103,7 +103,7 @@ def mutex_lock(ctx: OpKernelContext, done: type_of_done, mutex: Any) -> None:
     devices=("CPU",),
 )  # fmt: skip
 def consume_mutex_lock(ctx: OpKernelContext, mutex_lock: Any) -> None:
-    """Lets the mutex go."""
+    """Release the mutex."""
     if not isinstance(mutex_lock, MutexLock):
         raise errors.invalid_argument(
             f"Expected input to be a mutex lock, but saw a {type(mutex_lock).__name__}"

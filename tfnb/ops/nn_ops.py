@@ -8,7 +8,7 @@ used elsewhere are gathered here.
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
@@ -54,6 +54,9 @@ from tfnb.ops.softmax_ops import softmax as softmax
 from tfnb.ops.top_k_ops import in_top_k as in_top_k
 from tfnb.ops.top_k_ops import top_k as top_k
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 EXPORTS = {
     "nn": [
         "batch_norm_with_global_normalization", "batch_normalization", "dropout",
@@ -62,6 +65,7 @@ EXPORTS = {
     ],
     "math": ["l2_normalize", "zero_fraction"],
     "linalg": ["l2_normalize"],
+    "nn.experimental": ["general_dropout", "stateless_dropout"],
 }  # fmt: skip
 
 # ------------------------------------------------------------------------------------------ moments
@@ -326,7 +330,74 @@ def dropout(
         rate = renamed("rate", rate, "keep_prob", from_keep_prob)
     if rate is None:
         raise ValueError(f"`rate` must be provided. Received: rate={rate}")
-    with name_scope(name, "dropout", [x]):
+
+    def sampler(shape: Any, dtype: Any) -> Any:
+        return random_ops.random_uniform(shape, seed=seed, dtype=dtype)
+
+    # Later ops draw the same seeds whether or not something is dropped here.
+    return _dropout(
+        x, rate, noise_shape, sampler, lambda: random_seed.get_seed(seed), name, "dropout"
+    )
+
+
+def stateless_dropout(
+    x: Any,
+    rate: Any,
+    seed: Any,
+    rng_alg: Any = None,
+    noise_shape: Any = None,
+    name: str | None = None,
+) -> Any:
+    """:func:`dropout` of the same elements for the same seed.
+
+    Args:
+      x: what elements are dropped of.
+      rate: the probability.
+      seed: two integers.
+      rng_alg: "philox", or "auto_select" (the default), which is the same.
+      noise_shape: the shape of the random choices.
+      name: the name of the ops.
+    """
+    from tfnb.ops.stateless_random_ops import stateless_uniform
+
+    def sampler(shape: Any, dtype: Any) -> Any:
+        more = {} if rng_alg is None else {"alg": rng_alg}
+        return stateless_uniform(shape, seed=seed, dtype=dtype, **more)
+
+    return _dropout(x, rate, noise_shape, sampler, lambda: None, name, "stateless_dropout")
+
+
+def general_dropout(
+    x: Any, rate: Any, uniform_sampler: Any, noise_shape: Any = None, name: str | None = None
+) -> Any:
+    """:func:`dropout` with random numbers of one's own.
+
+    Args:
+      x: what elements are dropped of.
+      rate: the probability.
+      uniform_sampler: takes ``shape`` and ``dtype``; gives numbers in [0, 1).
+      noise_shape: the shape of the random choices.
+      name: the name of the ops.
+    """
+
+    def step() -> None:
+        # Whether or not something is dropped here, as many numbers are drawn.
+        uniform_sampler(shape=_noise_shape(x, noise_shape), dtype=x.dtype)
+
+    return _dropout(x, rate, noise_shape, uniform_sampler, step, name, "general_dropout")
+
+
+def _dropout(
+    x: Any,
+    rate: Any,
+    noise_shape: Any,
+    sampler: Callable[..., Any],
+    skip: Callable[[], Any],
+    name: str | None,
+    default_name: str,
+) -> Any:
+    """Drops elements by numbers of ``sampler``; ``skip`` is called where none are needed."""
+    with name_scope(name, default_name, [x]):
         is_number = isinstance(rate, numbers.Real)
         if is_number and (rate < 0 or rate >= 1):
             raise ValueError(
@@ -340,8 +411,7 @@ def dropout(
                 f"x_dtype={x.dtype}"
             )
         if is_number and rate == 0:
-            # Later ops draw the same seeds whether or not something is dropped here.
-            random_seed.get_seed(seed)
+            skip()
             return x
         if isinstance(rate, Tensor):
             rate.shape.assert_has_rank(0)
@@ -357,7 +427,7 @@ def dropout(
             scaled = mul(x, convert_to_tensor(1 / (1 - rate), dtype=x.dtype))
         else:
             raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
-        drawn = random_ops.random_uniform(_noise_shape(x, noise_shape), seed=seed, dtype=x.dtype)
+        drawn = sampler(shape=_noise_shape(x, noise_shape), dtype=x.dtype)
         keeps = drawn >= rate
         zero = convert_to_tensor(0, dtype=x.dtype)
         kept = array_ops.where_v2(keeps, scaled, zero)

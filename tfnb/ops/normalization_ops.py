@@ -663,7 +663,7 @@ _LRN_ATTRS = (
 )
 
 
-# Up to so many channels a product with a matrix that is mostly zeros is faster than sums.
+# Maximum channels for which a product with a mostly zero matrix is faster than sums.
 _WIDEST_BAND = 256
 
 
@@ -672,7 +672,7 @@ def _window_sum(
 ) -> Any:
     """Sums over the neighbours within `radius` along the last axis, each among its own or not.
 
-    With `spreads` what is not finite makes NaN of its whole row, as TensorFlow's product does.
+    With `spreads` a non-finite value makes its whole row NaN, as TensorFlow's product does.
     """
     depth = values.shape[-1]
     spreads &= xp is np and values.size > 0
@@ -682,7 +682,7 @@ def _window_sum(
         apart = abs(place[:, None] - place)
         near = ((apart <= radius) & (itself | (apart > 0))).astype(values.dtype)
         sums = np.matmul(values.reshape(-1, depth), near)
-        # Zeros times what is no finite number would spread it.
+        # Zero times a non-finite value would spread it as NaN.
         if spreads or np.isfinite(sum_over(np, sums, (0, 1))):
             return sums.reshape(values.shape)
     total = values.copy() if itself else xp.zeros_like(values)
@@ -698,7 +698,7 @@ def _lrn_shape(c: InferenceContext) -> TensorShape:
 
 @register_op("LRN", "input: T -> output: T", *_LRN_ATTRS, shape=_lrn_shape)
 def lrn(xp: Any, x: Any, *, depth_radius: int, bias: float, alpha: float, beta: float) -> Any:
-    """X / (bias + alpha * sum of squares of the neighbouring channels)**beta."""
+    """Compute x / (bias + alpha * sum of squares of the neighbouring channels)**beta."""
     if x.ndim != 4:
         raise errors.invalid_argument("in must be 4-dimensional")
     wide = x.astype(np.float32, copy=False)
@@ -767,7 +767,7 @@ def lrn_grad(
     # What is infinite meets itself as a factor, and the others in a sum.
     result = grads * (norm ** np.float32(-beta) - slopes * own)
     if xp is not np or not np.isfinite(sum_over(np, result, (0, 1, 2, 3))):
-        # Where no gradient comes in, none goes out, whatever the factors.
+        # A zero incoming gradient gives a zero outgoing one, whatever the factors.
         sends = grads != 0
         result, own = (xp.where(sends, terms, 0) for terms in (result, own))
         senders = _window_sum(xp, sends.astype(np.float32), depth_radius, itself=False)

@@ -1,7 +1,7 @@
-"""Values that may be missing: OptionalFromValue, OptionalNone and what looks into them.
+"""Values that may be missing: OptionalFromValue, OptionalNone and the ops that read them.
 
-An optional is a variant.  The gradient of a branch gets the forward branch's inner values this way:
-those of the branch that did not run are missing.
+An optional is a variant.  The gradient of a branch gets the forward branch's inner values as
+optionals: those of the branch that did not run are missing.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, frozen=True)
 class Optional:
-    """Some tensors, or nothing.
+    """A tuple of tensors, or no value.
 
     Attributes:
-      values: the tensors; None if there are none.
+      values: the tensors; None if there is no value.
       types: their dtypes.
     """
 
     values: tuple[Any, ...] | None = None
     types: tuple[DType, ...] = ()
 
-    # An optional is a scalar to whoever asks for its form.
+    # An optional has the shape of a scalar tensor.
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the optional as a tensor: a scalar."""
         return ()
 
     def zeros_like(self) -> Optional:
-        """Zeros of the same form; nothing for nothing."""
+        """Zeros of the same shapes; an optional without a value stays as it is."""
         if self.values is None:
             return self
         zeros = [
@@ -87,7 +87,7 @@ def optional_none(xp: Any) -> Any:
     shape=lambda c: SCALAR_SHAPE,
 )
 def optional_from_value(xp: Any, components: list[Any], *, Toutput_types: list[DType]) -> Any:
-    """An optional that has the tensors."""
+    """An optional with the given tensors."""
     return Optional(tuple(components), tuple(Toutput_types))
 
 
@@ -121,7 +121,7 @@ def optional_get_value(
     """The tensors of an optional.
 
     Raises:
-      InvalidArgumentError: it has none, or others than the node says.
+      InvalidArgumentError: it has no value, or tensors other than the node declares.
     """
     values = _optional(optional).values
     if values is None:

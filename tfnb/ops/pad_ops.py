@@ -12,7 +12,6 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
-    merge_dims,
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.tensor import Tensor
@@ -28,7 +27,8 @@ EXPORTS = {"tf": ["pad"]}
 
 def _dims_and_paddings(c: InferenceContext) -> tuple[Any, Any]:
     rows, columns = c.with_rank(1, 2).dim_values or (None, None)
-    merge_dims(columns, 2)
+    if columns not in (None, 2):
+        raise ValueError(f"Dimension must be 2 but is {columns}")
     source = c.inputs[0] if rows is None else c.with_rank(0, rows)
     return source.dim_values, c.constant_value(1)
 

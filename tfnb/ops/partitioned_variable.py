@@ -1,4 +1,4 @@
-"""Variables in several parts: all parts as one value, and functions that choose the parts."""
+"""Partitioned variables: all parts as one value, and functions that choose the parts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework.convert import register_tensor_conversion_function
+from tfnb.framework.convert import convert_to_tensor, register_tensor_conversion_function
 from tfnb.framework.scopes import control_dependencies, name_scope
+from tfnb.framework.tensor import Tensor
 from tfnb.ops.concat_ops import concat
 from tfnb.ops.identity_ops import identity_op
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
-    from tfnb.framework.tensor import Tensor
 
 EXPORTS = {
     "tf": [
@@ -62,7 +62,7 @@ class PartitionedVariable:
         self._as_tensor: Tensor | None = None
 
     def __iter__(self) -> Iterator[Any]:
-        """The parts in order."""
+        """Iterate over the parts in order."""
         return iter(self._variable_list)
 
     def __len__(self) -> int:
@@ -91,14 +91,14 @@ class PartitionedVariable:
         return whole
 
     def as_tensor(self) -> Tensor:
-        """The whole, joined anew."""
-        # Joined outside of conds and loops, for all who read it there.
+        """Return the whole variable, concatenated anew."""
+        # Concatenate outside of conds and loops, so that all of their reads share the result.
         with control_dependencies(None), name_scope(None):
             return self._concat()
 
     @property
     def name(self) -> str:
-        """The name of the whole."""
+        """The name of the whole variable."""
         return self._name
 
     @property
@@ -108,11 +108,11 @@ class PartitionedVariable:
 
     @property
     def shape(self) -> TensorShape:
-        """The shape of the whole."""
+        """The shape of the whole variable."""
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """The shape of the whole."""
+        """Return the shape of the whole variable."""
         return self._shape
 
     def _get_variable_list(self) -> list[Any]:
@@ -124,7 +124,7 @@ class PartitionedVariable:
     def _apply(
         self, method: str, value: Any, use_locking: bool, name: str | None, read_value: bool
     ) -> list[Any]:
-        """Calls a method of each part with its slice of a value."""
+        """Call a method of each part with its slice of a value."""
         from tfnb.ops.slice_ops import slice_op
 
         if isinstance(value, (list, tuple, PartitionedVariable)):
@@ -152,7 +152,7 @@ class PartitionedVariable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Gives the parts their slices of a value."""
+        """Assign the parts their slices of a value."""
         return self._apply("assign", value, use_locking, name, read_value)
 
     def assign_add(
@@ -162,7 +162,7 @@ class PartitionedVariable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Adds slices of a value to the parts."""
+        """Add slices of a value to the parts."""
         return self._apply("assign_add", value, use_locking, name, read_value)
 
     def assign_sub(
@@ -172,7 +172,7 @@ class PartitionedVariable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Subtracts slices of a value from the parts."""
+        """Subtract slices of a value from the parts."""
         return self._apply("assign_sub", value, use_locking, name, read_value)
 
 
@@ -191,14 +191,14 @@ def _to_tensor(
 
 register_tensor_conversion_function(PartitionedVariable, _to_tensor)
 
-# ------------------------------------------------------------------------- how many parts there are
+# ------------------------------------------------------------------------------ number of parts
 
 
 def call_partitioner(partitioner: Any, shape: TensorShape, dtype: DType) -> Sequence[int]:
-    """The number of parts along each dimension.
+    """Return the number of parts along each dimension.
 
     Raises:
-      ValueError: the shape is not known, or the answer does not fit it.
+      ValueError: the shape is unknown, or the partitioner's result does not fit it.
     """
     if not shape.is_fully_defined():
         raise ValueError(
@@ -225,7 +225,7 @@ def call_partitioner(partitioner: Any, shape: TensorShape, dtype: DType) -> Sequ
 
 
 def slices_of(shape: list[int], partitions: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """(offset, shape) of every part; the first parts get what cannot be divided evenly.
+    """Return (offset, shape) of every part; the first parts get the remainder of the division.
 
     Raises:
       ValueError: there are more parts than elements along the dimension.
@@ -245,7 +245,7 @@ def slices_of(shape: list[int], partitions: Sequence[int]) -> list[tuple[list[in
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Callable[..., list[int]]:
-    """A function that cuts every variable into the same number of parts along an axis."""
+    """Return a partitioner with the same number of parts for every variable, along an axis."""
 
     def partitioner(shape: Any, **_: Any) -> list[int]:
         partitions = [1] * len(shape)
@@ -261,13 +261,13 @@ def variable_axis_size_partitioner(
     bytes_per_string_element: int = 16,
     max_shards: int | None = None,
 ) -> Callable[..., list[int]]:
-    """A function that cuts a variable so that no part has more than so many bytes.
+    """Return a partitioner that limits the bytes of each part.
 
     Args:
-      max_shard_bytes: the most bytes of a part.
-      axis: along which axis.
-      bytes_per_string_element: what a string counts.
-      max_shards: the most parts.
+      max_shard_bytes: the maximum of bytes of a part.
+      axis: the axis to partition.
+      bytes_per_string_element: the assumed size of a string.
+      max_shards: the maximum number of parts.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError(
@@ -302,13 +302,13 @@ def min_max_variable_partitioner(
     min_slice_size: int = 256 << 10,
     bytes_per_string_element: int = 16,
 ) -> Callable[..., list[int]]:
-    """A function that cuts a variable into as many parts as are not too small.
+    """Return a partitioner with as many parts as ``min_slice_size`` allows.
 
     Args:
-      max_partitions: the most parts.
-      axis: along which axis.
-      min_slice_size: the fewest bytes of a part.
-      bytes_per_string_element: what a string counts.
+      max_partitions: the maximum number of parts.
+      axis: the axis to partition.
+      min_slice_size: the desired minimum of bytes of a part.
+      bytes_per_string_element: the assumed size of a string.
     """
 
     def partitioner(shape: Any, dtype: Any) -> list[int]:
@@ -337,7 +337,7 @@ def create_partitioned_variables(
     name: str | None = None,
     reuse: Any = None,
 ) -> list[Any]:
-    """The parts of a variable that is cut as ``slicing`` says.
+    """Return the parts of a variable, partitioned according to ``slicing``.
 
     Raises:
       ValueError: the slicing does not fit the shape.
@@ -355,6 +355,11 @@ def create_partitioned_variables(
     def partitioner(**_: Any) -> Sequence[int]:
         return slicing
 
+    if initializer is not None and not callable(initializer):
+        # A tensor keeps its own type; other values are converted to the requested type.
+        if not isinstance(initializer, Tensor):
+            initializer = convert_to_tensor(initializer, dtype=dtype)
+        dtype = None
     with vs.variable_scope(name, "PartitionedVariable", reuse=reuse):
         found = vs.get_variable_of_scope(
             shape=shape,

@@ -1,12 +1,12 @@
 """Philox 4x32-10: a counter-based random generator (Salmon et al., 2011).
 
-Block number i is a function of the key and of counter + i, so any stretch of the sequence can be
-computed at once and in any order; that is why TensorFlow's numbers do not depend on its threads and
-can be had from NumPy too. A block is four 32-bit numbers.
+Block number i is a function of the key and of counter + i, so any range of the sequence can be
+computed at once and in any order. Therefore TensorFlow's numbers do not depend on its threads and
+can be reproduced with NumPy. A block is four 32-bit numbers.
 
-A :class:`Philox` is a place in the sequence: two key words and a counter of 128 bits. It is
-immutable; :meth:`Philox.skip` gives another place. A :class:`GuardedPhilox` is what a stateful
-kernel owns: it hands out stretches that never overlap.
+A :class:`Philox` is a position in the sequence: two key words and a counter of 128 bits. It is
+immutable; :meth:`Philox.skip` returns another position. A stateful kernel owns a
+:class:`GuardedPhilox`, which reserves ranges that never overlap.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _MULTIPLIERS = np.array([[_MULTIPLIER_A], [_MULTIPLIER_B]], np.uint64)
 _WORD, _SHIFT = np.uint64(_MASK32), np.uint64(32)
 _WEYL_A, _WEYL_B = 0x9E3779B9, 0xBB67AE85
 _ROUNDS = 10
-# Counters handled at once: what stays in a core's cache.
+# Number of counters processed at once, so that they stay in a core's cache.
 _CHUNK = 8192
-# So many blocks are computed sooner one by one.
+# Up to this number of blocks, computing them one by one is faster.
 _FEW = 3
-# 128-bit blocks set aside per output, whatever a distribution uses of them.
+# 128-bit blocks reserved per output, regardless of how many a distribution uses.
 BLOCKS_PER_OUTPUT = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Philox:
-    """A place in the sequence of one key.
+    """A position in the sequence of one key.
 
     >>> Philox.from_seeds(0, 0).blocks(np, 1)
     array([[1713891541, 3781805453, 3159862348, 2600524760]], dtype=uint32)
@@ -57,22 +57,22 @@ class Philox:
 
     @classmethod
     def from_seeds(cls, seed: int, seed2: int) -> Philox:
-        """The beginning of the sequence of a pair of seeds."""
+        """Return the start of the sequence of a pair of seeds."""
         return cls(seed & _MASK64, (seed2 & _MASK64) << 64)
 
     def skip(self, blocks: int) -> Philox:
-        """The place so many blocks further on."""
+        """Return the position ``blocks`` blocks later."""
         return Philox(self.key, (self.counter + blocks) & _MASK128)
 
     def blocks(self, xp: Any, count: int) -> Any:
-        """The next blocks: uint32 of shape (count, 4)."""
+        """Return the next blocks: uint32 of shape (count, 4)."""
         if count <= _FEW:
             few = [self.skip(index).block() for index in range(count)]
             return xp.asarray(np.array(few, np.uint32).reshape(count, 4))
         return self.blocks_at(xp, xp.arange(count, dtype=np.uint64))
 
     def block(self) -> tuple[int, int, int, int]:
-        """The next block as numbers of Python, the quicker way to have a single one."""
+        """Return the next block as Python integers, which is faster for a single block."""
         words, key_a, key_b = self.counter, self.key & _MASK32, self.key >> 32
         c0, c1 = words & _MASK32, words >> 32 & _MASK32
         c2, c3 = words >> 64 & _MASK32, words >> 96
@@ -84,7 +84,7 @@ class Philox:
         return c0, c1, c2, c3
 
     def blocks_at(self, xp: Any, offsets: Any) -> Any:
-        """The blocks at places counted from here (uint64): uint32 of shape (n, 4)."""
+        """Return the blocks at uint64 offsets from here: uint32 of shape (n, 4)."""
         out = xp.empty((len(offsets), 4), np.uint32)
         for start in range(0, len(offsets), _CHUNK):
             self._fill(xp, offsets[start : start + _CHUNK], out[start : start + _CHUNK])
@@ -124,7 +124,7 @@ def _round_keys(key: int) -> NDArray[np.uint64]:
 
 
 class GuardedPhilox:
-    """A generator that several steps may ask at once; each gets numbers of its own."""
+    """A generator shared by concurrent steps; each gets separate numbers."""
 
     __slots__ = ("_generator", "_lock")
 
@@ -135,19 +135,19 @@ class GuardedPhilox:
         self._generator = Philox.from_seeds(seed, seed2)  # guarded by self._lock
 
     def reserve_blocks(self, count: int) -> Philox:
-        """The place where the next ``count`` blocks begin; nobody else gets these."""
+        """Reserve the next ``count`` blocks and return the position of the first."""
         with self._lock:
             generator = self._generator
             self._generator = generator.skip(count)
         return generator
 
     def reserve_outputs(self, count: int) -> Philox:
-        """Room for so many outputs of any distribution."""
+        """Reserve blocks for ``count`` outputs of any distribution."""
         return self.reserve_blocks(count * BLOCKS_PER_OUTPUT)
 
 
 def generator_of(ctx: OpKernelContext, seed: int, seed2: int) -> GuardedPhilox:
-    """The generator of a stateful kernel; it lives as long as the kernel."""
+    """Return the generator of a stateful kernel; it lives as long as the kernel."""
     state = ctx.kernel_state
     generator: GuardedPhilox | None = state.get("generator")
     if generator is None:
@@ -156,9 +156,9 @@ def generator_of(ctx: OpKernelContext, seed: int, seed2: int) -> GuardedPhilox:
 
 
 def generator_of_seed(seed: Any) -> Philox:
-    """The generator that a stateless op makes of its two seed numbers.
+    """Return the generator that a stateless op derives from its two seeds.
 
-    The seeds are mixed, so that it does not matter in which of their bits they differ.
+    The seeds are scrambled, so that any bits in which they differ give different numbers.
     """
     first, second = (int(one) & _MASK64 for one in seed.tolist())
     mixed = Philox(0x02461E293EC8F720, second << 64 | first).block()

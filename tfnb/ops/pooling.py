@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes
+from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops
@@ -230,8 +231,9 @@ def max_pool3d(
 
 
 def _spatial_rank(input: Any, data_format: str | None) -> int:
-    if input.shape.ndims is not None:
-        spatial = input.shape.ndims - 2
+    ndims = TensorShape(input.shape).ndims if hasattr(input, "shape") else np.ndim(input)
+    if ndims is not None:
+        spatial = ndims - 2
     elif data_format is not None:
         spatial = len(data_format) - 2
     else:
@@ -241,8 +243,8 @@ def _spatial_rank(input: Any, data_format: str | None) -> int:
         )
     if not 1 <= spatial <= 3:
         raise ValueError(
-            f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={input.shape} of rank "
-            f"{spatial + 2}."
+            f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape="
+            f"{getattr(input, 'shape', None)} of rank {spatial + 2}."
         )
     return int(spatial)
 

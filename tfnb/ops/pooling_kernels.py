@@ -1,11 +1,10 @@
-"""How pooling is computed, for any number of spatial dimensions, channels last.
+"""Kernels of pooling, for any number of spatial dimensions, channels last.
 
-A window's reduction is done one dimension after the other, each as a handful of whole-array
-operations on strided slices; of large images on a CPU a few at a time, so that they stay in cache,
-on several threads, and without a copy with the padding. Where the winner's place matters
-(gradients, argmax) elements are compared in row-major order and the first of equal ones wins.
-Padding counts for nothing: it holds the lowest number for maxima, and is left out of the count for
-means.
+A window is reduced one dimension after the other, each with a few whole-array operations on strided
+slices; large images on a CPU are reduced in small blocks that stay in cache, on several threads,
+and without a padded copy. Where the position of the maximum matters (gradients, argmax) elements
+are compared in row-major order and the first of equal ones wins. Padding does not affect results:
+it holds the lowest number for maxima, and is left out of the count for means.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def lowest(dtype: Any) -> Any:
-    """The lowest number of a dtype, minus infinity where there is one."""
+    """Return the lowest number of a dtype, minus infinity where it exists."""
     return np.iinfo(dtype).min if np.dtype(dtype).kind in "iu" else -np.inf
 
 
 def _cells(windows: Sequence[Window]) -> Iterator[tuple[slice, ...]]:
-    """Per element of the window, in row-major order: the padded cells it meets, batch first."""
+    """Yield, per window element in row-major order, the padded cells it meets, batch first."""
     for element in product(*(range(w.filter) for w in windows)):
         cells = (w.slice_at(i) for w, i in zip(windows, element, strict=True))
         yield (slice(None), *cells)
@@ -48,7 +47,7 @@ def _least(dtype: np.dtype[Any]) -> Any:
 
 
 def max_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
-    """The largest element of every window; in images no less than the lowest finite number."""
+    """Return the maximum of every window; in images no less than the lowest finite number."""
     least = _least(x.dtype)
     if _suits(xp, x, windows):
         return _reduced(np.maximum, x, windows, least)
@@ -65,12 +64,12 @@ def max_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
     return xp.ascontiguousarray(x)
 
 
-# About so many bytes of images are worked on at once.
+# Approximate size of a block of images that is processed at once.
 _BLOCK_BYTES = 1 << 20
 
 
 def _suits(xp: Any, x: Any, windows: Sequence[Window]) -> bool:
-    """Whether images are better reduced a few at a time, without their padding."""
+    """Whether reducing images in blocks, without their padding, is faster."""
     return (
         is_large(xp, x)
         and len(windows) == 2
@@ -81,7 +80,7 @@ def _suits(xp: Any, x: Any, windows: Sequence[Window]) -> bool:
 
 
 def _blocks(x: Any) -> list[tuple[int, int]]:
-    """The (first, last) images worked on at once; all, if they are few and there is one thread."""
+    """Return the (first, last) images of each block; one block for few images and one thread."""
     if x.nbytes <= 4 * _BLOCK_BYTES and num_threads() == 1:
         return [(0, len(x))]
     count = max(1, _BLOCK_BYTES // max(1, x[0].nbytes))
@@ -89,7 +88,7 @@ def _blocks(x: Any) -> list[tuple[int, int]]:
 
 
 def _reduced(combine: Any, x: Any, windows: Sequence[Window], empty: float) -> Any:
-    """Every window's cells combined, whole rows first, which are contiguous, then columns."""
+    """Combine every window's cells: first along rows, which are contiguous, then columns."""
     down, across = windows
     width, channels = x.shape[2:]
     blocks = _blocks(x)
@@ -113,7 +112,7 @@ def _reduced(combine: Any, x: Any, windows: Sequence[Window], empty: float) -> A
 
 
 def _reducer(combine: Any, axis: int, w: Window, empty: float) -> Callable[[Any, Any], None]:
-    """What combines an array's cells along one axis into another; padding is left out."""
+    """Return a function that combines cells along one axis into ``out``, without padding."""
     before = (slice(None),) * axis
     pairs = [w.cells_at(index) for index in range(w.filter)]
     everywhere = slice(0, w.output)
@@ -141,21 +140,21 @@ def _reducer(combine: Any, axis: int, w: Window, empty: float) -> Callable[[Any,
 
 
 def max_pool_depth(x: Any, size: int) -> Any:
-    """The largest element of every group of `size` channels."""
+    """Return the maximum of every group of `size` channels."""
     return x.reshape(*x.shape[:-1], x.shape[-1] // size, size).max(axis=-1)
 
 
 def winners(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
-    """Per output, the number of the window's element that is the largest.
+    """Return, per output, the number of the window's largest element.
 
-    The first of equal ones.
+    The first of equal ones wins.
     """
     padded = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
     best: Any = None
     place: Any = None
     real: Any = None
     if padded is not x and (x == lowest(x.dtype)).any():
-        # Padding is as low as these cells, and must not win over them.
+        # Padding holds the same value as these cells, and must not win over them.
         real = pad_spatial(xp, xp.ones((1, *x.shape[1:-1], 1), bool), windows, 1, 0)
     won: Any = None
     by_bits = is_large(xp, x) and real is None and _number_of_cells(windows) < 128
@@ -170,7 +169,7 @@ def winners(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
             candidate = np.ascontiguousarray(candidate)
             better = candidate > best
             choose(np, better, candidate, best, out=best)
-            # Later numbers are the larger ones.
+            # Numbers grow from one candidate to the next, so a later winner replaces the place.
             np.maximum(place, better.view(np.int8) * np.int8(number), out=place)
             continue
         better = candidate > best
@@ -187,7 +186,7 @@ def _number_of_cells(windows: Sequence[Window]) -> int:
 
 
 def max_pool_grad(xp: Any, x: Any, grad: Any, windows: Sequence[Window]) -> Any:
-    """The gradient of every output added to the first of the largest cells of its window."""
+    """Add the gradient of every output to the first of its window's maxima."""
     if not _suits(xp, x, windows):
         return spread_to_winners(xp, grad, winners(xp, x, windows), windows, x.shape)
     blocks, total = _blocks(x), np.empty(x.shape, grad.dtype)
@@ -205,7 +204,7 @@ def max_pool_grad(xp: Any, x: Any, grad: Any, windows: Sequence[Window]) -> Any:
 def spread_to_winners(
     xp: Any, grad: Any, place: Any, windows: Sequence[Window], input_shape: Sequence[int]
 ) -> Any:
-    """The gradient of every output added to the input cell that won."""
+    """Add the gradient of every output to the input cell that won."""
     total = xp.zeros((input_shape[0], *(w.padded for w in windows), input_shape[-1]), grad.dtype)
     for number, cells in enumerate(_cells(windows)):
         if is_large(xp, grad) and grad.flags.c_contiguous:
@@ -216,7 +215,7 @@ def spread_to_winners(
 
 
 def spread_to_equals(xp: Any, x: Any, output: Any, grad: Any, windows: Sequence[Window]) -> Any:
-    """The gradient of every output added to all cells of its window that are nearly equal to it."""
+    """Add the gradient of every output to all cells of its window that are nearly equal to it."""
     padded = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
     near = x.dtype.type(1e-5)
     total = xp.zeros(padded.shape, grad.dtype)
@@ -226,7 +225,7 @@ def spread_to_equals(xp: Any, x: Any, output: Any, grad: Any, windows: Sequence[
 
 
 def take_from_equals(xp: Any, x: Any, output: Any, values: Any, windows: Sequence[Window]) -> Any:
-    """Per output, the value at the first cell of its window that is equal to it, or zero."""
+    """Return, per output, the value at its window's first cell equal to it, or zero."""
     padded, found = pad_spatial(xp, x, windows, 1, 0), pad_spatial(xp, values, windows, 1, 0)
     real = pad_spatial(xp, xp.ones((1, *x.shape[1:-1], 1), bool), windows, 1, 0)
     out = xp.zeros(output.shape, values.dtype)
@@ -236,7 +235,7 @@ def take_from_equals(xp: Any, x: Any, output: Any, values: Any, windows: Sequenc
 
 
 def take_from_winners(xp: Any, values: Any, place: Any, windows: Sequence[Window]) -> Any:
-    """Per output, the value at the input cell that won."""
+    """Return, per output, the value at the input cell that won."""
     padded = pad_spatial(xp, values, windows, 1, 0)
     out = xp.zeros(place.shape, values.dtype)
     for number, cells in enumerate(_cells(windows)):
@@ -247,7 +246,7 @@ def take_from_winners(xp: Any, values: Any, place: Any, windows: Sequence[Window
 def flat_places(
     xp: Any, place: Any, windows: Sequence[Window], input_shape: Sequence[int], with_batch: bool
 ) -> Any:
-    """The winners' positions in the flattened image, or in the flattened batch of images."""
+    """Return winners' positions in the flattened image, or in the flattened batch of images."""
     rank = len(windows)
     coordinates = xp.unravel_index(place, tuple(w.filter for w in windows))
     position = xp.zeros(place.shape, np.int64)
@@ -263,7 +262,7 @@ def flat_places(
 
 
 def counts(xp: Any, windows: Sequence[Window], dtype: Any) -> Any:
-    """How many cells that are no padding each window holds: [outputs..., 1]."""
+    """Return the number of cells without padding in each window: [outputs..., 1]."""
     total = xp.ones((1,) * (len(windows) + 1), dtype)
     for axis, w in enumerate(windows):
         first = xp.arange(w.output) * w.stride - w.pad_before
@@ -275,7 +274,7 @@ def counts(xp: Any, windows: Sequence[Window], dtype: Any) -> Any:
 
 
 def avg_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
-    """The mean of every window."""
+    """Return the mean of every window."""
     dtype = x.dtype
     wide = x.astype(np.float32) if dtype.itemsize == 2 else x
     if _suits(xp, wide, windows):
@@ -295,7 +294,7 @@ def avg_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
 
 
 def _as_rows(x: Any, number: Any) -> tuple[Any, Any]:
-    """Images and their windows' counts as rows of the same length; a number if all are equal."""
+    """Return images and window counts as rows of equal length; a number if all are equal."""
     if (number == number.flat[0]).all():
         return x, number.flat[0]
     row = np.repeat(number.reshape(-1), x.shape[-1])
@@ -303,7 +302,7 @@ def _as_rows(x: Any, number: Any) -> tuple[Any, Any]:
 
 
 def _spread_axis(x: Any, axis: int, w: Window) -> Any:
-    """Every element added to the cells of its window along one axis, without the padding."""
+    """Add every element to the cells of its window along one axis, without the padding."""
     before = (slice(None),) * axis
     shape = (*x.shape[:axis], w.size, *x.shape[axis + 1 :])
     is_covered = w.filter == w.stride and w.padded == w.output * w.stride
@@ -318,7 +317,7 @@ def _spread_axis(x: Any, axis: int, w: Window) -> Any:
 
 
 def avg_pool_grad(xp: Any, grad: Any, windows: Sequence[Window], input_shape: Sequence[int]) -> Any:
-    """Every output's gradient shared among the cells of its window."""
+    """Distribute every output's gradient equally over the cells of its window."""
     dtype = grad.dtype
     wide = grad.astype(np.float32) if dtype.itemsize == 2 else grad
     share = wide / counts(xp, windows, wide.dtype)

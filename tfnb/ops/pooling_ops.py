@@ -142,9 +142,12 @@ def _windows(
     pairs = explicit_pairs(explicit, rank)
     for axis, pair in enumerate(pairs if padding == "EXPLICIT" else ()):
         if max(pair) >= ksize[axis] and any(pair):
+            # Channels have no padding: one of the last dimension is of columns.
+            is_rows = axis == 1 or (axis == 2 and any(pairs[-1]))
+            sides = ("Top", "Bottom") if is_rows else ("Left", "Right")
+            side, size = next(one for one in zip(sides, pair) if one[1] >= ksize[axis])
             raise errors.invalid_argument(
-                f"Padding {list(pair)} of dimension {axis} needs to be smaller than the window "
-                f"size {ksize[axis]}"
+                f"{side} padding {size} needs to be smaller than the window size {ksize[axis]}"
             )
     return [
         window(shape[axis], ksize[axis], strides[axis], 1, padding, pairs[axis]).trimmed()
@@ -462,8 +465,6 @@ def max_pool_grad_grad_v2(
 
 
 # -------------------------------------------------------------------------------- max with places
-
-_ARGMAX_ATTRS = (*_POOL4,)
 
 
 @register_op(

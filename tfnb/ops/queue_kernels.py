@@ -1,13 +1,13 @@
-"""Queues: elements that wait for somebody, and somebody who waits for elements.
+"""Queues of elements, with pending attempts to enqueue, dequeue and close.
 
-A queue serves attempts in the order they came: an attempt to put something in waits for room, an
-attempt to take something out waits for elements, an attempt to close the queue waits for those who
-put in before it.  Nobody holds a thread: an attempt carries the
-callback that ends it. Every change calls ``_flush``, which lets the first attempts of both kinds go
-as far as they can.
+A queue serves attempts in order of arrival: an enqueue attempt waits for room, a dequeue attempt
+waits for elements, and a close attempt waits for the enqueue attempts before it.  No attempt blocks
+a thread: it carries the callback that ends it. Every change calls ``_flush``, which advances the
+first attempts of both kinds as far as possible.
 
 An attempt that takes several elements takes them as they come; if it is cancelled, or the queue
-closes before it has all, what it took goes back.  Corresponds to ``queue_base.cc`` and its kin.
+closes before it has all, the elements it took go back.  Corresponds to ``queue_base.cc`` and
+related files.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ UNBOUNDED: Final = (1 << 31) - 1
 
 
 class _Attempt:
-    """Somebody who waits: to put ``elements`` in, to take ``wanted`` out, or to close."""
+    """A pending attempt: to put ``elements`` in, to take ``wanted`` out, or to close."""
 
     __slots__ = ("closes", "done", "elements", "manager", "small_batch", "token", "wanted")
 
@@ -68,10 +68,10 @@ type_of_ended = list[tuple[_Attempt, Any]]
 
 
 def _tell(ended: type_of_ended) -> None:
-    """Lets those who waited know; outside of every lock.
+    """Calls the callbacks of ended attempts; outside of every lock.
 
-    They belong to other steps.  So whoever is interrupted on the way does it again: to hear an
-    answer twice does no harm.
+    The attempts belong to other steps, so an interrupted call is repeated: a second answer to an
+    attempt does no harm.
     """
     for attempt, answer in ended:
         if attempt.manager is not None:
@@ -165,14 +165,14 @@ class Queue:
         self._start(self._takes, _Attempt(done, [], count, small_batch), manager, "Dequeue")
 
     def close_in_turn(self, done: type_of_done, manager: CancellationManager) -> None:
-        """Takes nothing more in once those who put in before are done.
+        """Closes the queue after the enqueue attempts before it.
 
-        What is inside may still be taken out.
+        Elements inside may still be taken out.
         """
         self._start(self._puts, _Attempt(done, [], closes=True), manager, "Close")
 
     def close(self) -> None:
-        """Takes nothing more in, also from those who wait to put something in."""
+        """Closes the queue at once; cancels the waiting enqueue attempts."""
         ended: type_of_ended = []
         try:
             with self._lock:
@@ -210,7 +210,7 @@ class Queue:
                         attempt.manager = None
                         self._withdraw(attempts, attempt, what, ended)
         except KeyboardInterrupt:
-            # Perhaps nobody could cancel it any more, and it would take an element for nobody.
+            # The attempt may no longer be cancellable and would take an element that is then lost.
             with self._lock:
                 self._withdraw(attempts, attempt, what, ended)
             raise
@@ -247,8 +247,8 @@ class Queue:
     def _flush(self, ended: type_of_ended) -> None:
         """Lets attempts go as far as they can; ``ended`` gets those that have, with their answer.
 
-        They are put there before they leave the line: whoever is interrupted in between may have
-        an attempt answered twice, which does no harm, but never not at all.
+        They are put there before they leave the line: an interrupt in between may answer an
+        attempt twice, which does no harm, but never leaves it unanswered.
         """
         moved = True
         while moved:

@@ -1,6 +1,6 @@
 """Tensors whose rows differ in length: ranges, gathering, and conversions of them.
 
-A ragged tensor is its values, one row after the other, and for each ragged dimension a vector of
+A ragged tensor consists of its values, row after row, and for each ragged dimension a vector of
 *splits*: row i has the values splits[i] to splits[i + 1]. Corresponds to TensorFlow's
 ``ragged_range_op.cc``, ``ragged_gather_op.cc``, ``ragged_tensor_to_sparse_kernel.cc``,
 ``ragged_tensor_to_tensor_op.cc`` and ``ragged_fill_empty_rows_op.cc``.
@@ -18,6 +18,7 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, merge_dims
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.text_bytes import shown_text
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.ops import array_ops, gather_ops, reduction_ops
 from tfnb.ops.broadcasting import shape_text
@@ -30,21 +31,21 @@ if TYPE_CHECKING:
 EXPORTS = {"tf": ["ragged_fill_empty_rows", "ragged_fill_empty_rows_grad"]}
 
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
-# Rows that are worth a loop.
+# Whole numbers are made row by row if there are more than 64 * (rows + this) of them.
 _MANY = 1 << 10
 _TSPLITS = "Tsplits: {int32, int64} = DT_INT64"
 
 
 def splits_of(lengths: Any, dtype: Any) -> Any:
-    """The splits of rows that have these lengths."""
+    """Return the row splits of rows with these lengths."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)]).astype(dtype)
 
 
 def check_splits(splits: Any, count: int) -> None:
-    """TensorFlow's refusals of splits of ``count`` values.
+    """Check splits of ``count`` values as TensorFlow does.
 
     Raises:
-      InvalidArgumentError: they are none.
+      InvalidArgumentError: the splits are invalid.
     """
     if splits.ndim != 1 or not splits.size:
         raise errors.invalid_argument(
@@ -65,7 +66,7 @@ def check_splits(splits: Any, count: int) -> None:
 
 
 def positions(starts: Any, lengths: Any) -> Any:
-    """The numbers starts[i], starts[i] + 1, ..., lengths[i] of them, for one i after the other."""
+    """Return lengths[i] numbers starts[i], starts[i] + 1, ..., for every i in order."""
     total = int(lengths.sum())
     first = np.cumsum(lengths) - lengths
     return np.arange(total) - np.repeat(first, lengths) + np.repeat(starts, lengths)
@@ -99,7 +100,7 @@ def _range_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def ragged_range(xp: Any, starts: Any, limits: Any, deltas: Any, *, Tsplits: dtypes.DType) -> Any:
-    """A row of numbers for each start, limit and step."""
+    """Return a row of numbers for each start, limit and step."""
     parts = []
     for name, value in (("starts", starts), ("limits", limits), ("deltas", deltas)):
         if value.ndim > 1:
@@ -116,7 +117,7 @@ def ragged_range(xp: Any, starts: Any, limits: Any, deltas: Any, *, Tsplits: dty
     is_whole = dtype.kind in "iu"
     is_empty = ((step > 0) & (last < first)) | ((step < 0) & (last > first))
     if is_whole:
-        # Differences of numbers of 64 bits take all of them.
+        # A difference of 64-bit integers needs all 64 bits, so compute unsigned.
         words = [part.astype(np.int64).view(np.uint64) for part in (first, last, step)]
         span = np.where(step > 0, words[1] - words[0], words[0] - words[1])
         size = np.where(step > 0, words[2], -words[2])
@@ -132,7 +133,7 @@ def ragged_range(xp: Any, starts: Any, limits: Any, deltas: Any, *, Tsplits: dty
     check_fits(np, (int(splits[-1]),), dtype)
     if is_whole:
         if splits[-1] > 64 * (count + _MANY):
-            # Few and long rows: no arrays of positions beside them.
+            # Few and long rows: avoid arrays of positions of the same size.
             values = np.empty(int(splits[-1]), dtype)
             for i, row in enumerate(np.split(values, splits[1:-1])):
                 row[:1], row[1:] = first[i], step[i]
@@ -191,7 +192,7 @@ def ragged_gather(
     *,
     Tsplits: dtypes.DType,
 ) -> Any:
-    """Rows of a ragged tensor, as many and arranged as the indices."""
+    """Gather rows of a ragged tensor, arranged as the indices."""
     if values.ndim < 1 or params_nested_splits[0].ndim < 1:
         raise errors.invalid_argument("params.rank must be nonzero")
     rows = params_nested_splits[0].shape[0] - 1
@@ -215,13 +216,13 @@ def ragged_gather(
     ]
     chosen = flat
     for splits in nested:
-        if chosen.max(initial=0) + 1 >= splits.size and chosen.size:  # TensorFlow reads on
+        if chosen.max(initial=0) + 1 >= splits.size and chosen.size:  # TensorFlow reads beyond
             raise errors.invalid_argument("Ragged splits must not point past splits")
         starts = splits[chosen].astype(np.int64)
         lengths = splits[chosen + 1] - starts
         found.append(splits_of(lengths, dtype))
         chosen = positions(starts, lengths)
-    # One row has no splits around it.
+    # A scalar index gives one row, which has no outer splits.
     return *(found if indices.ndim else found[1:]), values[chosen]
 
 
@@ -262,7 +263,7 @@ def _sparse_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def ragged_tensor_to_sparse(xp: Any, nested: Sequence[Any], values: Any) -> Any:
-    """Every value with its place, and the size of the box that holds them all."""
+    """Return every value's indices, the values, and the dense shape that contains them."""
     if values.ndim < 1:
         raise errors.invalid_argument("rt_dense_values must have rank at least 1")
     nested = [nested[0], *(splits.reshape(-1) for splits in nested[1:])]
@@ -296,7 +297,7 @@ _KINDS = ("FIRST_DIM_SIZE", "VALUE_ROWIDS", "ROW_SPLITS")
 
 
 def _kinds(values: Sequence[Any]) -> list[str]:
-    found = [v.decode() if isinstance(v, bytes) else str(v) for v in values]
+    found = [shown_text(v) if isinstance(v, bytes) else str(v) for v in values]
     for kind in found:
         if kind not in (*_KINDS, "ROW_LENGTHS", "ROW_LIMITS", "ROW_STARTS"):
             raise errors.invalid_argument(f"Unknown string for partition info type: {kind}")
@@ -308,7 +309,7 @@ def _ragged_rank(kinds: Sequence[str]) -> int:
 
 
 def _dense_shape(c: InferenceContext) -> TensorShape:
-    kinds = [v.decode() if isinstance(v, bytes) else v for v in c.attrs["row_partition_types"]]
+    kinds = _kinds(c.attrs["row_partition_types"])
     rank = _ragged_rank(kinds)
     target: Any = None
     shape = c.inputs[0].dim_values
@@ -378,9 +379,9 @@ def _check_entries(dims: Any) -> None:
 
 
 class _Rows:
-    """One ragged dimension: of each child the row that it is in, and its place there.
+    """One ragged dimension: the row of each child, and its position in the row.
 
-    As TensorFlow, this asks little of the splits: lengths below 0 count as 0.
+    As in TensorFlow, splits are hardly checked: negative lengths count as 0.
     """
 
     def __init__(self, kind: str, partition: Any) -> None:
@@ -400,10 +401,10 @@ class _Rows:
         self.widest = int(lengths.max(initial=0))
 
     def children(self, parents: int) -> tuple[Any, Any]:
-        """The row of each child among so many, and its place there.
+        """Return the row of each child among ``parents`` rows, and its position in the row.
 
         Raises:
-          InvalidArgumentError: the rows are others.
+          InvalidArgumentError: the row partition does not fit ``parents`` rows.
         """
         numbers, lengths = self.numbers, self.lengths
         if self.kind == "VALUE_ROWIDS":
@@ -445,7 +446,7 @@ def ragged_tensor_to_tensor(
     *,
     row_partition_types: list[Any],
 ) -> Any:
-    """The values in a box, whose other cells get the default; what is too long is cut off."""
+    """Return a dense tensor of the values, padded with the default and cut off to the shape."""
     kinds = _kinds(row_partition_types)
     if len(kinds) != len(partitions):
         raise errors.invalid_argument(
@@ -490,7 +491,7 @@ def ragged_tensor_to_tensor(
     found = zip(wanted, [rows, *(level.widest for level in levels)], strict=True)
     sizes = [there if asked < 0 else asked for asked, there in found]
     check_fits(xp, (*sizes, *inner), values.dtype)
-    if 0 in sizes:  # TensorFlow looks no further
+    if 0 in sizes:  # TensorFlow checks nothing more
         return np.empty((*sizes, *inner), values.dtype)
     target = np.where(np.arange(rows) < sizes[0], np.arange(rows), -1)
     for level, size in zip(levels, sizes[1:], strict=True):
@@ -510,10 +511,10 @@ def ragged_tensor_to_tensor(
 
 
 def _wanted_sizes(shape: Any, rank: int, inner: Sequence[int]) -> list[int]:
-    """The sizes that are asked for, -1 where the rows decide.
+    """Return the requested sizes, -1 for sizes given by the rows.
 
     Raises:
-      InvalidArgumentError: the shape is of another rank, or asks for other inner sizes.
+      InvalidArgumentError: the shape has another rank, or other inner sizes.
     """
     if shape.ndim == 0:
         if int(shape) != -1:
@@ -547,7 +548,7 @@ def _(op: Any, grad: Any) -> Any:
     _, values, default_value, *partitions = op.inputs
     kinds = op.get_attr("row_partition_types")
     rank = _ragged_rank([kind.decode() for kind in kinds])
-    # A box like the result's, with the number of the value in each cell, or -1 for the default.
+    # Same form as the result: the number of the value in each cell, or -1 for the default.
     count = array_ops.shape(values)[0]
     numbers = ragged_tensor_to_tensor(
         shape=array_ops.shape(grad)[: 1 + rank],
@@ -581,7 +582,7 @@ def _(op: Any, grad: Any) -> Any:
 def ragged_fill_empty_rows(
     xp: Any, value_rowids: Any, values: Any, nrows: Any, default_value: Any
 ) -> Any:
-    """The default value as the only one of every row that has none."""
+    """Insert the default value into every empty row."""
     for name, value, rank in (
         ("value_rowids", value_rowids, 1), ("values", values, 1), ("nrows", nrows, 0),
         ("default_value", default_value, 0),
@@ -611,7 +612,7 @@ def ragged_fill_empty_rows(
     moved[order] = np.arange(values.size) + np.searchsorted(added, value_rowids)
     ids = np.insert(value_rowids, places, added)
     return (
-        ids if count else ids.reshape(0, 1),  # as in TensorFlow, which says otherwise before
+        ids if count else ids.reshape(0, 1),  # as in TensorFlow, despite its shape function
         np.insert(values, places, default_value),
         empty,
         moved,
@@ -642,7 +643,7 @@ def _(op: Any, _: Any, grad: Any, *__: Any) -> Any:
     **_CPU,
 )
 def ragged_fill_empty_rows_grad(xp: Any, reverse_index_map: Any, grad_values: Any) -> Any:
-    """The gradients of the values, and the sum of those of the default."""
+    """Return the gradients of the values, and of the default value, which is a sum."""
     if reverse_index_map.ndim != 1:
         raise errors.invalid_argument("reverse_index_map must be a vector")
     if grad_values.ndim != 1:

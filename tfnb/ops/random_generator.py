@@ -1,7 +1,7 @@
-"""``tf.random.Generator``: random numbers whose place in the sequence is a variable.
+"""``tf.random.Generator``: random numbers whose position in the sequence is a variable.
 
-A draw moves the variable on and computes the numbers from where it stood, as TensorFlow does: the
-same state gives the same numbers there and here. Corresponds to ``stateful_random_ops.py``.
+A draw advances the variable and computes the numbers from its previous value, as TensorFlow does:
+the same state gives the same numbers in both. Corresponds to ``stateful_random_ops.py``.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def _number_of(alg: Any) -> int:
 
 
 def create_rng_state(seed: Any, alg: Any) -> Any:
-    """The state that a seed means: int64 of three numbers for Philox, two for ThreeFry.
+    """Return the state for a seed: three int64 numbers for Philox, two for ThreeFry.
 
     Args:
-      seed: an integer of any size, or up to so many of 64 bits.
+      seed: an integer of any size, or at most three (ThreeFry: two) 64-bit integers.
       alg: "philox" or "threefry", or an ``Algorithm``.
     """
     size = _STATE_SIZES[_number_of(alg)]
@@ -57,11 +57,11 @@ def create_rng_state(seed: Any, alg: Any) -> Any:
 
 
 class Generator:
-    """Random numbers that go on where the last draw stopped.
+    """A random generator that continues where the last draw stopped.
 
     Args:
-      copy_from: another generator, whose state this one begins with.
-      state: else the state to begin with.
+      copy_from: another generator, whose state is copied.
+      state: the initial state if ``copy_from`` is None.
       alg: the algorithm of the state: "philox", or an ``Algorithm``.
 
     Raises:
@@ -84,25 +84,25 @@ class Generator:
 
     @classmethod
     def from_state(cls, state: Any, alg: Any) -> Generator:
-        """The generator of a state."""
+        """Create a generator from a state."""
         return cls(state=state, alg=alg)
 
     @classmethod
     def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
-        """The generator of a seed."""
+        """Create a generator from a seed."""
         number = _number_of(alg)
         return cls(state=create_rng_state(seed, number), alg=number)
 
     @classmethod
     def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
-        """A generator that begins anywhere."""
+        """Create a generator with a random state."""
         number = _number_of(alg)
         state = stateful_random_ops.non_deterministic_ints([_STATE_SIZES[number]])
         return cls(state=state, alg=number)
 
     @classmethod
     def from_key_counter(cls, key: Any, counter: Any, alg: Any) -> Generator:
-        """The generator of a key and a place in its sequence."""
+        """Create a generator from a key and a counter."""
         return cls(state=_joined(key, counter), alg=alg)
 
     @property
@@ -121,25 +121,25 @@ class Generator:
         return self._state.read_value()[-1]
 
     def reset(self, state: Any) -> Any:
-        """An operation that sets the state."""
+        """Return an operation that sets the state."""
         return self._state.assign(convert_to_tensor(state, dtypes.int64))
 
     def reset_from_seed(self, seed: Any) -> Any:
-        """An operation that begins anew."""
+        """Return an operation that sets the state for a seed."""
         return self.reset(create_rng_state(seed, self._alg))
 
     def reset_from_key_counter(self, key: Any, counter: Any) -> Any:
-        """An operation that goes to a place in a key's sequence."""
+        """Return an operation that sets the key and counter."""
         return self.reset(_joined(key, counter))
 
     def skip(self, delta: Any) -> Any:
-        """The state; it moves on as if so many numbers of 64 bits had been drawn."""
+        """Advance the state as if ``delta`` 64-bit numbers had been drawn, and return it."""
         return stateful_random_ops.rng_read_and_skip(
             self._state.handle, self._alg, math_ops.cast(delta, dtypes.uint64)
         )
 
     def _place(self, shape: Any) -> tuple[Any, Any]:
-        """Key and counter for numbers of a shape, which later draws do not use."""
+        """Reserve numbers for a shape; return their key and counter."""
         if self._alg != 1:
             raise ValueError("Numbers are drawn with Philox only.")
         state = self.skip(math_ops.reduce_prod(shape))
@@ -157,7 +157,7 @@ class Generator:
         dtype: Any = dtypes.float32,
         name: str | None = None,
     ) -> Any:
-        """Normally distributed numbers."""
+        """Draw normally distributed numbers."""
         with name_scope(name, "stateful_normal", [shape, mean, stddev]) as scope:
             size = shape_tensor(shape)
             build = stateless_random_ops.stateless_random_normal_v2
@@ -172,7 +172,7 @@ class Generator:
         dtype: Any = dtypes.float32,
         name: str | None = None,
     ) -> Any:
-        """Normally distributed numbers at most two deviations from the mean."""
+        """Draw normally distributed numbers within two standard deviations of the mean."""
         with name_scope(name, "truncated_normal", [shape, mean, stddev]) as scope:
             size = shape_tensor(shape)
             build = stateless_random_ops.stateless_truncated_normal_v2
@@ -187,7 +187,7 @@ class Generator:
         dtype: Any = dtypes.float32,
         name: str | None = None,
     ) -> Any:
-        """Evenly distributed numbers of [minval, maxval); of all integers if both are None.
+        """Draw uniform numbers in [minval, maxval); among all integers if both are None.
 
         Raises:
           ValueError: integers have no upper limit.
@@ -211,7 +211,7 @@ class Generator:
     def uniform_full_int(
         self, shape: Any, dtype: Any = dtypes.uint64, name: str | None = None
     ) -> Any:
-        """Integers of all that a dtype has."""
+        """Draw uniform integers over the full range of a dtype."""
         with name_scope(name, "stateful_uniform_full_int", [shape]) as scope:
             build = stateless_random_ops.stateless_random_uniform_full_int_v2
             return self._drawn(build, shape_tensor(shape), dtype=dtype, name=scope)
@@ -224,7 +224,7 @@ class Generator:
         dtype: Any = dtypes.int32,
         name: str | None = None,
     ) -> Any:
-        """How many of so many trials succeed."""
+        """Draw binomial numbers: successes among ``counts`` trials of probability ``probs``."""
         with name_scope(name, "binomial", [shape, counts, probs]) as scope:
             counts = convert_to_tensor(counts, name="counts")
             probs = convert_to_tensor(probs, dtype=counts.dtype, name="probs")
@@ -234,15 +234,15 @@ class Generator:
             )  # fmt: skip
 
     def make_seeds(self, count: int = 1) -> Any:
-        """Seeds for the stateless ops, int64 of shape [2, count]."""
+        """Draw seeds for the stateless ops, int64 of shape [2, count]."""
         found = self.uniform_full_int([count], dtypes.int64)
         return array_ops.stack([found, array_ops.zeros_like(found)])
 
     def split(self, count: int = 1) -> Sequence[Generator]:
-        """Not in a graph.
+        """Fail: a generator cannot be split in a graph.
 
         Raises:
-          NotImplementedError: always; says what to do instead.
+          NotImplementedError: always; the message names an alternative.
         """
         raise NotImplementedError(
             "A generator of a graph is not split: make others with Generator.from_seed, or use "
@@ -261,7 +261,7 @@ def _joined(key: Any, counter: Any) -> Any:
 
 
 def get_global_generator() -> Generator:
-    """The generator that the default graph's parts share; made at the first call."""
+    """Return the global generator of the default graph, created at the first call."""
     graph = get_default_graph()
     found: Generator | None = graph.__dict__.get(_GLOBAL)
     if found is None:
@@ -271,5 +271,5 @@ def get_global_generator() -> Generator:
 
 
 def set_global_generator(generator: Generator) -> None:
-    """Makes a generator the one that the default graph's parts share."""
+    """Set the global generator of the default graph."""
     get_default_graph().__dict__[_GLOBAL] = generator

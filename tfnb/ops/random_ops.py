@@ -1,8 +1,8 @@
 """Random numbers: for the same pair of seeds, TensorFlow's numbers.
 
-A kernel owns a generator for as long as the session lives. Each execution gets a stretch of its
-sequence, so many blocks per output that no distribution uses them up: the next execution's numbers
-do not depend on how many were rejected. With both seeds 0 the sequence is another one each time.
+A kernel owns a generator for as long as the session lives. Each execution reserves a part of its
+sequence: more blocks per output than any distribution needs, so that the next execution's numbers
+do not depend on the number of rejections. With both seeds 0 the sequence differs each time.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ EXPORTS = {
     ],
 }  # fmt: skip
 
-# ---------------------------------------------------------------------------------- what ops share
+# --------------------------------------------------------------------------------- shared functions
 
 
 def random_shape(c: InferenceContext) -> TensorShape:
-    """The output has the shape that the first input says."""
+    """The output has the shape given by the first input."""
     c.with_rank(0, 1)
     return c.constant_value_as_shape(0)
 
@@ -67,7 +67,7 @@ def uniform_int_shape(c: InferenceContext, first: int = 1) -> TensorShape:
 
 
 def sample_shape(c: InferenceContext) -> TensorShape:
-    """The shape that the first input says, followed by that of the parameters."""
+    """The output has the shape given by the first input, followed by that of the parameters."""
     return random_shape(c).concatenate(c.inputs[1])
 
 
@@ -80,10 +80,10 @@ def multinomial_shape(c: InferenceContext) -> TensorShape:
 
 
 def wanted_shape(shape: Any, dtype: DType | None = None, xp: Any = np) -> tuple[int, ...]:
-    """The shape that a kernel's input asks for; with `dtype` such a tensor must fit.
+    """Return the shape that a kernel's input requests; with `dtype` its tensor must fit in memory.
 
     Raises:
-      InvalidArgumentError: it is no vector, a dimension is negative, or there are too many.
+      InvalidArgumentError: it is not a vector, a dimension is negative, or it is too large.
     """
     if shape.ndim != 1:
         raise errors.invalid_argument(
@@ -109,10 +109,10 @@ def product(sizes: tuple[int, ...]) -> int:
 
 
 def checked_limits(minval: Any, maxval: Any, *, is_empty: bool = False) -> tuple[int, int]:
-    """The limits of uniform integers.
+    """Return the limits of uniform integers.
 
     Raises:
-      InvalidArgumentError: one is no scalar, or there is no integer between them.
+      InvalidArgumentError: one is not a scalar, or the range between them is empty.
     """
     for name, limit in (("minval", minval), ("maxval", maxval)):
         if limit.ndim:
@@ -229,7 +229,7 @@ random_standard_normal.not_differentiable()
 def truncated_normal_op(
     ctx: OpKernelContext, shape: Any, *, seed: int, seed2: int, dtype: DType
 ) -> Any:
-    """Normal numbers; those beyond two standard deviations are drawn again."""
+    """Normal numbers; those beyond two standard deviations are redrawn."""
     return _draw(ctx, shape, (seed, seed2), dtype, distributions.truncated_normal)
 
 
@@ -307,7 +307,7 @@ parameterized_truncated_normal_op.not_differentiable()
 
 
 def shuffled(value: Any, numbers: Any) -> Any:
-    """The rows of an array, exchanged from the first to the last with one of those that follow."""
+    """Shuffle rows: each, from the first on, is exchanged with itself or a later one."""
     order = list(range(len(value)))
     for index, number in enumerate(numbers):
         other = index + number % (len(order) - index)
@@ -339,10 +339,10 @@ random_shuffle_op.not_differentiable()
 
 
 def checked_multinomial(logits: Any, num_samples: Any) -> int:
-    """How many samples are wanted of each row.
+    """Return the number of samples requested for each row.
 
     Raises:
-      InvalidArgumentError: the logits are no matrix, have no column, or the number is no such.
+      InvalidArgumentError: the logits are not a matrix, have no column, or the number is invalid.
     """
     if logits.ndim != 2:
         raise errors.invalid_argument(
@@ -398,7 +398,7 @@ def multinomial_op(
     samples = checked_multinomial(logits, num_samples)
     if not len(logits) * samples:
         return np.empty((len(logits), samples), output_dtype.as_numpy_dtype)
-    # Doubles take two numbers each; a row's are rounded up to whole blocks.
+    # Doubles use two numbers each; each row is rounded up to whole blocks.
     outputs = len(logits) * 2 * (-(-samples // 4) * 4)
     generator = generator_of(ctx, seed, seed2).reserve_outputs(outputs)
     return classes(generator, logits, samples, output_dtype)
@@ -504,7 +504,7 @@ def _poisson(
 
 
 def shape_tensor(shape: Any) -> Tensor:
-    """A shape that a user gave as a tensor named ``shape``."""
+    """Return a user's shape as a tensor named ``shape``."""
     dtype = None
     if isinstance(shape, (tuple, list)):
         if not shape:
@@ -514,16 +514,16 @@ def shape_tensor(shape: Any) -> Tensor:
 
 
 def set_static_shape(tensor: Tensor, shape: Any) -> None:
-    """Gives a tensor the shape that was asked for, inside a function, where nothing is inferred."""
+    """Set a tensor's static shape inside a function, where no shapes are inferred."""
     if get_default_graph().building_function and not tensor.shape.is_fully_defined():
         tensor.set_shape(constant_value_as_shape(shape_tensor(shape)))
 
 
 def shape_of_trials(counts: Any, probs: Any) -> tuple[int, ...]:
-    """The shape of the parameters of binomial distributions.
+    """Return the broadcast shape of a binomial distribution's parameters.
 
     Raises:
-      InvalidArgumentError: theirs do not fit.
+      InvalidArgumentError: the shapes of counts and probs do not match.
     """
     try:
         return np.broadcast_shapes(counts.shape, probs.shape)
@@ -537,14 +537,14 @@ def shape_of_trials(counts: Any, probs: Any) -> tuple[int, ...]:
 def spread(
     draw: Callable[[Any, Any], Any], shape: Any, mean: Any, stddev: Any, dtype: Any, scope: str
 ) -> Any:
-    """Numbers around a mean.
+    """Return random numbers around a mean.
 
     Args:
-      draw: of a shape and a type numbers around 0 with a deviation of 1.
-      shape: how many.
-      mean: what is added.
-      stddev: what they are multiplied with before.
-      dtype: theirs.
+      draw: returns numbers with mean 0 and deviation 1 for a shape and dtype.
+      shape: shape of the result.
+      mean: the mean, which is added.
+      stddev: the factor of the numbers, before the mean is added.
+      dtype: dtype of the result.
       scope: the name of the result.
     """
     wanted = shape_tensor(shape)
@@ -632,10 +632,10 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Numbers from [minval, maxval), equally likely everywhere.
+    """Uniformly distributed numbers from [minval, maxval).
 
     Raises:
-      ValueError: the dtype is not possible, or integers are wanted without ``maxval``.
+      ValueError: the dtype is not supported, or integers are requested without ``maxval``.
     """
     dtype = dtypes.as_dtype(dtype)
     if dtype not in _UNIFORM_DTYPES:
@@ -697,10 +697,10 @@ def categorical(
 
 
 def class_dtype(dtype: Any) -> DType:
-    """The dtype for numbers of classes.
+    """Return the dtype for class numbers.
 
     Raises:
-      ValueError: it is neither int32 nor int64.
+      ValueError: the dtype is neither int32 nor int64.
     """
     found: DType = dtypes.as_dtype(dtype) if dtype else dtypes.int64
     accepted = (dtypes.int32, dtypes.int64)
@@ -737,7 +737,7 @@ def random_gamma(
 
 
 def gamma_parameters(alpha: Any, beta: Any, dtype: Any) -> tuple[Any, Any]:
-    """Alpha, broadcast against beta, and beta."""
+    """Return alpha, broadcast against beta, and beta."""
     alpha = convert_to_tensor(alpha, name="alpha", dtype=dtype)
     beta = convert_to_tensor(1 if beta is None else beta, name="beta", dtype=dtype)
     shape = array_ops.broadcast_dynamic_shape(array_ops.shape(alpha), array_ops.shape(beta))
@@ -759,7 +759,7 @@ def random_poisson(
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
-    """A part of this size, cut out anywhere."""
+    """A random part of this size."""
     from tfnb.ops.control_flow_assert import assert_
     from tfnb.ops.with_dependencies import with_dependencies
 

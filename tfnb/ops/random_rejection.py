@@ -118,9 +118,9 @@ def poisson(generator: Philox, rate: Any, samples: int) -> Any:
     rates = np.repeat(rate.reshape(-1).astype(np.float64), samples)
     streams = Streams(generator, len(rates))
     uniforms = streams.numbers(dtypes.float64, distributions.doubles_from)
-    found = np.full(len(rates), np.nan)
+    found = np.where(rates == np.inf, np.inf, np.nan)
     _poisson_by_products(uniforms, rates, np.flatnonzero(rates < 10), found)
-    # Not for NaN, and infinite rates have no number either.
+    # Not for NaN; infinite rates have infinite numbers.
     _poisson_by_rejection(
         uniforms, rates, np.flatnonzero((rates >= 10) & np.isfinite(rates)), found
     )
@@ -251,9 +251,9 @@ def _stirling_tail(k: Any) -> Any:
 
 # ------------------------------------------------------------------------ normal between two bounds
 
-# A batch fails when so many trials in a row were rejected.
+# A batch fails after this number of rejected trials in a row.
 MAX_ITERATIONS = 1000
-# Normal numbers are drawn and rejected where at least one bound is so many deviations away.
+# Normal numbers are drawn and rejected if a bound is at least this many deviations away.
 _WIDE_BOUND = 1.3
 _GROUPS_AT_ONCE = 64
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors
+from tfnb.core import errors, file_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -270,10 +269,7 @@ def read_unigrams(path: str) -> list[float]:
       NotFoundError: there is no such file.
       InvalidArgumentError: a line does not end in a number.
     """
-    try:
-        text = Path(path).read_text()
-    except OSError as error:
-        raise errors.not_found(f"{path}; {error.strerror}") from None
+    text = file_system.read_file(path).decode("utf-8", "replace")
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():

@@ -27,9 +27,14 @@ _CONTROL = {
     "a": r"\x07", "f": r"\f", "n": r"\n", "r": r"\r", "t": r"\t", "v": r"\x0b",
 }  # fmt: skip
 _MAX_REPEAT = 1000
+# So deeply groups may be nested; RE2 takes more.
+_MAX_DEPTH = 4000
 _REPEAT = re.compile(r"\{(\d+)(,(\d*))?\}")
 _FLAGS = re.compile(r"\(\?([imsU]*)(?:-([imsU]*))?([:)])")
 _NAMED = re.compile(r"\(\?P<\w+>")
+
+
+_TOO_DEEP = "groups are nested deeper than Python's stack has room for"
 
 
 class PatternError(ValueError):
@@ -48,6 +53,8 @@ def compile_pattern(pattern: str) -> BoundedPattern:
         compiled = BoundedPattern(translated)
     except re.error as error:
         raise PatternError(f"bad pattern: {error}") from error
+    except RecursionError:
+        raise PatternError(_TOO_DEEP) from None
     size = compiled.repetition_size()
     if size:
         raise PatternError(f"invalid repetition size: {{{size}}}")
@@ -161,6 +168,8 @@ class _Translator:
         self.repeatable = False
 
     def _push(self) -> None:
+        if len(self.stack) == _MAX_DEPTH:
+            raise PatternError(_TOO_DEEP)
         self.stack.append((self.flags, self.extra))
         self.extra = 0
         self.repeatable = False

@@ -1,4 +1,4 @@
-"""The reader ops: records out of files whose names come from a queue; see readers.py."""
+"""The reader ops: read records from files whose names come from a queue; see readers.py."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _reader(
                 f"Reader '{shared_name}' is a {reader.kind} but a {wanted.kind} was requested."
             )
 
-    # Readers tell errors by their node's name.
+    # Readers put their node's name into error messages.
     return own_resource(ctx, _TYPE, container, shared_name, lambda _: make(ctx.node_name), check)
 
 
@@ -103,7 +103,7 @@ def whole_file_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: s
     devices=("CPU",),
 )  # fmt: skip
 def identity_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
-    """A reader that gives the names themselves."""
+    """A reader that returns the names themselves."""
     return _reader(ctx, container, shared_name, IdentityReader)
 
 
@@ -123,7 +123,7 @@ def fixed_length_record_reader_v2(
     shared_name: str,
     encoding: str,
 ) -> Any:
-    """A reader of records of one size."""
+    """A reader of records of a fixed size."""
     return _reader(
         ctx,
         container,
@@ -168,7 +168,7 @@ def _strings(texts: list[bytes]) -> Any:
 def reader_read_v2(
     ctx: OpKernelContext, done: type_of_done, reader_handle: Any, queue_handle: Any
 ) -> None:
-    """The next record; waits while there is no name in the queue."""
+    """Reads the next record; waits while the queue has no names."""
 
     def finish(answer: Any) -> None:
         if isinstance(answer, BaseException):
@@ -194,7 +194,7 @@ def reader_read_up_to_v2(
     queue_handle: Any,
     num_records: Any,
 ) -> None:
-    """Up to so many records, all of one file."""
+    """Reads up to ``num_records`` records, all of one file."""
 
     def finish(answer: Any) -> None:
         if isinstance(answer, BaseException):
@@ -217,7 +217,7 @@ def reader_read_up_to_v2(
     stateful=True, shape=_scalars, devices=("CPU",),
 )  # fmt: skip
 def reader_num_records_produced_v2(ctx: OpKernelContext, reader_handle: Any) -> Any:
-    """How many records were read."""
+    """The number of records read."""
     return np.int64(_find(ctx, reader_handle).num_records_produced())
 
 
@@ -226,7 +226,7 @@ def reader_num_records_produced_v2(ctx: OpKernelContext, reader_handle: Any) -> 
     stateful=True, shape=_scalars, devices=("CPU",),
 )  # fmt: skip
 def reader_num_work_units_completed_v2(ctx: OpKernelContext, reader_handle: Any) -> Any:
-    """How many names are done with."""
+    """The number of names that are completed."""
     return np.int64(_find(ctx, reader_handle).num_work_units_completed())
 
 
@@ -234,7 +234,7 @@ def reader_num_work_units_completed_v2(ctx: OpKernelContext, reader_handle: Any)
     "ReaderResetV2", "reader_handle: resource ->", stateful=True, shape=_scalars, devices=("CPU",)
 )
 def reader_reset_v2(ctx: OpKernelContext, reader_handle: Any) -> None:
-    """Puts a reader back to its beginning."""
+    """Resets a reader to its initial state."""
     _find(ctx, reader_handle).reset()
 
 
@@ -243,7 +243,7 @@ def reader_reset_v2(ctx: OpKernelContext, reader_handle: Any) -> None:
     shape=_scalars, devices=("CPU",),
 )  # fmt: skip
 def reader_serialize_state_v2(ctx: OpKernelContext, reader_handle: Any) -> Any:
-    """A reader's state as bytes."""
+    """Serializes the state of a reader."""
     return _string(_find(ctx, reader_handle).serialize_state())
 
 
@@ -252,7 +252,7 @@ def reader_serialize_state_v2(ctx: OpKernelContext, reader_handle: Any) -> Any:
     shape=_scalars, devices=("CPU",),
 )  # fmt: skip
 def reader_restore_state_v2(ctx: OpKernelContext, reader_handle: Any, state: Any) -> None:
-    """Puts a reader into a state."""
+    """Restores the state of a reader."""
     _find(ctx, reader_handle).restore_state(bytes(np.asarray(state, dtype=object)[()]))
 
 
@@ -314,7 +314,7 @@ def whole_file_reader(ctx: OpKernelContext, *, container: str, shared_name: str)
     shape=pair_shape, devices=("CPU",), deprecated=(26, "Use IdentityReaderV2"),
 )  # fmt: skip
 def identity_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
-    """A reader that gives the names themselves."""
+    """A reader that returns the names themselves."""
     return as_reference(ctx, _reader(ctx, container, shared_name, IdentityReader))
 
 
@@ -333,7 +333,7 @@ def fixed_length_record_reader(
     container: str,
     shared_name: str,
 ) -> Any:
-    """A reader of records of one size."""
+    """A reader of records of a fixed size."""
 
     def make(name: str) -> Reader:
         sizes = (header_bytes, record_bytes, footer_bytes, hop_bytes)
@@ -345,7 +345,7 @@ def fixed_length_record_reader(
 _READER = "reader_handle: Ref(string)"
 _PAIR = f"{_READER}, queue_handle: Ref(string)"
 
-# Their kernels are those of the second versions, which take both kinds of handles.
+# The kernels are those of the second versions, which take both kinds of handles.
 reader_read = register_op(
     "ReaderRead",
     f"{_PAIR} -> key: string, value: string",

@@ -1,12 +1,12 @@
-"""Readers: records out of files whose names come from a queue, behind the handles of reader ops.
+"""Readers: read records from files whose names come from a queue, behind handles of reader ops.
 
 A reader works on one name at a time. Its ``_open`` makes an iterator of (key, value) pairs for a
-name; :class:`Reader` serves one request after the other, and asks the queue for a name when it has
-none. Nobody holds a thread while the queue is empty: the request goes on when a name comes.
+name; :class:`Reader` serves one request after the other, and dequeues a name when it has none. No
+thread is held while the queue is empty: the request continues when a name arrives.
 
-State, all of it guarded by ``_lock``: ``_records``, the rest of the work at hand, or None;
-``_busy``, whether a request is being served; the numbers that users ask for. Corresponds to
-``reader_base.cc`` and its kin.
+State, all guarded by ``_lock``: ``_records``, the remaining records of the current name, or None;
+``_busy``, whether a request is being served; the counters that users can read. Corresponds to
+``reader_base.cc`` and related kernels.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class _Request:
-    """Somebody who wants ``limit`` records; None for exactly one."""
+    """A request for ``limit`` records; None for exactly one."""
 
     __slots__ = ("answer", "done", "guard", "has_left", "limit", "manager", "queue")
 
@@ -47,16 +47,16 @@ class _Request:
         self.queue = queue
         self.done = done
         self.manager = manager
-        self.guard = effects.current_guard()  # of the node that asks, whoever serves it
-        self.answer: Any = None  # what the queue gave; guarded by the reader's lock
-        self.has_left = False  # whether the thread that asked the queue went away; guarded too
+        self.guard = effects.current_guard()  # of the requesting node, in any thread
+        self.answer: Any = None  # the queue's answer; guarded by the reader's lock
+        self.has_left = False  # whether the requesting thread has returned; guarded too
 
 
 class Reader:
-    """What all readers share; thread safe.
+    """Base class of all readers; thread safe.
 
     Args:
-      name: for messages.
+      name: the name for messages.
     """
 
     kind = "Reader"
@@ -71,11 +71,11 @@ class Reader:
         self._clear()
 
     def _open(self, work: bytes) -> type_of_records:
-        """The records of one piece of work; what fails in this call is not begun."""
+        """Return the records of a name; if this call raises, the name does not count as started."""
         raise NotImplementedError
 
     def _let_go(self) -> None:
-        """Releases what the work at hand holds."""
+        """Release the resources of the current name."""
 
     def _clear(self) -> None:
         self._let_go()
@@ -83,7 +83,7 @@ class Reader:
         self._work = b""
         self._records = None
 
-    # -- what users ask
+    # -- public methods
 
     def read(
         self,
@@ -92,33 +92,33 @@ class Reader:
         done: Callable[[Any], None],
         manager: CancellationManager,
     ) -> None:
-        """Gives ``done`` a list of records or an exception; waits for the queue's names."""
+        """Give ``done`` a list of records or an exception; waits for the queue's names."""
         with self._lock:
             self._requests.append(_Request(limit, queue, done, manager))
         self._serve()
 
     def num_records_produced(self) -> int:
-        """How many records were read."""
+        """Return the number of records read."""
         return self._num_produced
 
     def num_work_units_completed(self) -> int:
-        """How many names are done with."""
+        """Return the number of names that are finished."""
         return self._work_finished
 
     def reset(self) -> None:
-        """Forgets everything, also the work at hand."""
+        """Reset all state, including the current name."""
         with self._lock:
             self._clear()
 
     def close(self) -> None:
-        """Lets go of the work at hand, when the session ends."""
+        """Release the current name, when the session ends."""
         self.reset()
 
     def serialize_state(self) -> bytes:
-        """The state as bytes.
+        """Return the state as bytes.
 
         Raises:
-          UnimplementedError: this kind of reader cannot.
+          UnimplementedError: this kind of reader cannot save its state.
         """
         if not self.keeps_state:
             raise errors.unimplemented("Reader SerializeState")
@@ -134,11 +134,11 @@ class Reader:
             return out
 
     def restore_state(self, state: bytes) -> None:
-        """Goes back to a state.
+        """Restore a saved state.
 
         Raises:
-          UnimplementedError: this kind of reader cannot.
-          InvalidArgumentError: the bytes are no state, or a state in the middle of work.
+          UnimplementedError: this kind of reader cannot restore a state.
+          InvalidArgumentError: the bytes are not a state, or a state with an unfinished name.
         """
         if not self.keeps_state:
             raise errors.unimplemented("Reader RestoreState")
@@ -164,7 +164,7 @@ class Reader:
     # -- serving
 
     def _serve(self) -> None:
-        """Serves requests until there is none or one waits for a name."""
+        """Serve requests until there is none or one waits for a name."""
         while True:
             with self._lock:
                 if self._busy or not self._requests:
@@ -175,7 +175,7 @@ class Reader:
                 return
 
     def _advance(self, request: _Request) -> bool:
-        """Whether the request has ended; if not, it goes on in whatever thread brings a name."""
+        """Return whether the request has ended; else the thread that brings a name continues it."""
         while True:
             try:
                 outcome: Any = self._take_records(request)
@@ -216,7 +216,7 @@ class Reader:
         self._serve()
 
     def _begin(self, request: _Request) -> Exception | None:
-        """Starts on the name that the queue gave; what is wrong with it, or None."""
+        """Begin the name that the queue returned; return the error, or None."""
         answer = request.answer
         with self._lock, effects.watched_by(request.guard):
             self._work = b""
@@ -234,7 +234,7 @@ class Reader:
             return None
 
     def _take_records(self, request: _Request) -> list[tuple[bytes, bytes]] | None:
-        """Records of the work at hand, or None where another name is needed."""
+        """Return records of the current name, or None if another name is needed."""
         with self._lock, effects.watched_by(request.guard):
             if self._records is None:
                 return None
@@ -242,18 +242,18 @@ class Reader:
             try:
                 found = list(islice(self._records, wanted))
             except errors.OpError as error:
-                # The work is not done with, so the next request meets the error again.
+                # The name is not finished, so the next request gets the same error.
                 self._records = self._after_error(error)
                 raise
             self._num_produced += len(found)
-            # Where a name is one record, a reader knows at once that it is done with it.
+            # If a name is a single record, the reader finishes it at once.
             if len(found) < wanted or (found and self.keeps_state):
                 self._finish()
                 return found or None
             return found
 
     def _after_error(self, error: errors.OpError) -> type_of_records:
-        """What is left of the work at hand; an iterator that raised is over."""
+        """Return the remaining records after an error; an iterator that raised is exhausted."""
         return _raising(error)
 
     def _finish(self) -> None:
@@ -272,10 +272,10 @@ def _raise(error: errors.OpError) -> tuple[bytes, bytes]:
 
 
 def _parsed_state(state: bytes) -> tuple[list[int], bytes]:
-    """The three numbers and the work at hand, out of a protocol buffer.
+    """Return the three counters and the current name, parsed from a protocol buffer.
 
     Raises:
-      DataLossError: it is none.
+      DataLossError: the bytes are not a valid state.
     """
     numbers, work, position = [0, 0, 0], b"", 0
     while position < len(state):
@@ -302,7 +302,7 @@ def _path(work: bytes) -> str:
 
 
 class IdentityReader(Reader):
-    """Gives the names themselves."""
+    """Returns the names themselves as records."""
 
     kind = "IdentityReader"
     keeps_state = True
@@ -312,13 +312,13 @@ class IdentityReader(Reader):
 
 
 class WholeFileReader(Reader):
-    """Gives each file as one record."""
+    """Returns each file as one record."""
 
     kind = "WholeFileReader"
     keeps_state = True
 
     def _open(self, work: bytes) -> type_of_records:
-        # The file is read when the record is taken: a missing one keeps the reader at it.
+        # The file is read when the record is taken: a missing one stays the current name.
         return ((work, file_system.read_file(_path(name))) for name in (work,))
 
     def _after_error(self, error: errors.OpError) -> type_of_records:
@@ -326,7 +326,7 @@ class WholeFileReader(Reader):
 
 
 class TextLineReader(Reader):
-    """Gives lines, without their ends."""
+    """Returns lines, without their line ends."""
 
     kind = "TextLineReader"
 
@@ -356,7 +356,7 @@ class TextLineReader(Reader):
 
 
 class FixedLengthRecordReader(Reader):
-    """Gives records of one size that stand one ``hop_bytes`` after the other."""
+    """Returns records of fixed size, one every ``hop_bytes``."""
 
     kind = "FixedLengthRecordReader"
 
@@ -403,7 +403,7 @@ class FixedLengthRecordReader(Reader):
 
 
 class TFRecordReader(Reader):
-    """Gives the records of TFRecord files: length, checksum, bytes, checksum."""
+    """Returns the records of TFRecord files: length, checksum, bytes, checksum."""
 
     kind = "TFRecordReader"
 

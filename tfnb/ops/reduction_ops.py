@@ -8,7 +8,6 @@ are summed in float32 and rounded once. Corresponds to TensorFlow's ``reduction_
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import colocate_with, device, name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.ops import array_ops, complex_ops, data_flow_ops, sequence_ops
+from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.comparison_ops import equal, not_equal
 from tfnb.ops.cwise_binary_ops import add_v2, floor_div, maximum, sub
@@ -50,16 +50,21 @@ _AXIS_TYPE = "Tidx: {int32, int64} = DT_INT32"
 # ---------------------------------------------------------------------------------- shapes and axes
 
 
+# Graphs of older writers may give axes as a matrix.
+_FIRST_WITH_VECTORS_OF_AXES = 21
+
+
 def _reduction_shape(c: InferenceContext) -> TensorShape:
     dims = c.inputs[0].dim_values
+    if c.graph_def_version >= _FIRST_WITH_VECTORS_OF_AXES:
+        c.with_rank_at_most(1, 1)
     keep_dims = c.attr("keep_dims")
     axes = c.constant_value(1)
     if axes is None:
         if keep_dims and dims is not None:
             return TensorShape([None] * len(dims))
         return UNKNOWN_SHAPE
-    index_rank = c.inputs[1].dim_values
-    if dims is None or (index_rank is not None and len(index_rank) > 1):
+    if dims is None:
         return UNKNOWN_SHAPE
     rank = len(dims)
     reduced = set()
@@ -93,7 +98,7 @@ def _axes(x: Any, indices: Any) -> tuple[int, ...]:
 
 
 def _is_small_float(x: Any) -> bool:
-    """Whether sums of this dtype are kept in float32: float16 and bfloat16."""
+    """Whether sums of this dtype are accumulated in float32: float16 and bfloat16."""
     return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
 
 
@@ -137,9 +142,9 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("reduction_indices",),
 )
 def mean_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
-    """The mean over some axes; integers are cut towards zero.
+    """The mean over some axes; integers are truncated towards zero.
 
-    Of nothing it is NaN, of no complex numbers 0.
+    The mean of no elements is NaN, for complex dtypes 0.
     """
     axes = _axes(x, reduction_indices)
     if not axes:
@@ -193,7 +198,7 @@ def euclidean_norm(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) 
     wide = x.astype(np.float32) if _is_small_float(x) else x
     squares = wide * (xp.conj(wide) if x.dtype.kind == "c" else wide)
     if wide is not x:
-        # The squares are of the type of x, and may be too large for it.
+        # The squares have the dtype of x and may overflow.
         squares = squares.astype(x.dtype).astype(np.float32)
     total = sum_over(xp, squares, axes, keep_dims) if axes else squares
     return xp.sqrt(total).astype(x.dtype)
@@ -232,15 +237,15 @@ def prod_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
 
 @prod_op.gradient
 def _(op: Any, grad: Any) -> Any:
-    # The product of all the others: cumulative products from both sides, of the reduced axes made
-    # one.
+    # The product of all other elements: cumulative products from both sides, over the reduced axes
+    # flattened into one.
     x = op.inputs[0]
     input_shape = array_ops.shape(x)
     axes = array_ops.reshape(op.inputs[1], [-1])
     if not op.get_attr("keep_dims"):
         grad = array_ops.reshape(grad, reduced_shape(input_shape, op.inputs[1]))
     grad = array_ops.broadcast_to(grad, input_shape)
-    # These few integers are sooner on the host.
+    # These few integers are computed faster on the host.
     with device("/cpu:0"):
         rank = array_ops.rank(x)
         reduced = (cast(axes, rank.dtype) + rank) % rank
@@ -271,9 +276,9 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("reduction_indices",),
 )
 def max_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
-    """The largest element over some axes; NaN if one is.
+    """The largest element over some axes; NaN if one is NaN.
 
-    The lowest number of the type of nothing.
+    The maximum of no elements is the lowest value of the dtype.
     """
     axes = _axes(x, reduction_indices)
     if not axes:
@@ -298,9 +303,9 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("reduction_indices",),
 )
 def min_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
-    """The smallest element over some axes; NaN if one is.
+    """The smallest element over some axes; NaN if one is NaN.
 
-    The highest number of the type of nothing.
+    The minimum of no elements is the highest value of the dtype.
     """
     axes = _axes(x, reduction_indices)
     if not axes:
@@ -448,11 +453,11 @@ arg_min.not_differentiable()
 def _arg_axis(x: Any, dimension: Any) -> int:
     if dimension.ndim != 0:
         raise errors.invalid_argument(
-            f"dim must be a scalar, but received tensor of shape: {list(dimension.shape)}"
+            f"dim must be a scalar, but received tensor of shape: {shape_text(dimension.shape)}"
         )
     axis, rank = int(dimension), int(x.ndim)
     if not -rank <= axis < rank:
-        # TensorFlow looks at 32 bits.
+        # TensorFlow reads only 32 bits.
         axis = int(dimension.astype(np.int32))
     if not -rank <= axis < rank:
         raise errors.invalid_argument(
@@ -460,7 +465,7 @@ def _arg_axis(x: Any, dimension: Any) -> int:
         )
     if x.shape[axis] == 0:
         raise errors.invalid_argument(
-            f"Reduction axis {axis % rank} is empty in shape {list(x.shape)}".replace(", ", ",")
+            f"Reduction axis {axis % rank} is empty in shape {shape_text(x.shape)}"
         )
     return axis % rank
 
@@ -496,19 +501,16 @@ def _spread(op: Any, grad: Any) -> Any:
 
 
 def _tiling(graph: Any, dims: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """The shape with reduced axes kept as 1, and how often each is repeated.
+    """Return the shape with reduced axes kept as 1, and the number of repetitions of each axis.
 
-    The first time in a graph the repetitions are made as nodes that nobody uses, as in TensorFlow.
+    The first call in a graph adds unused nodes for the repetitions, as TensorFlow does.
     """
     kept = [1 if i in {axis % len(dims) for axis in axes} else d for i, d in enumerate(dims)]
-    known = _TILINGS.setdefault(graph, set())
+    known = graph._kept.setdefault("tilings", set())
     if (dims, axes) not in known:
         known.add((dims, axes))
         floor_div(list(dims), maximum(kept, 1), name="floordiv")
     return kept, [d // max(k, 1) for d, k in zip(dims, kept, strict=True)]
-
-
-_TILINGS: WeakKeyDictionary[Any, set[Any]] = WeakKeyDictionary()
 
 
 def reduced_shape(input_shape: Any, axes: Any) -> Any:
@@ -527,18 +529,18 @@ def reduced_shape(input_shape: Any, axes: Any) -> Any:
     return data_flow_ops.dynamic_stitch([every, axes], [input_shape, ones])
 
 
-# ----------------------------------------------------------------------- functions of Python's side
+# --------------------------------------------------------------------------------- Python functions
 
 
 def _all_axes(x: Any, axis: Any) -> Any:
-    """The axes to reduce; with None, all there are."""
+    """Return the axes to reduce; all of them for None."""
     if axis is not None:
         return axis
     if isinstance(x, SparseTensor):
         rank = x.dense_shape.shape.num_elements()
     else:  # tensors and variables know their rank
         rank = getattr(getattr(x, "shape", None), "rank", None)
-    # With rank 0 as with an unknown one, Range and Rank do the right thing.
+    # Range and Rank are correct both for rank 0 and for an unknown rank.
     if rank:
         return convert_to_tensor(np.arange(rank, dtype=np.int32), name="Const")
     return sequence_ops.range_(0, array_ops.rank(x))
@@ -660,7 +662,7 @@ def reduce_variance(
     """The mean of squared distances from the mean over axes.
 
     Raises:
-      TypeError: the input has integers.
+      TypeError: the input has an integer dtype.
     """
     with name_scope(name or "reduce_variance"):
         x = convert_to_tensor(input_tensor)

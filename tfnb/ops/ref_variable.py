@@ -125,6 +125,12 @@ class RefVariable(Variable):
                     value = convert_to_tensor(initial_value(), name="initial_value", dtype=dtype)
             else:
                 value = convert_to_tensor(initial_value, name="initial_value", dtype=dtype)
+                if value.op._get_control_flow_context() is not None:
+                    raise ValueError(
+                        f"Initializer for variable {scope} is from inside a control-flow "
+                        "construct, such as a loop or conditional. When creating a variable inside "
+                        "a loop or conditional, use a lambda as the initializer."
+                    )
             if shape is None:
                 shape = value.shape if validate_shape else unknown_shape()
             self._variable = state_ops.variable_v2(
@@ -153,8 +159,7 @@ class RefVariable(Variable):
             with colocate_with(self._variable.op):
                 self._snapshot = identity_op(self._variable, name="read")
 
-    # -- as a tensor
-    # ----------------------------------------------------------------------------------
+    # -- as a tensor -------------------------------------------------------------------------------
 
     def _as_graph_element(self) -> Any:
         return self._variable
@@ -227,8 +232,7 @@ class RefVariable(Variable):
         self._ref().set_shape(shape)
         self.value().set_shape(shape)
 
-    # -- changing it
-    # ----------------------------------------------------------------------------------
+    # -- changing it -------------------------------------------------------------------------------
 
     def assign(
         self,
@@ -357,6 +361,18 @@ class RefVariable(Variable):
             self._variable, indices, updates, use_locking=True, name=name
         )
 
+    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Puts the greater of what is there and updates at coordinates."""
+        return state_ops.scatter_nd_max_op(
+            self._variable, indices, updates, use_locking=True, name=name
+        )
+
+    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Puts the smaller of what is there and updates at coordinates."""
+        return state_ops.scatter_nd_min_op(
+            self._variable, indices, updates, use_locking=True, name=name
+        )
+
     def _strided_slice_assign(
         self, begin: Any, end: Any, strides: Any, value: Any, name: str | None, **masks: int
     ) -> Any:
@@ -364,8 +380,7 @@ class RefVariable(Variable):
 
         return strided_slice_assign(self._ref(), begin, end, strides, value, name=name, **masks)
 
-    # -- as a message
-    # ---------------------------------------------------------------------------------
+    # -- as a message ------------------------------------------------------------------------------
 
     def _init_from_proto(self, variable_def: Any, import_scope: str | None) -> None:
         def element(name: str) -> Any:

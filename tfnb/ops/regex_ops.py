@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_size, limit
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, unchanged_shape
 from tfnb.ops.broadcasting import shape_text
@@ -141,6 +142,7 @@ def _replacer(pattern: str, rewrite: str, everywhere: bool) -> Callable[[bytes],
 def _replace_all(compiled: BoundedPattern, new: _Rewrite, text: str) -> str:
     parts = []
     position, last_end = 0, -1
+    num_new, longest = 0, limit()
     while position <= len(text):
         match = compiled.search(text, position)
         if match is None:
@@ -154,6 +156,9 @@ def _replace_all(compiled: BoundedPattern, new: _Rewrite, text: str) -> str:
             position = match.start() + 1
             continue
         parts.append(new.of(match))
+        num_new += len(parts[-1])
+        if num_new > longest:
+            check_size(num_new)
         position = last_end = match.end()
     parts.append(text[position:])
     return "".join(parts)

@@ -1,9 +1,9 @@
-"""Resource variables: a handle, an op for the initial value, and a read wherever one is wanted."""
+"""Resource variables: a handle, an initializer op, and a read op per use."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 
 def _handle_graph(handle: Tensor) -> Any:
-    """Enters the variable's graph, except in the body of a function, which captures the handle."""
+    """Enter the variable's graph, except in a function body, which captures the handle."""
     if get_default_graph().building_function:
         return contextlib.nullcontext()
     return handle.graph.as_default()
 
 
 class ResourceVariable(Variable):
-    """A variable that is reached through a resource handle.
+    """A variable accessed through a resource handle.
 
     Attributes:
       handle: the handle, a tensor of dtype resource.
@@ -102,7 +102,7 @@ class ResourceVariable(Variable):
         self, scope: str, initial_value: Any, made_by_call: bool, dtype: DType | None, shape: Any
     ) -> None:
         name = name_of_scope(scope)
-        # The value is made where the variable will be, though that does not exist yet.
+        # The initial value is placed with the variable, whose node does not exist yet.
         with get_default_graph()._attr_scope({"_class": [f"loc:@{name}".encode()]}):
             with name_scope("Initializer"), device(None):
                 value = initial_value() if made_by_call else initial_value
@@ -130,6 +130,12 @@ class ResourceVariable(Variable):
         self._shape: TensorShape = shape
         self._handle_name = f"{name}:0"
         self._scope = scope
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        """Refuse: a variable is a node of its graph."""
+        raise NotImplementedError(
+            "__deepcopy__() is only available when eager execution is enabled."
+        )
 
     def _check_is_outside(self, value: Tensor) -> None:
         if value.op._get_control_flow_context() is not None:
@@ -159,12 +165,11 @@ class ResourceVariable(Variable):
                 with colocate_with(None, ignore_existing=True), device(caching_device):
                     self._cached_value = identity_op(value)
 
-    # -- as a tensor
-    # ----------------------------------------------------------------------------------
+    # -- as a tensor -------------------------------------------------------------------------------
 
     @property
     def _handle(self) -> Tensor:
-        # Says to control_dependencies() that waiting for the variable is waiting for its op.
+        # Lets control_dependencies() wait for the variable's op.
         return self.handle
 
     def _as_graph_element(self) -> Any:
@@ -172,7 +177,7 @@ class ResourceVariable(Variable):
 
     def _read_variable_op(self) -> Tensor:
         with _handle_graph(self.handle):
-            # What an assignment gave is read after it.
+            # Reads of the result of an assignment come after the assignment.
             with control_dependencies(self._parents()):
                 found: Tensor = ops.read_variable_op(self.handle, dtype=self._dtype)
         return found
@@ -191,8 +196,12 @@ class ResourceVariable(Variable):
         found: Tensor = identity_op(value)
         return found
 
+    def read_value_no_copy(self) -> Tensor:
+        """The value, read by an op of its own; no read copies here."""
+        return self.read_value()
+
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """Rows of the value by number, without reading the rest."""
+        """Rows of the value by index, without reading the rest."""
         with name_scope("Gather" if name is None else name) as scope:
             with control_dependencies(self._parents()):
                 found: Tensor = ops.resource_gather(
@@ -212,7 +221,7 @@ class ResourceVariable(Variable):
         return [] if self._parent_op is None else [self._parent_op]
 
     def is_initialized(self, name: str | None = None) -> Any:
-        """Whether the variable has a value, as a tensor."""
+        """Return a tensor: whether the variable has a value."""
         return ops.var_is_initialized_op(self.handle, name=name)
 
     @property
@@ -230,7 +239,7 @@ class ResourceVariable(Variable):
 
     @property
     def initializer(self) -> Operation:
-        """The op that gives the variable its initial value."""
+        """The op that assigns the initial value."""
         found: Operation = self._initializer_op
         return found
 
@@ -241,7 +250,7 @@ class ResourceVariable(Variable):
 
     @property
     def device(self) -> str:
-        """The device asked for."""
+        """The requested device."""
         return self.handle.device
 
     @property
@@ -251,12 +260,12 @@ class ResourceVariable(Variable):
 
     @property
     def op(self) -> Operation:
-        """The op that gives the handle, or that changed the variable last."""
+        """The op that makes the handle, or the op that changed the variable last."""
         return self.handle.op if self._parent_op is None else self._parent_op
 
     @property
     def graph(self) -> Graph:
-        """The graph it is in."""
+        """The variable's graph."""
         return self.handle.graph
 
     @property
@@ -265,20 +274,19 @@ class ResourceVariable(Variable):
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Refuses a shape that does not fit, and adds what is known of it."""
+        """Merge a shape into the static shape; refuses one that does not match."""
         self._shape = self._shape.merge_with(shape)
 
-    # -- changing it
-    # ----------------------------------------------------------------------------------
+    # -- changing it -------------------------------------------------------------------------------
 
     def _lazy_read(self, parent_op: Operation) -> ResourceVariable:
-        """The variable as it is after an op."""
+        """Return the variable with its value after an op."""
         found = ResourceVariable.__new__(ResourceVariable)
         found.__dict__.update(self.__dict__)
         found._parent_op = parent_op
         found._cached_value = None
         found._graph_element = None
-        if get_default_graph().building_function:  # nobody fetches it there
+        if get_default_graph().building_function:  # no fetches inside a function
             return found
         with control_dependencies([parent_op]):
             found._graph_element = ops.read_variable_op(self.handle, dtype=self._dtype)
@@ -294,13 +302,13 @@ class ResourceVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Gives the variable a value.
+        """Assign a value.
 
         Args:
           value: the value.
-          use_locking: not used: it is always locked.
+          use_locking: ignored: assignments always lock.
           name: the name of the op.
-          read_value: whether to give the variable as it is then, or only the op.
+          read_value: whether to return the assigned variable, or only the op.
 
         Raises:
           ValueError: the value has another shape.
@@ -325,7 +333,7 @@ class ResourceVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Adds to the variable; arguments as in :meth:`assign`."""
+        """Add to the variable; arguments as in :meth:`assign`."""
         with _handle_graph(self.handle), control_dependencies(self._parents()):
             tensor = convert_to_tensor(delta, dtype=self._dtype)
             op = ops.assign_add_variable_op(self.handle, tensor, name=name)
@@ -338,14 +346,14 @@ class ResourceVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Subtracts from the variable; arguments as in :meth:`assign`."""
+        """Subtract from the variable; arguments as in :meth:`assign`."""
         with _handle_graph(self.handle), control_dependencies(self._parents()):
             tensor = convert_to_tensor(delta, dtype=self._dtype)
             op = ops.assign_sub_variable_op(self.handle, tensor, name=name)
         return self._changed(op, read_value)
 
     def count_up_to(self, limit: int) -> Tensor:
-        """The value of a counter, which is then increased; an error ends it at the limit."""
+        """Return a counter's value and increment it; raises OutOfRangeError at the limit."""
         found: Tensor = ops.resource_count_up_to(self.handle, limit=limit, T=self._dtype)
         return found
 
@@ -360,49 +368,49 @@ class ResourceVariable(Variable):
     def scatter_sub(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Subtracts the rows of an IndexedSlices."""
+        """Subtract the rows of an IndexedSlices."""
         return self._scatter("sub", sparse_delta, name)
 
     def scatter_add(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Adds the rows of an IndexedSlices."""
+        """Add the rows of an IndexedSlices."""
         return self._scatter("add", sparse_delta, name)
 
     def scatter_max(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Puts the greater of what is there and the rows of an IndexedSlices."""
+        """Replace rows by the maximum of them and the rows of an IndexedSlices."""
         return self._scatter("max", sparse_delta, name)
 
     def scatter_min(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Puts the smaller of what is there and the rows of an IndexedSlices."""
+        """Replace rows by the minimum of them and the rows of an IndexedSlices."""
         return self._scatter("min", sparse_delta, name)
 
     def scatter_mul(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Multiplies by the rows of an IndexedSlices."""
+        """Multiply by the rows of an IndexedSlices."""
         return self._scatter("mul", sparse_delta, name)
 
     def scatter_div(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Divides by the rows of an IndexedSlices."""
+        """Divide by the rows of an IndexedSlices."""
         return self._scatter("div", sparse_delta, name)
 
     def scatter_update(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Puts the rows of an IndexedSlices."""
+        """Replace rows by those of an IndexedSlices."""
         return self._scatter("update", sparse_delta, name)
 
     def batch_scatter_update(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Puts the rows of an IndexedSlices, separately for every leading batch."""
+        """Replace rows by those of an IndexedSlices, separately for every leading batch."""
         from tfnb.ops import state_ops
 
         return state_ops.batch_scatter_update(
@@ -416,23 +424,23 @@ class ResourceVariable(Variable):
             return self._lazy_read(scatter(self.handle, indices, tensor, name=name))
 
     def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Subtracts updates at coordinates."""
+        """Subtract updates at coordinates."""
         return self._scatter_nd("sub", indices, updates, name)
 
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Adds updates at coordinates."""
+        """Add updates at coordinates."""
         return self._scatter_nd("add", indices, updates, name)
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Puts updates at coordinates."""
+        """Replace values at coordinates by updates."""
         return self._scatter_nd("update", indices, updates, name)
 
     def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Puts the greater of what is there and updates at coordinates."""
+        """Replace values at coordinates by the maximum of them and the updates."""
         return self._scatter_nd("max", indices, updates, name)
 
     def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Puts the smaller of what is there and updates at coordinates."""
+        """Replace values at coordinates by the minimum of them and the updates."""
         return self._scatter_nd("min", indices, updates, name)
 
     def _strided_slice_assign(
@@ -447,8 +455,7 @@ class ResourceVariable(Variable):
             )
             return self._lazy_read(op)
 
-    # -- as a message
-    # ---------------------------------------------------------------------------------
+    # -- as a message ------------------------------------------------------------------------------
 
     def _init_from_proto(self, variable_def: Any, import_scope: str | None) -> None:
         if not variable_def.is_resource:
@@ -479,7 +486,7 @@ class ResourceVariable(Variable):
                 self._cached_value = snapshot
             self._graph_element = snapshot
         else:
-            # The older form has no read of its own.
+            # The older form of the message names no read op.
             self._graph_element = graph.get_tensor_by_name(
                 f"{self.handle.op.name}/Read/ReadVariableOp:0"
             )
@@ -516,7 +523,7 @@ overload_operators(ResourceVariable)
 
 
 def is_resource_variable(value: Any) -> bool:
-    """Whether a value is a variable behind a resource handle."""
+    """Whether a value is a resource variable."""
     return isinstance(value, ResourceVariable)
 
 

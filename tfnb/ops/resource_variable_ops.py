@@ -76,7 +76,12 @@ def var_handle_op(
 
 
 def _handles_shape(c: InferenceContext) -> list[TensorShape]:
-    pairs = zip(c.attr("dtypes"), c.attr("shapes"), strict=True)
+    for name in ("dtypes", "shapes"):
+        if len(c.attr(name)) != c.num_outputs:
+            raise errors.invalid_argument(
+                f"Mismatched number of {name} (n={c.num_outputs}, num {name}={len(c.attr(name))})"
+            )
+    pairs = zip(c.attr("dtypes"), c.attr("shapes"))
     for index, (dtype, shape) in enumerate(pairs):
         c.set_output_handle_data(index, [(dtype, shape)])
     return [SCALAR_SHAPE] * c.num_outputs
@@ -405,13 +410,13 @@ def resource_count_up_to(node: Any, resource: Any, *, limit: int) -> Any:
 
 def _gather_shape(c: InferenceContext) -> TensorShape:
     dims, indices = handle_shape(c).dim_values, c.inputs[1].dim_values
+    batch = c.attr("batch_dims")
+    if batch < 0:
+        raise ValueError(f"batch_dims is negative ({batch})")
     if dims == ():
         raise ValueError("Shape must be at least rank 1 but is rank 0")
     if dims is None or indices is None:
         return UNKNOWN_SHAPE
-    batch = c.attr("batch_dims")
-    if batch < 0:
-        batch += len(indices)
     if batch > len(indices) or batch >= len(dims):
         raise ValueError(f"batch_dims {batch} is out of range")
     return TensorShape([*dims[:batch], *indices[batch:], *dims[batch + 1 :]])

@@ -5,8 +5,8 @@ floats come out the same.  Rows are ranked by how often their place came up befo
 every place once and is one NumPy operation.
 
 On a CPU places are sorted first, so that the rows of one place are a run, and the runs by length:
-then the rows of one rank go to the first so many of the accumulators, which are read from the array
-once and written back once.
+then the rows of one rank go to a prefix of the accumulators, which are read from the array once and
+written back once.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def combine_runs(
     if not len(rest):
         return
     totals = found.take(rest, axis=0)
-    # The runs that have a row of a rank are the first so many.
+    # The runs that have a row of a rank are a prefix of all runs.
     numbers = np.searchsorted(-lengths, -np.arange(int(lengths[0])))
     for rank, number in enumerate(numbers.tolist()):
         chosen = begins[:number] + rank

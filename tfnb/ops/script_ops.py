@@ -6,18 +6,21 @@ GraphDef from a file can name a token, but brings no code: without the function 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 import traceback
-import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, effects, errors
 from tfnb.core.op_registry import register_op
+from tfnb.core.signal_handlers import raised_by_handler
 from tfnb.core.tensor_util import convert_to_ndarray
+from tfnb.core.weak_registry import WeakRegistry
 from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.loaded_nodes import is_loaded, mark_derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +32,7 @@ EXPORTS = {"tf": ["py_func", "numpy_function"]}
 _lock = threading.Lock()
 _tokens = itertools.count()
 # Token -> function, for as long as a graph that calls it lives; guarded by _lock.
-_functions: weakref.WeakValueDictionary[str, _Registered] = weakref.WeakValueDictionary()
+_functions: WeakRegistry[_Registered] = WeakRegistry()
 
 
 class _Registered:
@@ -45,17 +48,26 @@ class _Registered:
         self.token = f"pyfunc_{next(_tokens)}"
 
 
-def _call(token: str, inputs: Sequence[Any], types: Sequence[Any]) -> tuple[Any, ...]:
+def _call(token: str | bytes, inputs: Sequence[Any], types: Sequence[Any]) -> tuple[Any, ...]:
+    if isinstance(token, bytes):  # that is no text
+        raise errors.internal(
+            "Failed to create python tuple. Please make sure `token` is a well-formed UTF-8 string."
+        )
     registered = _functions.get(token)
     if registered is None:
         raise errors.invalid_argument(
-            f"callback {token} is not found: the Python function of this op lives in the process "
-            "that built the graph. A graph from a file brings none; feed this op's outputs instead."
+            f"ValueError: Could not find callback with key={token} in the registry. The Python "
+            "function of this op lives in the process that built the graph. A graph from a file "
+            "brings none; feed this op's outputs instead."
         )
     effects.check("python")
     try:
-        found = registered.function(*[_argument(value) for value in inputs])
+        # What the user's own function does to files is the user's own doing.
+        with effects.watched_by(None):
+            found = registered.function(*[_argument(value) for value in inputs])
     except Exception as error:
+        if raised_by_handler(error):
+            raise
         raise _as_op_error(error) from error
     return _results(token, found, types)
 
@@ -84,7 +96,11 @@ def _results(token: str, found: Any, types: Sequence[Any]) -> tuple[Any, ...]:
         if dtype.name == "string":
             results.append(convert_to_ndarray(value, dtype))
             continue
+        if isinstance(value, dict):
+            raise errors.internal(f"Unsupported object type {type(value).__name__}")
         array = np.asarray(value)
+        if array.dtype.fields is not None:
+            raise errors.internal("Unsupported numpy data type")
         if array.dtype != dtype.numpy_dtype:
             if isinstance(value, np.ndarray | np.generic):
                 raise errors.invalid_argument(
@@ -187,8 +203,44 @@ def _(op: Any, *grads: Any) -> Any:
     found = call_node(
         eager_py_func_op, registered.backward, [*inputs, *grads], types, name="EagerPyFuncGrad"
     )
+    if is_loaded(op):
+        mark_derived(found[0].op)
     known = [tensor if tensor.dtype.is_floating else None for tensor in found]
     return known[0] if len(known) == 1 else known
+
+
+def check_callable(func: Any) -> None:
+    """Refuses what is no function.
+
+    Raises:
+      ValueError: it cannot be called.
+    """
+    if not callable(func):
+        raise ValueError(
+            f"Expected func to be callable. Received func={func} of type {type(func)}."
+        )
+
+
+def decorator_of(function: Callable[..., Any], Tout: Any, **options: Any) -> Any:
+    """What makes of a Python function one that adds a node for its arguments.
+
+    Raises:
+      TypeError: it is not said what the function gives.
+    """
+    if Tout is None:
+        raise TypeError(
+            "Missing required argument: 'Tout'\n  If using tf.py_function as a decorator, set "
+            "`Tout`\n  **by name** above the function:\n  `@tf.py_function(Tout=tout)`"
+        )
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def call(*args: Any) -> Any:
+            return function(func, args, Tout, **options)
+
+        return call
+
+    return decorate
 
 
 def types_of(Tout: Any) -> tuple[list[DType], bool]:
@@ -214,15 +266,17 @@ def py_func(
       name: of the op.
 
     Returns:
-      A tensor, or a list of them where ``Tout`` is a list; the op itself where it is empty.
+      A tensor, or a list of them where ``Tout`` is a list; where it is empty, the op itself if it
+      is stateful.
 
     Raises:
-      TypeError: ``func`` cannot be called.
+      ValueError: ``func`` cannot be called.
     """
-    if not callable(func):
-        raise TypeError(f"Argument `func` must be callable, not {func!r}")
+    check_callable(func)
     types, is_list = types_of(Tout)
     found = call_node(py_func_op if stateful else py_func_stateless, func, inp, types, name)
+    if not types and not stateful:
+        return []  # nothing can ask for what has neither outputs nor effects
     return found if is_list or not types else found[0]
 
 
@@ -237,7 +291,7 @@ def call_node(
     """A node that calls ``func``, kept alive by the graph: its outputs, or the node without any."""
     registered = _Registered(func, backward)
     with _lock:
-        _functions[registered.token] = registered
+        _functions.add(registered, registered.token)
     graph: Any = get_default_graph()
     # The body of a function goes when it is written; the graph that calls it stays.
     while graph.building_function:
@@ -257,7 +311,7 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Wraps a Python function as an op; the same as :func:`py_func`."""
-    if func is None:
-        raise TypeError("numpy_function() needs a function")
+    """Wraps a Python function as an op; the same as :func:`py_func`, or a decorator for it."""
+    if Tout is None or func is None:
+        return decorator_of(py_func, Tout, stateful=stateful, name=name)
     return py_func(func, inp or [], Tout, stateful, name)

@@ -13,7 +13,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
+from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_dims
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
@@ -42,7 +42,7 @@ EXPORTS = {
 
 
 def widened(x: Any) -> Any:
-    """Half precision as float32, in which it is added up."""
+    """Converts half precision to float32 for the accumulation."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
 
@@ -59,19 +59,24 @@ def _segment_shape(c: InferenceContext) -> TensorShape:
 
 
 def _runs(xp: Any, segment_ids: Any) -> tuple[Any, Any]:
-    """Where each run of equal ids starts, and its id."""
+    """The start of each run of equal ids, and its id."""
     if segment_ids.size == 0:
         return segment_ids[:0], segment_ids[:0]
     steps = segment_ids[1:] - segment_ids[:-1]
-    if int(segment_ids[-1]) < 0:
+    rows = int(segment_ids[-1]) + 1
+    if rows <= 0:
         raise errors.invalid_argument("segment ids must be >= 0")
-    if int(segment_ids[0]) < 0:
-        raise errors.invalid_argument(
-            f"Segment id {int(segment_ids[0])} out of range [0, {int(segment_ids[-1]) + 1}), "
-            "possibly because 'segment_ids' input is not sorted."
-        )
-    if (steps < 0).any():
-        raise errors.invalid_argument("segment ids are not increasing")
+    falls = bool((steps < 0).any())
+    if falls or int(segment_ids[0]) < 0:
+        # Each id is checked when the next one is read.
+        for one, step in zip(segment_ids.tolist(), [*steps.tolist(), 1]):
+            if step < 0:
+                raise errors.invalid_argument("segment ids are not increasing")
+            if step and not 0 <= one < rows:
+                raise errors.invalid_argument(
+                    f"Segment id {one} out of range [0, {rows}), possibly because 'segment_ids' "
+                    "input is not sorted."
+                )
     starts = xp.concatenate([xp.zeros(1, np.int64), xp.nonzero(steps)[0] + 1])
     return starts, segment_ids[starts]
 
@@ -85,12 +90,12 @@ def reduce_runs(
     rows: int | None = None,
     from_zero: bool = True,
 ) -> tuple[Any, Any, Any]:
-    """(one row per id up to the last, starts of the runs, their ids).
+    """Returns (one row per id up to the last, starts of the runs, their ids).
 
-    Ids that do not come get `empty`; sums begin with 0, and are not -0, if they do `from_zero`.
+    Missing ids get `empty`; with `from_zero`, sums of several rows start at 0 and are never -0.
     """
     if rows is None and segment_ids.size:
-        # The result is made before the ids are looked at.
+        # The size of the result is checked before the ids.
         check_fits(xp, (max(0, int(segment_ids[-1]) + 1), *data.shape[1:]), data.dtype)
     starts, ids = _runs(xp, segment_ids)
     if rows is None:
@@ -107,7 +112,7 @@ def reduce_runs(
             else:
                 found = function.reduceat(data, starts, axis=0, dtype=data.dtype)
             if from_zero and function is np.add and data.dtype.kind not in "iu":
-                # A row alone stays what it is.
+                # A run of a single row stays unchanged.
                 found[np.diff(starts, append=len(data)) > 1] += 0
             out[ids] = found
         else:
@@ -160,7 +165,7 @@ def segment_mean(xp: Any, data: Any, segment_ids: Any) -> Any:
     if out.dtype.kind in "iu":
         out[ids] = cut_quotient(out[ids], counts)
     elif out.dtype.kind == "c":
-        # A row alone stays as it is: infinity over 1 has parts that are no numbers.
+        # A single row stays unchanged: complex infinity divided by 1 has NaN parts.
         out[ids] = xp.where(counts == 1, out[ids], out[ids] / counts)
     else:
         out[ids] /= counts
@@ -168,7 +173,7 @@ def segment_mean(xp: Any, data: Any, segment_ids: Any) -> Any:
 
 
 def run_lengths(xp: Any, starts: Any, total: int, like: Any) -> Any:
-    """How many rows each run has, in the dtype of `like` and ready to broadcast against rows."""
+    """The number of rows of each run, in the dtype of `like`, shaped to broadcast against rows."""
     ends = xp.concatenate([starts[1:], xp.full(min(len(starts), 1), total)])
     return (ends - starts).astype(like.dtype).reshape((-1,) + (1,) * (like.ndim - 1))
 
@@ -217,13 +222,13 @@ def _gradient_of_product(
     spread_grad: Any,
     divisor: Any,
 ) -> Any:
-    """The product of all the others: the product over an element.
+    """The gradient of a product: the product of all other elements of the segment.
 
-    One zero and many zeros are cases apart.
+    Segments with one zero and with several zeros are handled separately.
     """
     is_zero = equal(data, 0)
     zeros_found = total(cast(is_zero, dtypes.int32))
-    # Two zeros in a segment leave nothing.
+    # With two zeros in a segment all gradients are 0.
     grad = array_ops.where_v2(greater(zeros_found, 1), array_ops.zeros_like(grad), grad)
     without_zeros = array_ops.where_v2(is_zero, array_ops.ones_like(data), data)
     of_all = product(without_zeros)
@@ -274,6 +279,8 @@ def _gradient_of_extremes(op: Any, grad: Any) -> Any:
 
 def _unsorted_shape(c: InferenceContext) -> TensorShape:
     c.with_rank(2, 0)
+    for one, other in zip(c.inputs[0].dim_values or (), c.inputs[1].dim_values or ()):
+        merge_dims(one, other)
     value = c.constant_value(2)
     rows = None if value is None else int(value)
     if rows is not None and rows < 0:
@@ -285,7 +292,6 @@ def _unsorted_shape(c: InferenceContext) -> TensorShape:
         return UNKNOWN_SHAPE
     if len(data) < len(ids):
         raise ValueError(f"Shape must be at least rank {len(ids)} but is rank {len(data)}")
-    merge_shapes(TensorShape(data[: len(ids)]), TensorShape(ids))
     return TensorShape([rows, *data[len(ids) :]])
 
 
@@ -314,11 +320,11 @@ def _unsorted(
     wide = widened(data)
     values = wide.reshape(ids.size, *data.shape[rank:])
     if not data.size:
-        # Nobody looks at the ids of nothing.
+        # Without data the ids are not checked.
         return xp.full((rows, *data.shape[rank:]), empty, wide.dtype).astype(data.dtype, copy=False)
     if int(ids.max()) >= rows:
         at = int(xp.argmax(ids >= rows))
-        place = ", ".join(map(str, np.unravel_index(at, segment_ids.shape)))
+        place = ",".join(map(str, np.unravel_index(at, segment_ids.shape)))
         raise errors.invalid_argument(
             f"segment_ids[{place}] = {int(ids[at])} is out of range [0, {rows})"
             if rank
@@ -342,7 +348,7 @@ def _unsorted(
     host_memory=("num_segments",),
 )
 def unsorted_segment_sum(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
-    """The sum of the rows of each segment; 0 where there is none."""
+    """The sum of the rows of each segment; 0 for an empty segment."""
     return _unsorted(xp, "add", data, segment_ids, num_segments, 0)
 
 
@@ -354,7 +360,7 @@ def _(op: Any, grad: Any) -> Any:
 def _gather_drop_negatives(
     params: Any, ids: Any, clipped: Any = None, is_positive: Any = None
 ) -> tuple[Any, Any, Any]:
-    """Rows of `params` by id, zeros for negative ids; the ids cut at 0; which were not negative."""
+    """Rows of `params` by id, zeros for negative ids; the ids clipped at 0; the ids >= 0."""
     if clipped is None:
         clipped = maximum(ids, array_ops.zeros_like(ids))
     gathered = array_ops.gather(params, clipped)
@@ -378,7 +384,7 @@ def _gather_drop_negatives(
     host_memory=("num_segments",),
 )
 def unsorted_segment_prod(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
-    """The product of the rows of each segment; 1 where there is none."""
+    """The product of the rows of each segment; 1 for an empty segment."""
     return _unsorted(xp, "mul", data, segment_ids, num_segments, 1)
 
 
@@ -420,7 +426,7 @@ def _bounds(dtype: Any) -> tuple[Any, Any]:
     host_memory=("num_segments",),
 )
 def unsorted_segment_max(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
-    """The largest elements of the rows of each segment; the lowest number where there is none."""
+    """The largest elements of the rows of each segment; the lowest number if it is empty."""
     return _unsorted(xp, "max", data, segment_ids, num_segments, _bounds(data.dtype)[0])
 
 
@@ -438,7 +444,7 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("num_segments",),
 )
 def unsorted_segment_min(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
-    """The smallest elements of the rows of each segment; the highest number where there is none."""
+    """The smallest elements of the rows of each segment; the highest number if it is empty."""
     return _unsorted(xp, "min", data, segment_ids, num_segments, _bounds(data.dtype)[1])
 
 
@@ -457,7 +463,7 @@ def _gradient_of_unsorted_extremes(op: Any, grad: Any) -> Any:
 
 
 def _segment_sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
-    """How many rows each segment has, at least 1, ready to divide sums by."""
+    """The number of rows of each segment, at least 1, shaped to divide sums by."""
     num_segments = convert_to_tensor(num_segments)
     ones = array_ops.ones(array_ops.shape_internal(segment_ids), dtype=data.dtype)
     counts = unsorted_segment_sum(ones, segment_ids, num_segments)
@@ -473,7 +479,7 @@ def _segment_sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
 def unsorted_segment_mean(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Any:
-    """The mean of the rows of each segment; 0 where there is none."""
+    """The mean of the rows of each segment; 0 for an empty segment."""
     with name_scope(name, "UnsortedSegmentMean"):
         data = convert_to_tensor(data)
         segment_ids = convert_to_tensor(segment_ids)
@@ -485,7 +491,7 @@ def unsorted_segment_mean(
 def unsorted_segment_sqrt_n(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Any:
-    """The sum of the rows of each segment over the square root of their number."""
+    """The sum of the rows of each segment divided by the square root of their number."""
     with name_scope(name, "UnsortedSegmentSqrtN"):
         data = convert_to_tensor(data)
         segment_ids = convert_to_tensor(segment_ids)

@@ -1,4 +1,4 @@
-"""Ops that make or walk along sequences: Range, LinSpace, Cumsum, Cumprod, Cross."""
+"""Ops on sequences: Range, LinSpace, Cumsum, Cumprod, Cross."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _range_shape(c: InferenceContext) -> TensorShape:
     if start is None or limit is None or delta is None:
         return TensorShape([None])
     if c.attr("Tidx") is dtypes.float16:
-        # TensorFlow has the kernel, but counts no float16 ranges while building.
+        # TensorFlow has the kernel, but its graph construction refuses float16 ranges.
         raise ValueError("Unsupported dtype half")
     if delta == 0:
         raise ValueError("Requires delta != 0")
@@ -70,7 +70,7 @@ def _range_size(start: Any, limit: Any, delta: Any) -> int:
     host_memory=("start", "limit", "delta", "output"),
 )
 def range_op(xp: Any, start: Any, limit: Any, delta: Any) -> Any:
-    """start, start + delta, ... up to but not including limit."""
+    """Return start, start + delta, ... up to but not including limit."""
     start, limit, delta = _scalars(start=start, limit=limit, delta=delta)
     if delta == 0:
         raise errors.invalid_argument(f"Requires delta != 0: {delta}")
@@ -91,7 +91,7 @@ range_op.not_differentiable()
 
 
 def _scalars(**values: Any) -> list[Any]:
-    """The values as scalars; vectors of one element count as scalars, as they always did."""
+    """Return the values as scalars; vectors of one element are accepted for compatibility."""
     for name, value in values.items():
         if value.ndim > 1 or value.size != 1:
             raise errors.invalid_argument(
@@ -103,7 +103,7 @@ def _scalars(**values: Any) -> list[Any]:
 def range_(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = "range"
 ) -> Any:
-    """The numbers start, start + delta, ... below limit; `range_(n)` starts at 0."""
+    """Return the numbers start, start + delta, ... below limit; `range_(n)` starts at 0."""
     if limit is None:
         start, limit = 0, start
     with name_scope(name, "Range", [start, limit, delta]) as scope:
@@ -114,7 +114,7 @@ def range_(
         if not isinstance(delta, Tensor):
             delta = convert_to_tensor(delta, dtype=dtype, name="delta")
         if dtype is None:
-            # The widest of the three in this order.
+            # The result has the last of their types in this order.
             order = [
                 dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint16,
                 dtypes.uint32, dtypes.uint64, dtypes.float16, dtypes.bfloat16, dtypes.float32,
@@ -159,7 +159,7 @@ def _lin_space_shape(c: InferenceContext) -> TensorShape:
     host_memory=("start", "stop", "num", "output"),
 )
 def lin_space(xp: Any, start: Any, stop: Any, num: Any) -> Any:
-    """Num evenly spaced numbers from start to stop, both included."""
+    """Return num evenly spaced numbers from start to stop, both included."""
     for name, value in (("start", start), ("stop", stop), ("num", num)):
         if value.ndim:
             raise errors.invalid_argument(
@@ -174,7 +174,7 @@ def lin_space(xp: Any, start: Any, stop: Any, num: Any) -> Any:
     check_fits(np, (count,), dtype)
     step = (stop - start) / dtype.type(count - 1)
     out = (start + step * np.arange(count).astype(dtype)).astype(dtype)
-    # Not start + 0 * step: the ends are exact, whatever the step is.
+    # Set the ends exactly: start + 0 * step is NaN if the step is infinite.
     out[0], out[-1] = start, stop
     return out
 
@@ -183,12 +183,12 @@ lin_space.not_differentiable()
 
 
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Any:
-    """Num evenly spaced numbers from start to stop, along a new axis where these are tensors."""
+    """Return num evenly spaced numbers from start to stop; tensors get a new axis."""
     with name_scope(name, "linspace", [start, stop]):
         start = convert_to_tensor(start, name="start")
         stop = convert_to_tensor(stop, name="stop", dtype=start.dtype)
         count = _int_tensor(num, "num")
-        # Nobody uses it, but TensorFlow's graphs have the node.
+        # Unused, but TensorFlow's graphs have this node.
         cast(count, dtype=start.dtype)
         shape = array_ops.broadcast_dynamic_shape(array_ops.shape(start), array_ops.shape(stop))
         start = array_ops.broadcast_to(start, shape)
@@ -203,7 +203,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         delta = (last - first) / cast(steps, last.dtype)
         first = cast(first, delta.dtype)
         last = cast(last, delta.dtype)
-        # A negative count makes the range fail.
+        # Makes the range fail if num is negative.
         end = array_ops.where_v2(count >= 0, steps, -1)
         counted = cast(range_(1, end, dtype=dtypes.int64), delta.dtype)
         here = equal(position, range_(rank))
@@ -234,7 +234,7 @@ def _int_tensor(value: Any, name: str) -> Any:
 
 # --------------------------------------------------------------------------------- cumulative ops
 
-# So many steps of Python are worth a rounding like TensorFlow's.
+# Up to this number of steps a Python loop rounds each step as TensorFlow does.
 _MANY_STEPS = 1 << 12
 _CUMULATIVE = ("exclusive: bool = false", "reverse: bool = false")
 
@@ -257,7 +257,7 @@ def _scan(xp: Any, step: Any, x: Any, axis: Any, exclusive: bool, reverse: bool,
     values = xp.flip(x, number) if reverse else x
     if xp is not np and values.dtype.itemsize == 2 and values.dtype.kind not in "iu":
         result = step(values.astype(np.float32), number).astype(x.dtype)
-    else:  # On a CPU two-byte floats are rounded at every step, as in TensorFlow.
+    else:  # On a CPU, two-byte floats are rounded at every step, as in TensorFlow.
         result = step(values, number)
     if exclusive and x.shape[number]:
         shifted = xp.empty_like(result)
@@ -281,7 +281,7 @@ def _scan(xp: Any, step: Any, x: Any, axis: Any, exclusive: bool, reverse: bool,
     host_memory=("axis",),
 )
 def cumsum_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
-    """Sums of everything up to each element along an axis."""
+    """Return sums of all elements up to each one along an axis."""
     return _scan(
         xp, lambda v, a: xp.cumsum(v, axis=a, dtype=v.dtype), x, axis, exclusive, reverse, 0
     )
@@ -303,7 +303,7 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("axis",),
 )
 def cumprod_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
-    """Products of everything up to each element along an axis."""
+    """Return products of all elements up to each one along an axis."""
     return _scan(
         xp, lambda v, a: xp.cumprod(v, axis=a, dtype=v.dtype), x, axis, exclusive, reverse, 1
     )
@@ -319,7 +319,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _log_sum(xp: Any, x: Any, y: Any) -> Any:
-    """log(exp(x) + exp(y)), each step rounded to the type."""
+    """Return log(exp(x) + exp(y)), rounded to the type at each step."""
     largest = xp.maximum(x, y)
     found = xp.log1p(xp.exp(xp.minimum(x, y) - largest)) + largest
     return xp.where(largest == -np.inf, largest, found)
@@ -335,7 +335,7 @@ def _log_sum(xp: Any, x: Any, y: Any) -> Any:
     host_memory=("axis",),
 )
 def cumulative_logsumexp_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
-    """log(sum(exp)) of everything up to each element along an axis."""
+    """Return log(sum(exp)) of all elements up to each one along an axis."""
 
     def step(values: Any, number: int) -> Any:
         is_narrow = values.dtype.itemsize == 2
@@ -343,7 +343,7 @@ def cumulative_logsumexp_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reve
             wide = np.float32 if is_narrow else values.dtype
             found = np.logaddexp.accumulate(values, axis=number, dtype=wide)
             return found.astype(values.dtype, copy=False)
-        # CuPy's functions do not accumulate; two-byte floats are rounded after each of several.
+        # CuPy's ufuncs have no accumulate; _log_sum rounds two-byte floats after each operation.
         add = partial(_log_sum, xp) if is_narrow else xp.logaddexp
         sums = xp.empty_like(values)
         along, out = xp.moveaxis(values, number, 0), xp.moveaxis(sums, number, 0)
@@ -375,7 +375,7 @@ def _(op: Any, grad: Any) -> Any:
 def cumsum(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """Sums of everything up to each element along an axis."""
+    """Return sums of all elements up to each one along an axis."""
     with name_scope(name, "Cumsum", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return cumsum_op(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
@@ -384,7 +384,7 @@ def cumsum(
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """Products of everything up to each element along an axis."""
+    """Return products of all elements up to each one along an axis."""
     with name_scope(name, "Cumprod", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return cumprod_op(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
@@ -393,7 +393,7 @@ def cumprod(
 def cumulative_logsumexp(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """log(sum(exp)) of everything up to each element along an axis."""
+    """Return log(sum(exp)) of all elements up to each one along an axis."""
     with name_scope(name, "CumulativeLogsumexp", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return cumulative_logsumexp_op(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
@@ -413,7 +413,7 @@ def _cross_shape(c: InferenceContext) -> TensorShape:
 
 @register_op("Cross", "a: T, b: T -> product: T", "T: realnumbertype", shape=_cross_shape)
 def cross(xp: Any, a: Any, b: Any) -> Any:
-    """The vector product of 3-vectors along the last axis."""
+    """Return the cross product of 3-vectors along the last axis."""
     if a.shape != b.shape:
         raise errors.invalid_argument(
             f"Both inputs must be of same shape: {shape_text(a.shape)} vs. {shape_text(b.shape)}"

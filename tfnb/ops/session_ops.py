@@ -1,8 +1,8 @@
 """Values that stay in the session between runs: handles to them, reading and deleting by handle.
 
-The handle of a value is its name in the session's store, ``node;number;device``. A handle that
-leaves ``GetSessionHandle`` carries the value with it: the client puts it into the store when the
-handle is fetched, so that a value nobody asked for, or whose step failed, is not kept.
+The handle of a value is its name in the session's store, ``node;number;device``. The output of
+``GetSessionHandle`` also contains the value: the client puts it into the store when the handle is
+fetched, so that values that are not fetched, or whose step failed, are not kept.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class KeptName(bytes):
 
 
 class KeptHandle(ResourceHandle):
-    """The same as a resource."""
+    """A :class:`KeptName` as a resource handle."""
 
     __slots__ = ("tensor",)
 
@@ -85,7 +85,7 @@ def _new_name(ctx: Any) -> str:
     host_memory=("handle",),
 )
 def get_session_tensor_op(ctx: Any, handle: Any) -> Any:
-    """The value behind a handle."""
+    """Return the value of a handle."""
     return ctx.session_state.get(_name(handle))
 
 
@@ -97,7 +97,7 @@ def get_session_tensor_op(ctx: Any, handle: Any) -> Any:
     host_memory=("handle",),
 )
 def delete_session_tensor_op(ctx: Any, handle: Any) -> None:
-    """Forgets the value behind a handle."""
+    """Delete the value of a handle."""
     ctx.session_state.delete(_name(handle))
 
 
@@ -116,10 +116,10 @@ for _definition in (
 
 
 def get_session_handle(data: Any, name: str | None = None) -> Tensor:
-    """A tensor whose fetch keeps the value of ``data`` in the session and gives a ``TensorHandle``.
+    """Return a tensor; fetching it keeps ``data`` in the session and gives a ``TensorHandle``.
 
     Raises:
-      TypeError: ``data`` is no tensor.
+      TypeError: ``data`` is not a tensor.
     """
     data = convert_to_tensor(data)
     with get_default_graph().colocate_with(data.op):
@@ -128,10 +128,10 @@ def get_session_handle(data: Any, name: str | None = None) -> Tensor:
 
 
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """A placeholder for a handle, and the tensor it stands for.
+    """Return a placeholder for a handle, and the tensor that the handle refers to.
 
     Args:
-      handle: a handle of the kind to be fed; its device is where the tensor is read.
+      handle: a handle like the one to be fed; its device is where the tensor is read.
       dtype: the dtype of the tensor.
       name: a name for the tensor.
     """
@@ -142,7 +142,7 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
 
 
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
-    """A placeholder for a handle, and the operation that forgets its value."""
+    """Return a placeholder for a handle, and the operation that deletes its value."""
     with get_default_graph().device(_device_of(handle)):
         holder = placeholder(dtypes.string)
         deleter: Operation = delete_session_tensor_op(holder, name=name)

@@ -46,6 +46,9 @@ EXPORTS = {
     ],
 }
 
+# How many dimensions shapes of TensorFlow have less than, and arrays of NumPy have at most.
+_MOST_DIMENSIONS, _MOST_HERE = 254, 64
+
 # --------------------------------------------------------------------------------- what a shape is
 
 
@@ -138,11 +141,11 @@ def shape_internal(
     input: Any, name: str | None = None, optimize: bool = True, out_type: Any = None
 ) -> Tensor:
     """See :func:`shape`."""
-    from tfnb.framework.sparse_tensor import SparseTensor
+    from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 
     out_type = None if out_type is None else dtypes.as_dtype(out_type)
     with name_scope(name, "Shape", [input]) as name:
-        if isinstance(input, SparseTensor):
+        if isinstance(input, (SparseTensor, SparseTensorValue)):
             from tfnb.ops import cast_ops
 
             sparse: Tensor = cast_ops.cast(input.dense_shape, out_type or dtypes.int32)
@@ -171,11 +174,11 @@ def size_internal(
     input: Any, name: str | None = None, optimize: bool = True, out_type: Any = dtypes.int32
 ) -> Tensor:
     """See :func:`size`; ``optimize=False`` always adds a Size op."""
-    from tfnb.framework.sparse_tensor import SparseTensor
+    from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 
     out_type = dtypes.as_dtype(out_type)
     with name_scope(name, "Size", [input]) as name:
-        if isinstance(input, SparseTensor):
+        if isinstance(input, (SparseTensor, SparseTensorValue)):
             from tfnb.ops import cast_ops, math_ops
 
             sparse: Tensor = math_ops.reduce_prod(
@@ -200,10 +203,10 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 
 def rank_internal(input: Any, name: str | None = None, optimize: bool = True) -> Tensor:
     """See :func:`rank`; ``optimize=False`` always adds a Rank op."""
-    from tfnb.framework.sparse_tensor import SparseTensor
+    from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 
     with name_scope(name, "Rank", [input]) as name:
-        if isinstance(input, SparseTensor):
+        if isinstance(input, (SparseTensor, SparseTensorValue)):
             return size_internal(input.dense_shape, name, optimize)
         input = convert_to_tensor(input)
         if optimize and input.shape.ndims is not None:
@@ -303,7 +306,24 @@ def reshape_op(xp: Any, tensor: Any, shape: Any) -> Any:
             f"Input to reshape is a tensor with {count} values, but the requested shape has "
             f"{wanted}"
         )
+    check_rank(len(sizes))
     return tensor.reshape(sizes)
+
+
+def check_rank(rank: int) -> None:
+    """Refuses more dimensions than TensorFlow's shapes, or our arrays, can have.
+
+    Raises:
+      InvalidArgumentError: there are.
+    """
+    if rank >= _MOST_DIMENSIONS:
+        raise errors.invalid_argument(
+            f"too many dimensions: must be < {_MOST_DIMENSIONS}, but received {rank}"
+        )
+    if rank > _MOST_HERE:
+        raise errors.invalid_argument(
+            f"too many dimensions: tensors have at most {_MOST_HERE} here, but received {rank}"
+        )
 
 
 @reshape_op.gradient
@@ -365,6 +385,7 @@ def expand_dims_op(xp: Any, input: Any, dim: Any) -> Any:
         )
     if index < 0:
         index += len(sizes) + 1
+    check_rank(len(sizes) + 1)
     return input.reshape((*sizes[:index], 1, *sizes[index:]))
 
 

@@ -128,6 +128,8 @@ def sobol_sample_op(xp: Any, dim: Any, num_results: Any, skip: Any, *, dtype: DT
         raise errors.invalid_argument("num_results must be at least one")
     if skipped < 0:
         raise errors.invalid_argument("skip must be non-negative")
+    if count * dim >= _MAX_INT:
+        raise errors.invalid_argument(f"num_results*dim must be less than {_MAX_INT}")
     if skipped >= _MAX_INT - count:
         raise errors.invalid_argument(f"num_results+skip must be less than {_MAX_INT}")
     numbers = np.arange(skipped + 1, skipped + count + 1, dtype=np.uint32)

@@ -123,7 +123,7 @@ def _(op: Any, grad: Any) -> Any:
 
 @register_op("LogSoftmax", "logits: T -> logsoftmax: T", _FLOAT, shape=_rank_one_or_more)
 def log_softmax_op(xp: Any, logits: Any) -> Any:
-    """Logits - log(sum(exp(logits))) along the last axis."""
+    """Compute logits - log(sum(exp(logits))) along the last axis."""
     _check_rank(logits)
     if logits.dtype.itemsize == 2 and xp is np:
         shifted = shifted_logits(np, logits)
@@ -186,6 +186,6 @@ def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: 
 def log_softmax(
     logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None
 ) -> Any:
-    """Logits - log(sum(exp(logits))) along an axis (the last by default)."""
+    """Compute logits - log(sum(exp(logits))) along an axis (the last by default)."""
     axis = renamed("axis", axis, "dim", dim)
     return _along(log_softmax_op, logits, -1 if axis is None else axis, name)

@@ -324,6 +324,15 @@ def _space_to_batch(xp: Any, input: Any, block: list[int], paddings: Any) -> Any
                 f"padded_shape[{axis}]={total} is not divisible by block_shape[{axis}]={size}"
             )
         padded.append((before, after))
+    count = math.prod([input.shape[0], *block])
+    for axis, size in enumerate(input.shape[1:]):
+        more = size + sum(padded[axis + 1]) if axis + 1 < len(padded) else size
+        more //= block[axis] if axis < len(block) else 1
+        if count * more >> 63:
+            raise errors.invalid_argument(
+                f"Encountered overflow when multiplying {count} with {more}, result: -1"
+            )
+        count *= more
     padded += [(0, 0)] * (input.ndim - len(padded))
     if any(map(any, padded)):
         zero = b"" if input.dtype == object else 0
@@ -459,6 +468,11 @@ def _(op: Any, grad: Any) -> Any:
     return space_to_batch_op(grad, op.inputs[1], block_size=op.get_attr("block_size")), None
 
 
+def _of_images(found: Tensor) -> Tensor:
+    found.set_shape(found.shape.with_rank(4))
+    return found
+
+
 def _block(block: Any) -> Any:
     """The sides of a block of which one number may be given."""
     return np.array([block, block], np.int64) if np.isscalar(block) else block
@@ -478,7 +492,7 @@ def space_to_batch(
         block_shape=_block(block_size if block_shape is None else block_shape),
         name=name,
     )
-    return found
+    return _of_images(found)
 
 
 def batch_to_space(
@@ -495,7 +509,7 @@ def batch_to_space(
         block_shape=_block(block_size if block_shape is None else block_shape),
         name=name,
     )
-    return found
+    return _of_images(found)
 
 
 def required_space_to_batch_paddings(

@@ -50,11 +50,10 @@ def bincount(
             values = convert_to_tensor(values, name="values")
         if weights is not None:
             if kind is not None and not isinstance(weights, kind):
-                raise ValueError(
-                    f"Argument `weights` must be a {kind.__name__} if `values` is one; received "
-                    f"{weights}"
-                )
+                raise ValueError(_other_kind(weights, kind.__name__))
             if kind is None:
+                if isinstance(weights, (SparseTensor, CompositeTensor)):
+                    raise ValueError(_other_kind(weights, "Tensor"))
                 if binary_output:
                     raise ValueError(
                         "Arguments `binary_output` and `weights` are mutually exclusive"
@@ -77,8 +76,17 @@ def bincount(
         of_each: Any = array_ops.constant([], values.dtype)
         if isinstance(values, SparseTensor):
             if weights is not None:
-                same = assert_equal(weights.indices, values.indices)
-                of_each = with_dependencies([same], weights.values)
+                same_shape = assert_equal(
+                    weights.dense_shape,
+                    values.dense_shape,
+                    message="'weights' and 'values' must have the same dense shape.",
+                )
+                same = assert_equal(
+                    weights.indices,
+                    values.indices,
+                    message="'weights' and 'values' must have the same indices.",
+                )
+                of_each = with_dependencies([same_shape, same], weights.values)
             found = sparse_count_sparse_output(
                 values.indices, values.values, values.dense_shape, of_each, **attrs
             )
@@ -93,6 +101,13 @@ def bincount(
             of_each = of_each if weights is None else weights
             found = dense_count_sparse_output(values, of_each, **attrs)
         return SparseTensor(*found)
+
+
+def _other_kind(weights: Any, kind: str) -> str:
+    return (
+        f"Argument `weights` must be a tf.{kind} if `values` is a tf.{kind}. Received weights="
+        f"{weights} of type: {type(weights).__name__}"
+    )
 
 
 def _flat(value: Any) -> Any:

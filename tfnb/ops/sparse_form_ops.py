@@ -213,7 +213,7 @@ def sparse_split_op(
     rank = shape.shape[0]
     if split_dim.ndim:
         raise errors.invalid_argument(
-            f"Input axis should be a scalar but received shape {list(split_dim.shape)}"
+            f"Input axis should be a scalar but received shape {shape_text(split_dim.shape)}"
         )
     axis = int(split_dim)
     if not -rank <= axis < rank:

@@ -20,6 +20,7 @@ from tfnb.ops.concat_ops import concat, stack
 from tfnb.ops.constant_ops import fill, ones_like, zeros, zeros_like
 from tfnb.ops.gather_ops import gather
 from tfnb.ops.identity_ops import identity
+from tfnb.ops.math_ops import divisible
 from tfnb.ops.shape_ops import expand_dims, reshape
 from tfnb.ops.shape_ops import shape as shape_of
 from tfnb.ops.slice_ops import slice as slice_
@@ -663,5 +664,8 @@ def apply_operator(name: str, sparse: SparseTensor, dense: Any) -> SparseTensor:
     """A sparse tensor times ("mul") or divided by ("truediv") a dense one."""
     with name_scope(None, name, [*_parts(sparse), dense]) as scope:
         dense = convert_to_tensor(dense, dtype=sparse.values.dtype.base_dtype, name="y")
-        values = _OPERATORS[name](*_parts(sparse), dense, name=scope)
+        indices, values, shape = _parts(sparse)
+        if name == "truediv":
+            values, dense = divisible(values, dense, "__truediv__")
+        values = _OPERATORS[name](indices, values, shape, dense, name=scope)
         return SparseTensor(sparse.indices, values, sparse.dense_shape)

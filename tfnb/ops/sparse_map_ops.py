@@ -12,6 +12,7 @@ from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from tfnb.core.op_kernel import OpKernelContext
@@ -64,25 +65,25 @@ def _map(ctx: OpKernelContext, container: str, shared_name: str) -> SparseTensor
 def _check(indices: Any, values: Any, dense_shape: Any) -> None:
     if np.ndim(indices) != 2:
         raise errors.invalid_argument(
-            f"Input indices should be a matrix but received shape {list(np.shape(indices))}"
+            f"Input indices should be a matrix but received shape {shape_text(np.shape(indices))}"
         )
     if np.ndim(values) != 1:
         raise errors.invalid_argument(
-            f"Input values should be a vector but received shape {list(np.shape(values))}"
+            f"Input values should be a vector but received shape {shape_text(np.shape(values))}"
         )
     if np.ndim(dense_shape) != 1:
         raise errors.invalid_argument(
-            f"Input shape should be a vector but received shape {list(np.shape(dense_shape))}"
+            f"Input shape should be a vector but received shape {shape_text(np.shape(dense_shape))}"
         )
     if values.shape[0] != indices.shape[0]:
         raise errors.invalid_argument(
             f"Number of values must match first dimension of indices. Got {values.shape[0]} "
-            f"values, indices shape: {list(indices.shape)}"
+            f"values, indices shape: {shape_text(indices.shape)}"
         )
     if dense_shape.shape[0] != indices.shape[1]:
         raise errors.invalid_argument(
             f"Number of dimensions must match second dimension of indices. Got "
-            f"{dense_shape.shape[0]} dimensions, indices shape: {list(indices.shape)}"
+            f"{dense_shape.shape[0]} dimensions, indices shape: {shape_text(indices.shape)}"
         )
 
 
@@ -173,7 +174,8 @@ def take_many_sparse_from_tensors_map(
     """Takes sparse tensors out of a map as one, with a first dimension more."""
     if np.ndim(sparse_handles) != 1:
         raise errors.invalid_argument(
-            f"sparse_handles should be a vector but received shape {list(np.shape(sparse_handles))}"
+            "sparse_handles should be a vector but received shape "
+            f"{shape_text(np.shape(sparse_handles))}"
         )
     taken = _map(ctx, container, shared_name).take(sparse_handles.tolist())
     if not taken:

@@ -339,7 +339,8 @@ def _reduce(
     check_form(indices, values, shape)
     if axes.ndim > 1:
         raise errors.invalid_argument(
-            f"Expected reduction_axes to be a scalar or a vector; got shape: {list(axes.shape)}"
+            "Expected reduction_axes to be a scalar or a vector; got shape: "
+            f"{shape_text(axes.shape)}"
         )
     sizes = sizes_of(shape)
     kept, places = _reduced(len(sizes), axes, keep_dims)
@@ -414,10 +415,6 @@ def _reduce_op(name: str, operation: str, types: str) -> OpDefinition:
         return out
 
     return reduce
-
-
-def _reduce_sparse_shape(c: InferenceContext) -> list[TensorShape]:
-    return [TensorShape([None, None]), TensorShape([None]), TensorShape([None])]
 
 
 def _reduce_sparse_op(name: str, operation: str, types: str) -> OpDefinition:

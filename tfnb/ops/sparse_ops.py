@@ -1,4 +1,4 @@
-"""Sparse tensors as ops: made dense, ordered, reshaped, sliced, multiplied, reduced.
+"""Sparse tensors as ops: conversion to dense, reordering, slicing, products, reductions.
 
 The kernels take a sparse tensor as its three parts: ``indices`` (one row per element), ``values``
 and ``shape``.
@@ -35,6 +35,7 @@ from tfnb.ops import (
     sequence_ops,
     transpose_ops,
 )
+from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.sparse_indices import dense_at, sizes_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ EXPORTS = {
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
-    """A sparse tensor that is fed: its three parts are placeholders."""
+    """Return a placeholder for a sparse tensor: three placeholders for its parts."""
     dense_shape: Any
     shape_name = None if name is None else f"{name}/shape"
     if shape is None:
@@ -83,7 +84,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
             default_name = None if name is None else f"{name}/shape_default"
             known = [-1 if size is None else size for size in sizes]
             shape = convert_to_tensor(known, dtypes.int64, name=default_name)
-        # With a default it can be fed, and is a constant to nobody.
+        # A placeholder with default can be fed, and is never treated as a constant.
         dense_shape = constant_ops.placeholder_with_default(
             shape, shape=shape.shape, name=shape_name
         )
@@ -110,10 +111,10 @@ def _as_sparse(value: Any) -> SparseTensor:
 
 
 def _check_indices(indices: Array, shape: Array) -> None:
-    """Refuses indices that are outside, repeated or not sorted.
+    """Refuse indices that are out of bounds, repeated or not sorted.
 
     Raises:
-      InvalidArgumentError: names the first of them.
+      InvalidArgumentError: an index is invalid; the message names the first one.
     """
     outside = ((indices < 0) | (indices >= shape)).any(axis=1)
     wrong, why = len(indices), ""
@@ -123,7 +124,7 @@ def _check_indices(indices: Array, shape: Array) -> None:
     if len(indices) > 1:
         steps = np.diff(indices, axis=0)
         if not steps.size:
-            steps = np.zeros((len(steps), 1), np.int64)  # of a scalar all are the same
+            steps = np.zeros((len(steps), 1), np.int64)  # all indices of a scalar are equal
         differs = steps != 0
         first = np.take_along_axis(steps, differs.argmax(axis=1)[:, None], axis=1)[:, 0]
         bad = first <= 0
@@ -163,14 +164,17 @@ def sparse_to_dense_op(
     *,
     validate_indices: bool,
 ) -> Any:
-    """The whole tensor: ``default_value`` where no element is given."""
+    """Return the dense tensor, with ``default_value`` at missing indices."""
     indices, shape = np.asarray(sparse_indices), np.asarray(output_shape)
     if indices.ndim > 2:
         raise errors.invalid_argument(
-            f"sparse_indices should be a scalar, vector, or matrix, got shape {list(indices.shape)}"
+            "sparse_indices should be a scalar, vector, or matrix, got shape "
+            f"{shape_text(indices.shape)}"
         )
     if shape.ndim != 1:
-        raise errors.invalid_argument(f"output_shape must be rank 1, got shape {list(shape.shape)}")
+        raise errors.invalid_argument(
+            f"output_shape must be rank 1, got shape {shape_text(shape.shape)}"
+        )
     count = indices.shape[0] if indices.ndim else 1
     rank = indices.shape[1] if indices.ndim == 2 else 1
     if shape.size != rank:
@@ -180,7 +184,8 @@ def sparse_to_dense_op(
     values = np.asarray(sparse_values)
     if values.ndim > 1 or (values.ndim == 1 and values.shape[0] != count):
         raise errors.invalid_argument(
-            f"sparse_values has incorrect shape {list(values.shape)}, should be [] or [{count}]"
+            f"sparse_values has incorrect shape {shape_text(values.shape)}, should be [] or "
+            f"[{count}]"
         )
     if np.ndim(default_value):
         raise errors.invalid_argument("default_value should be a scalar.")
@@ -197,7 +202,7 @@ def sparse_to_dense_op(
     check_fits(xp, shape.tolist(), values.dtype)
     out = np.empty(tuple(shape.tolist()), values.dtype)
     out[...] = np.asarray(default_value, values.dtype)
-    # A repeated index adds nothing: the last one counts.
+    # A repeated index does not accumulate: the last value counts.
     if rank:
         out[tuple(indices.T)] = values
     elif count:
@@ -222,7 +227,7 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Any:
-    """The tensor of this shape with these elements, and ``default_value`` elsewhere."""
+    """Return a dense tensor with these elements, and ``default_value`` elsewhere."""
     return sparse_to_dense_op(
         sparse_indices,
         output_shape,
@@ -236,7 +241,7 @@ def sparse_to_dense(
 def sparse_tensor_to_dense(
     sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Any:
-    """A sparse tensor as a dense one."""
+    """Convert a sparse tensor to a dense one."""
     sp_input = _as_sparse(sp_input)
     if default_value is None:
         default_value = constant_ops.zeros([], dtype=sp_input.dtype)
@@ -268,7 +273,7 @@ def _reorder_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
 )
 def sparse_reorder_op(xp: Any, input_indices: Any, input_values: Any, input_shape: Any) -> Any:
-    """The elements in the order of their indices; equals stay as they are."""
+    """Return the elements sorted by index; the order of equal indices is kept."""
     indices = np.asarray(input_indices)
     _check_parts(indices, input_values, input_shape)
     order = np.lexsort(indices.T[::-1]) if indices.shape[1] else np.arange(len(indices))
@@ -276,16 +281,16 @@ def sparse_reorder_op(xp: Any, input_indices: Any, input_values: Any, input_shap
 
 
 def _check_parts(indices: Any, values: Any, shape: Any) -> None:
-    """Refuses three parts that are no sparse tensor.
+    """Refuse three parts that do not form a sparse tensor.
 
     Raises:
-      InvalidArgumentError: says which part does not fit.
+      InvalidArgumentError: a part does not fit; the message names it.
     """
     for what, array, rank in (("indices", indices, 2), ("values", values, 1), ("shape", shape, 1)):
         if np.ndim(array) != rank:
             kind = "matrix" if rank == 2 else "vector"
             raise errors.invalid_argument(
-                f"Input {what} should be a {kind} but received shape {list(np.shape(array))}"
+                f"Input {what} should be a {kind} but received shape {shape_text(np.shape(array))}"
             )
     if len(indices) != len(values):
         raise errors.invalid_argument(
@@ -308,7 +313,7 @@ def _(op: Any, unused_indices_grad: Any, grad: Any) -> Any:
 
 
 def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """The same sparse tensor with its elements in order."""
+    """Return the sparse tensor with its elements in canonical order."""
     sp_input = _as_sparse(sp_input)
     indices, values = sparse_reorder_op(
         sp_input.indices, sp_input.values, sp_input.dense_shape, name=name
@@ -337,7 +342,7 @@ def _slice_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
 )
 def sparse_slice_op(xp: Any, indices: Any, values: Any, shape: Any, start: Any, size: Any) -> Any:
-    """The elements between ``start`` and ``start + size``."""
+    """Return the elements between ``start`` and ``start + size``."""
     _check_parts(indices, values, shape)
     if np.shape(start) != np.shape(shape) or np.shape(size) != np.shape(shape):
         raise errors.invalid_argument(
@@ -363,7 +368,7 @@ def sparse_slice_op(xp: Any, indices: Any, values: Any, shape: Any, start: Any, 
 def sparse_slice_grad(
     xp: Any, backprop_val_grad: Any, input_indices: Any, input_start: Any, output_indices: Any
 ) -> Any:
-    """The gradient of each element, zero for those outside of the slice."""
+    """Return the gradient of each element, zero for elements outside of the slice."""
     grad = np.asarray(backprop_val_grad)
     if (grad.ndim, input_indices.ndim, input_start.ndim, output_indices.ndim) != (1, 2, 1, 2):
         raise errors.invalid_argument(
@@ -403,7 +408,7 @@ def _(op: Any, *grads: Any) -> Any:
 
 
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
-    """A part of a sparse tensor."""
+    """Return a slice of a sparse tensor."""
     sp_input = _as_sparse(sp_input)
     start = convert_to_tensor(start, dtypes.int64)
     size = convert_to_tensor(size, dtypes.int64)
@@ -451,7 +456,7 @@ def sparse_tensor_dense_mat_mul(
     adjoint_a: bool,
     adjoint_b: bool,
 ) -> Any:
-    """The matrix product of a sparse and a dense matrix."""
+    """Return the matrix product of a sparse and a dense matrix."""
     _check_parts(a_indices, a_values, a_shape)
     if np.size(a_shape) != 2 or np.ndim(b) != 2:
         raise errors.invalid_argument("Tensors 'a' and 'b' must be matrices.")
@@ -468,18 +473,22 @@ def sparse_tensor_dense_mat_mul(
             f"{dense.shape[0]}.  Did you forget a transpose?  Dimensions of A: "
             f"{np.asarray(a_shape).tolist()}).  Dimensions of B: {list(np.shape(b))}"
         )
-    if not (outer and dense.size):  # no index is looked at
+    if not (outer and dense.size):  # indices are not checked
         rows, columns, values = rows[:0], columns[:0], values[:0]
-    for what, found, size in (("k", columns, inner), ("m", rows, outer)):
+    places = (("k", columns, inner, int(not adjoint_a)), ("m", rows, outer, int(adjoint_a)))
+    for what, found, size, axis in places:
         outside = (found < 0) | (found >= size)
         if outside.any():
             place = int(outside.argmax())
             raise errors.invalid_argument(
-                f"{what} ({found[place]}) from index[{place}] out of bounds (>={size})"
+                f"{what} ({found[place]}) from index[{place},{axis}] out of bounds (>={size})"
             )
-    out = np.zeros((outer, dense.shape[1]), dense.dtype)
-    np.add.at(out, rows, values[:, None] * dense[columns])
-    return out
+    # Sums of two-byte floats are rounded only at the end.
+    is_small = dense.dtype.itemsize == 2
+    wide = np.dtype(np.float32) if is_small else dense.dtype
+    out = np.zeros((outer, dense.shape[1]), wide)
+    np.add.at(out, rows, values[:, None].astype(wide) * dense[columns].astype(wide))
+    return out.astype(dense.dtype, copy=False)
 
 
 @sparse_tensor_dense_mat_mul.gradient
@@ -494,7 +503,7 @@ def _(op: Any, grad: Any) -> Any:
         rows, columns = columns, rows
     ours = gather_ops.gather(grad, rows)
     theirs = gather_ops.gather(transpose_ops.transpose(b) if adjoint_b else b, columns)
-    # Each element's gradient is the product of a row of the one and a row of the other.
+    # An element's gradient is the product of a row of the dense matrix and a row of the gradient.
     mine = array_ops.expand_dims(ours, -1 if adjoint_a else -2)
     other = array_ops.expand_dims(theirs, -1 if adjoint_a != adjoint_b else -2)
     product = math_ops.matmul(mine, other, adjoint_a=adjoint_a, adjoint_b=adjoint_a == adjoint_b)
@@ -504,7 +513,7 @@ def _(op: Any, grad: Any) -> Any:
 def sparse_tensor_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Any:
-    """The matrix product; one of the two is sparse."""
+    """Return the matrix product of two matrices, one of them sparse."""
     if is_sparse(b):
         same = adjoint_a == adjoint_b
         found = sparse_tensor_dense_matmul(b, sp_a, adjoint_a != same, adjoint_b != same)
@@ -539,7 +548,7 @@ def _elements_shape(c: InferenceContext) -> TensorShape:
 def sparse_dense_cwise_mul(
     xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any, dense: Any
 ) -> Any:
-    """Each element times the dense one at its place."""
+    """Return each element times the dense tensor's element at the same index."""
     _check_parts(sp_indices, sp_values, sp_shape)
     return np.asarray(sp_values) * dense_at(sp_indices, sp_shape, np.asarray(dense))
 
@@ -553,7 +562,7 @@ def sparse_dense_cwise_mul(
     devices=("CPU",),
 )
 def sparse_tensor_dense_add(xp: Any, a_indices: Any, a_values: Any, a_shape: Any, b: Any) -> Any:
-    """The dense sum of a sparse and a dense tensor of one shape."""
+    """Return the dense sum of a sparse and a dense tensor of one shape."""
     _check_parts(a_indices, a_values, a_shape)
     if tuple(np.asarray(a_shape).tolist()) != np.shape(b):
         raise errors.invalid_argument(
@@ -617,7 +626,7 @@ def _fill_shape(c: InferenceContext) -> list[TensorShape]:
 def sparse_fill_empty_rows_op(
     xp: Any, indices: Any, values: Any, dense_shape: Any, default_value: Any
 ) -> Any:
-    """Gives each row without elements one in its first place, ``default_value``."""
+    """Insert ``default_value`` at the first column of each row without elements."""
     _check_parts(indices, values, dense_shape)
     if np.ndim(default_value):
         raise errors.invalid_argument("default_value must be a scalar")
@@ -651,11 +660,13 @@ def sparse_fill_empty_rows_op(
     devices=("CPU",),
 )
 def sparse_fill_empty_rows_grad(xp: Any, reverse_index_map: Any, grad_values: Any) -> Any:
-    """The gradients of the elements, and the sum of those that were filled in."""
+    """Return the gradients of the elements, and of the default value, which is a sum."""
     where, grad = np.asarray(reverse_index_map), np.asarray(grad_values)
     for name, array in (("reverse_index_map", where), ("grad_values", grad)):
         if array.ndim != 1:
-            raise errors.invalid_argument(f"{name} must be a vector, saw: {list(array.shape)}")
+            raise errors.invalid_argument(
+                f"{name} must be a vector, saw: {shape_text(array.shape)}"
+            )
     if ((where < 0) | (where >= len(grad))).any():
         raise errors.invalid_argument(f"Elements in reverse index must be in [0, {len(grad)})")
     filled = np.ones(len(grad), bool)
@@ -672,7 +683,7 @@ def _(op: Any, *grads: Any) -> Any:
 def sparse_fill_empty_rows(
     sp_input: Any, default_value: Any, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:
-    """The sparse tensor with an element in every row, and which rows had none."""
+    """Return the sparse tensor with empty rows filled, and which rows were empty."""
     sp_input = _as_sparse(sp_input)
     with name_scope(name, "SparseFillEmptyRows", [sp_input]):
         default_value = convert_to_tensor(default_value, dtype=sp_input.values.dtype)

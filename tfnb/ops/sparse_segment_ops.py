@@ -270,6 +270,8 @@ def _spread_gradient(
         check_fits(xp, (count, *grad.shape[1:]), grad.dtype)
     if not count:  # TensorFlow looks at nothing
         indices = segment_ids = indices[:0]
+    if segment_ids.size and int(segment_ids[-1]) >= grad.shape[0]:
+        raise errors.invalid_argument("Invalid number of segments")
     wrong = (segment_ids < 0) | (segment_ids >= grad.shape[0])
     if wrong.any():
         at = int(xp.argmax(wrong))

@@ -11,9 +11,14 @@ fractions for the incomplete functions; the trapezoidal rule on integrals for th
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Advance = Callable[[list[Any], int], tuple[list[Any], Any]]
 
 _EPS = 2.0**-53
 
@@ -299,67 +304,130 @@ def _prefix(a: Any, x: Any) -> Any:
     return np.exp(a * np.log(x) - x - lgamma(np, a))
 
 
-def _igamma_series(a: Any, x: Any) -> tuple[Any, Any]:
-    """(sum of x**n / ((a+1)...(a+n)), its derivative by a)."""
-    total, term = np.ones_like(a), np.ones_like(a)
-    slope, term_slope = np.zeros_like(a), np.zeros_like(a)
-    r = a.copy()
-    for _ in range(3000):
-        r = r + 1.0
-        term_slope = (term_slope - term / r) * x / r
-        term = term * x / r
-        total = total + term
-        slope = slope + term_slope
-        if (np.abs(term) <= _EPS * total).all() and (
-            np.abs(term_slope) <= _EPS * np.maximum(np.abs(slope), 1e-300)
-        ).all():
-            break
+_MOST_ROUNDS = 3000
+
+
+def _iterate(advance: _Advance, state: list[Any], found: list[Any]) -> None:
+    """Iterates a recurrence for each element until it converges there.
+
+    An element keeps the value at which it converged, so that its result does not depend on its
+    neighbours; rows of converged elements leave the arrays, so that few slow elements cost little.
+
+    Args:
+      advance: gives the next state and where it has converged, from a state and the round.
+      state: vectors; the first ones are the results.
+      found: vectors that receive the results.
+    """
+    where = np.arange(len(found[0]))
+    for round_number in range(1, _MOST_ROUNDS + 1):
+        state, converged = advance(state, round_number)
+        if converged.any():
+            for result, values in zip(found, state, strict=False):
+                result[where[converged]] = values[converged]
+            going = ~converged
+            where = where[going]
+            if not len(where):
+                return
+            state = [values[going] for values in state]
+    for result, values in zip(found, state, strict=False):
+        result[where] = values
+
+
+def _series_round(state: list[Any], _: int) -> tuple[list[Any], Any]:
+    total, term, r, x = state
+    r = r + 1.0
+    term = term * x / r
+    total = total + term
+    return [total, term, r, x], np.abs(term) <= _EPS * total
+
+
+def _series_slope_round(state: list[Any], _: int) -> tuple[list[Any], Any]:
+    total, slope, term, term_slope, r, x = state
+    r = r + 1.0
+    term_slope = (term_slope - term / r) * x / r
+    term = term * x / r
+    total = total + term
+    slope = slope + term_slope
+    converged = (np.abs(term) <= _EPS * total) & (
+        np.abs(term_slope) <= _EPS * np.maximum(np.abs(slope), 1e-300)
+    )
+    return [total, slope, term, term_slope, r, x], converged
+
+
+def _igamma_series(a: Any, x: Any) -> Any:
+    """The sum of x**n / ((a+1)...(a+n)), for vectors."""
+    one = np.ones_like(a)
+    total = np.empty_like(a)
+    _iterate(_series_round, [one, one, a, x], [total])
+    return total
+
+
+def _igamma_series_slope(a: Any, x: Any) -> tuple[Any, Any]:
+    """(the sum of `_igamma_series`, its derivative by a), for vectors."""
+    one, zero = np.ones_like(a), np.zeros_like(a)
+    total, slope = np.empty_like(a), np.empty_like(a)
+    _iterate(_series_slope_round, [one, zero, one, zero, a, x], [total, slope])
     return total, slope
 
 
-def _igammac_fraction(a: Any, x: Any) -> tuple[Any, Any]:
-    """(the continued fraction of the upper function, its derivative by a)."""
+def _fraction_round(state: list[Any], c: int) -> tuple[list[Any], Any]:
+    answer, y, z, pkm2, qkm2, pkm1, qkm1 = state
+    y, z = y + 1.0, z + 2.0
+    yc = y * c
+    pk = pkm1 * z - pkm2 * yc
+    qk = qkm1 * z - qkm2 * yc
+    new = np.where(qk != 0, pk / np.where(qk != 0, qk, 1.0), answer)
+    converged = np.abs(new - answer) <= _EPS * np.abs(new)
+    scale = np.where(np.abs(pk) > 1e15, 1e-15, 1.0)
+    return [new, y, z, *(part * scale for part in (pkm1, qkm1, pk, qk))], converged
+
+
+def _fraction_slope_round(state: list[Any], c: int) -> tuple[list[Any], Any]:
+    answer, slope, y, z, pkm2, qkm2, pkm1, qkm1, dpkm2, dqkm2, dpkm1, dqkm1 = state
+    y, z = y + 1.0, z + 2.0
+    yc = y * c
+    pk = pkm1 * z - pkm2 * yc
+    qk = qkm1 * z - qkm2 * yc
+    dpk = dpkm1 * z - pkm1 - dpkm2 * yc + pkm2 * c
+    dqk = dqkm1 * z - qkm1 - dqkm2 * yc + qkm2 * c
+    safe = np.where(qk != 0, qk, 1.0)
+    new = np.where(qk != 0, pk / safe, answer)
+    new_slope = np.where(qk != 0, (dpk - new * dqk) / safe, slope)
+    converged = (np.abs(new - answer) <= _EPS * np.abs(new)) & (
+        np.abs(new_slope - slope) <= 4 * _EPS * np.abs(new_slope)
+    )
+    scale = np.where(np.abs(pk) > 1e15, 1e-15, 1.0)
+    parts = (pkm1, qkm1, pk, qk, dpkm1, dqkm1, dpk, dqk)
+    return [new, new_slope, y, z, *(part * scale for part in parts)], converged
+
+
+def _igammac_fraction(a: Any, x: Any) -> Any:
+    """The continued fraction of the upper function, for vectors."""
     y = 1.0 - a
     z = x + y + 1.0
-    c = 0.0
-    pkm2, qkm2, pkm1, qkm1 = np.ones_like(x), x.copy(), x + 1.0, z * x
-    dpkm2, dqkm2 = np.zeros_like(x), np.zeros_like(x)
-    dpkm1, dqkm1 = np.zeros_like(x), -x
-    answer = pkm1 / qkm1
-    slope = (dpkm1 - answer * dqkm1) / qkm1
-    for _ in range(3000):
-        c += 1.0
-        y = y + 1.0
-        z = z + 2.0
-        yc = y * c
-        pk = pkm1 * z - pkm2 * yc
-        qk = qkm1 * z - qkm2 * yc
-        dpk = dpkm1 * z - pkm1 - dpkm2 * yc + pkm2 * c
-        dqk = dqkm1 * z - qkm1 - dqkm2 * yc + qkm2 * c
-        safe = np.where(qk != 0, qk, 1.0)
-        new = np.where(qk != 0, pk / safe, answer)
-        new_slope = np.where(qk != 0, (dpk - new * dqk) / safe, slope)
-        done = (np.abs(new - answer) <= _EPS * np.abs(new)) & (
-            np.abs(new_slope - slope) <= 4 * _EPS * np.abs(new_slope)
-        )
-        answer, slope = new, new_slope
-        if done.all():
-            break
-        pkm2, pkm1, qkm2, qkm1 = pkm1, pk, qkm1, qk
-        dpkm2, dpkm1, dqkm2, dqkm1 = dpkm1, dpk, dqkm1, dqk
-        large = np.abs(pk) > 1e15
-        if large.any():
-            scale = np.where(large, 1e-15, 1.0)
-            pkm2, pkm1, qkm2, qkm1 = pkm2 * scale, pkm1 * scale, qkm2 * scale, qkm1 * scale
-            dpkm2, dpkm1 = dpkm2 * scale, dpkm1 * scale
-            dqkm2, dqkm1 = dqkm2 * scale, dqkm1 * scale
+    one, pkm1, qkm1 = np.ones_like(x), x + 1.0, z * x
+    answer = np.empty_like(x)
+    _iterate(_fraction_round, [pkm1 / qkm1, y, z, one, x, pkm1, qkm1], [answer])
+    return answer
+
+
+def _igammac_fraction_slope(a: Any, x: Any) -> tuple[Any, Any]:
+    """(the fraction of `_igammac_fraction`, its derivative by a), for vectors."""
+    y = 1.0 - a
+    z = x + y + 1.0
+    one, zero, pkm1, qkm1 = np.ones_like(x), np.zeros_like(x), x + 1.0, z * x
+    first = pkm1 / qkm1
+    state = [first, first * x / qkm1, y, z, one, x, pkm1, qkm1, zero, zero, zero, -x]
+    answer, slope = np.empty_like(x), np.empty_like(x)
+    _iterate(_fraction_slope_round, state, [answer, slope])
     return answer, slope
 
 
 def _split_igamma(a: Any, x: Any) -> tuple[Any, Any, Any, Any]:
     """Broadcast inputs, made harmless where the function is a case apart.
 
-    Whether the series serves.
+    Returns:
+      ``a`` and ``x``, where they are ordinary, and where the series converges fast.
     """
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
     ordinary = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
@@ -369,12 +437,13 @@ def _split_igamma(a: Any, x: Any) -> tuple[Any, Any, Any, Any]:
 def _igamma_pair(a: Any, x: Any) -> tuple[Any, Any]:
     """(lower, upper) regularized incomplete gamma functions."""
     safe_a, safe_x, ordinary, by_series = _split_igamma(a, x)
-    prefix = _prefix(safe_a, safe_x)
-    total, _ = _igamma_series(safe_a, np.where(by_series, safe_x, safe_a))
-    fraction, _ = _igammac_fraction(safe_a, np.where(by_series, safe_a + 2.0, safe_x))
-    lower_part, upper_part = prefix * total / safe_a, prefix * fraction
-    lower = np.where(by_series, lower_part, 1.0 - upper_part)
-    upper = np.where(by_series, 1.0 - lower_part, upper_part)
+    # Of each element the part that its function is made of: the lower one by the series, the upper
+    # one by the fraction.
+    part = np.asarray(_prefix(safe_a, safe_x))
+    part[by_series] *= _igamma_series(safe_a[by_series], safe_x[by_series]) / safe_a[by_series]
+    part[~by_series] *= _igammac_fraction(safe_a[~by_series], safe_x[~by_series])
+    lower = np.where(by_series, part, 1.0 - part)
+    upper = np.where(by_series, 1.0 - part, part)
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
     nan = np.isnan(a) | np.isnan(x) | (a <= 0) | (x < 0)
     special = np.where(nan, np.nan, np.where(x == 0, 0.0, np.where(np.isinf(x), 1.0, 0.0)))
@@ -395,16 +464,23 @@ def igammac(xp: Any, a: Any, x: Any) -> Any:
     return library(a, x) if library is not None else _igamma_pair(a, x)[1]
 
 
+def _lower_slope(a: Any, x: Any, log_slope: Any) -> Any:
+    total, slope = _igamma_series_slope(a, x)
+    return ((log_slope - 1.0 / a) * total + slope) / a
+
+
+def _upper_slope(a: Any, x: Any, log_slope: Any) -> Any:
+    fraction, slope = _igammac_fraction_slope(a, x)
+    return -(log_slope * fraction + slope)
+
+
 def igamma_grad_a(a: Any, x: Any) -> Any:
     """The derivative of the lower regularized incomplete gamma function by a."""
     safe_a, safe_x, ordinary, by_series = _split_igamma(a, x)
-    prefix = _prefix(safe_a, safe_x)
-    log_slope = np.log(safe_x) - digamma(np, safe_a)
-    total, slope = _igamma_series(safe_a, np.where(by_series, safe_x, safe_a))
-    lower = prefix / safe_a * ((log_slope - 1.0 / safe_a) * total + slope)
-    fraction, fraction_slope = _igammac_fraction(safe_a, np.where(by_series, safe_a + 2.0, safe_x))
-    upper = prefix * (log_slope * fraction + fraction_slope)
-    found = np.where(by_series, lower, -upper)
+    found = np.asarray(_prefix(safe_a, safe_x))
+    log_slope = np.asarray(np.log(safe_x) - digamma(np, safe_a))
+    for here, slope_of in ((by_series, _lower_slope), (~by_series, _upper_slope)):
+        found[here] *= slope_of(safe_a[here], safe_x[here], log_slope[here])
     x = np.broadcast_to(np.asarray(x, np.float64), found.shape)
     a = np.broadcast_to(np.asarray(a, np.float64), found.shape)
     nan = np.isnan(a) | np.isnan(x) | (a <= 0) | (x < 0)

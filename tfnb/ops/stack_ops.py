@@ -14,6 +14,7 @@ from tfnb.core.shape_inference import (
     no_outputs,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.named_resources import reference_to
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def stack_v2(ctx: OpKernelContext, max_size: Any, *, elem_type: Any, stack_name:
     """A new stack; a negative ``max_size`` means no limit."""
     if getattr(max_size, "ndim", 0):
         raise errors.invalid_argument(
-            f"Stack size must be a scalar, but had shape: {list(max_size.shape)}"
+            f"Stack size must be a scalar, but had shape: {shape_text(max_size.shape)}"
         )
     return _new(ctx, elem_type, int(max_size), stack_name)
 

@@ -1,4 +1,4 @@
-"""``StagingArea`` and ``MapStagingArea``: the user's side of the staging ops."""
+"""``StagingArea`` and ``MapStagingArea``: the Python classes for the staging ops."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tfnb.ops.identity_ops import identity
 
 
 class BaseStagingArea:
-    """What both kinds of staging areas share.
+    """Base class of both kinds of staging areas.
 
     Args:
-      dtypes: of the components.
-      shapes: of the components, or None.
-      names: of the components; values are dicts then.
-      shared_name: under which several graphs of a session mean one area.
-      capacity: how many tuples fit; 0 for any number.
-      memory_limit: how many bytes fit; 0 for any number.
+      dtypes: the dtypes of the components.
+      shapes: the shapes of the components, or None.
+      names: the names of the components; if given, values are dicts.
+      shared_name: the name under which several graphs of a session share one area.
+      capacity: maximum number of tuples; 0 for no limit.
+      memory_limit: maximum number of bytes; 0 for no limit.
 
     Raises:
-      ValueError: a limit is negative, or there are more or fewer shapes or names than dtypes.
+      ValueError: a limit is negative, or the number of shapes or names differs from that of dtypes.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class BaseStagingArea:
                 raise ValueError(f"{what} must be >= 0 and is {limit}")
         self._capacity = capacity
         self._memory_limit = memory_limit
-        # All ops of an area stand on the device where it was made.
+        # All ops of an area are placed on the device where it was made.
         with name_scope(f"{self._name}_root"):
             self._coloc_op = no_op()
 
@@ -81,12 +81,12 @@ class BaseStagingArea:
 
     @property
     def capacity(self) -> int:
-        """How many tuples fit."""
+        """Maximum number of tuples."""
         return self._capacity
 
     @property
     def memory_limit(self) -> int:
-        """How many bytes fit."""
+        """Maximum number of bytes."""
         return self._memory_limit
 
     def _attrs(self, dtypes: Sequence[Any] | None = None) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class BaseStagingArea:
     def _checked(
         self, values: Any, indices: Sequence[int] | None = None
     ) -> tuple[list[Any], list[int]]:
-        """The values as tensors, and which components they are.
+        """Convert the values to tensors; return these and their component indices.
 
         Raises:
           ValueError: names or indices are missing or wrong, or a dtype or shape does not fit.
@@ -140,13 +140,13 @@ class BaseStagingArea:
         return listed, chosen
 
     def _moved(self, tensors: list[Any]) -> list[Any]:
-        """Whoever takes on another device than the area's gets copies there."""
+        """Copy tensors to the current device if it differs from the area's."""
         if no_op().device != self._coloc_op.device:
             return [identity(tensor) for tensor in tensors]
         return tensors
 
     def _given(self, found: Any, indices: Sequence[int]) -> Any:
-        """What a get returns: tensors with their shapes, a dict where the area has names."""
+        """Return the result of a get: tensors with static shapes, a dict if there are names."""
         tensors = list(found) if isinstance(found, list | tuple) else [found]
         for tensor, index in zip(tensors, indices):
             tensor.set_shape(self._shapes[index])
@@ -157,10 +157,10 @@ class BaseStagingArea:
 
 
 class StagingArea(BaseStagingArea):
-    """Tuples of tensors in a row: first in, first out."""
+    """A FIFO staging area of tuples of tensors."""
 
     def put(self, values: Any, name: str | None = None) -> Any:
-        """An op that puts a tuple in; it waits while the area is full."""
+        """Return an op that adds a tuple; it waits while the area is full."""
         with name_scope(name, f"{self._name}_put", _listed(values)) as scope:
             if not isinstance(values, list | tuple | Mapping):
                 values = [values]
@@ -173,13 +173,13 @@ class StagingArea(BaseStagingArea):
                 return staging_ops.stage(values=tensors, name=scope, **_limits(self._attrs()))
 
     def get(self, name: str | None = None) -> Any:
-        """The oldest tuple, a list or a dict; the op waits while there is none."""
+        """Remove and return the oldest tuple, a list or dict; wait while there is none."""
         with colocate_with(self._coloc_op):
             found = staging_ops.unstage(name=name or f"{self._name}_get", **self._attrs())
         return self._given(found, range(len(self._dtypes)))
 
     def peek(self, index: Any, name: str | None = None) -> Any:
-        """The tuple at a place, which stays inside."""
+        """Return the tuple at an index without removing it."""
         with colocate_with(self._coloc_op):
             found = staging_ops.stage_peek(
                 index, name=name or f"{self._name}_peek", **self._attrs()
@@ -187,7 +187,7 @@ class StagingArea(BaseStagingArea):
         return self._given(found, range(len(self._dtypes)))
 
     def size(self, name: str | None = None) -> Any:
-        """How many tuples are inside, a scalar int32."""
+        """Return the number of tuples, a scalar int32."""
         return staging_ops.stage_size(name=name or f"{self._name}_size", **self._attrs())
 
     def clear(self, name: str | None = None) -> Any:
@@ -196,16 +196,16 @@ class StagingArea(BaseStagingArea):
 
 
 class MapStagingArea(BaseStagingArea):
-    """Tuples of tensors by key, whose components may come one by one.
+    """A staging area of tuples of tensors by key; components may be added separately.
 
     Args:
-      dtypes: of the components.
-      shapes: of the components, or None.
-      names: of the components; values are dicts then.
-      shared_name: under which several graphs of a session mean one area.
-      ordered: whether :meth:`get` without a key gives the lowest one.
-      capacity: how many tuples fit; 0 for any number.
-      memory_limit: how many bytes fit; 0 for any number.
+      dtypes: the dtypes of the components.
+      shapes: the shapes of the components, or None.
+      names: the names of the components; if given, values are dicts.
+      shared_name: the name under which several graphs of a session share one area.
+      ordered: whether :meth:`get` without a key takes the lowest key.
+      capacity: maximum number of tuples; 0 for no limit.
+      memory_limit: maximum number of bytes; 0 for no limit.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class MapStagingArea(BaseStagingArea):
         return getattr(staging_ops, f"{self._prefix}_{name}")
 
     def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Any:
-        """An op that puts components of a key's tuple in; it waits while the area is full."""
+        """Return an op that adds components of a key's tuple; it waits while the area is full."""
         with name_scope(name, f"{self._name}_put", _listed(vals)) as scope:
             tensors, chosen = self._checked(vals, indices)
             with colocate_with(self._coloc_op):
@@ -252,7 +252,7 @@ class MapStagingArea(BaseStagingArea):
         raise TypeError(f"Mixed types in indices {indices}. May only be str or int")
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
-        """A (key, values) pair; of some key if none is given. The op waits until there is one."""
+        """Remove and return a (key, values) pair, of any key if none is given; wait for one."""
         chosen = self._chosen(indices)
         attrs = self._attrs([self._dtypes[index] for index in chosen])
         is_any = key is None
@@ -271,7 +271,7 @@ class MapStagingArea(BaseStagingArea):
         return key, self._given(values, chosen)
 
     def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
-        """Components of a key's tuple, which stay inside."""
+        """Return components of a key's tuple without removing them."""
         chosen = self._chosen(indices)
         attrs = self._attrs([self._dtypes[index] for index in chosen])
         with colocate_with(self._coloc_op):
@@ -279,11 +279,11 @@ class MapStagingArea(BaseStagingArea):
         return self._given(found, chosen)
 
     def size(self, name: str | None = None) -> Any:
-        """How many whole tuples are inside, a scalar int32."""
+        """Return the number of complete tuples, a scalar int32."""
         return self._op("size")(name=name or f"{self._name}_size", **self._attrs())
 
     def incomplete_size(self, name: str | None = None) -> Any:
-        """How many keys lack a component, a scalar int32."""
+        """Return the number of keys with missing components, a scalar int32."""
         return self._op("incomplete_size")(
             name=name or f"{self._name}_incomplete_size", **self._attrs()
         )
@@ -309,5 +309,5 @@ def _flat(found: Any) -> list[Any]:
 
 
 def _limits(attrs: dict[str, Any], *, keep_dtypes: bool = False) -> dict[str, Any]:
-    """The attributes of an op whose inputs tell their dtypes."""
+    """Return the attributes for an op that infers the dtypes from its inputs."""
     return {name: value for name, value in attrs.items() if keep_dtypes or name != "dtypes"}

@@ -1,8 +1,8 @@
-"""Staging areas: tuples of tensors between two parts of a pipeline, in a row or by key.
+"""Staging areas: tuples of tensors between two parts of a pipeline, as a queue or by key.
 
-Whoever puts something in waits while the area is full, whoever takes something out while it is not
-there; neither holds a thread.  An area is full by number of tuples (``capacity``) or by bytes
-(``memory_limit``); 0 sets no limit.  Corresponds to ``stage_op.cc`` and ``map_stage_op.cc``.
+A put waits while the area is full, a get or peek until the tuple is there; neither holds a thread.
+An area is full by number of tuples (``capacity``) or by bytes (``memory_limit``); 0 sets no limit.
+Corresponds to ``stage_op.cc`` and ``map_stage_op.cc``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _bytes(values: Sequence[Any]) -> int:
 
 
 class StagingArea:
-    """What both kinds share."""
+    """Base class of both kinds of staging areas."""
 
     def __init__(self, name: str, capacity: int, memory_limit: int) -> None:
         self.name = name
@@ -39,7 +39,7 @@ class StagingArea:
         self._num_bytes = 0  # guarded by self.attempts.lock
 
     def size(self) -> int:
-        """How many whole tuples are inside."""
+        """Return the number of complete tuples."""
         raise NotImplementedError
 
     def _wait(
@@ -75,7 +75,7 @@ class Row(StagingArea):
         self._tuples: deque[tuple[Any, ...]] = deque()  # guarded by self.attempts.lock
 
     def put(self, values: Sequence[Any], done: type_of_done, manager: CancellationManager) -> None:
-        """Puts a tuple in."""
+        """Put a tuple in."""
         num_bytes = self._check_bytes(values)
         kept = tuple(owned(value) for value in values)
 
@@ -89,7 +89,7 @@ class Row(StagingArea):
         self._wait(serve, done, manager, "put", "Stage")
 
     def get(self, done: type_of_done, manager: CancellationManager) -> None:
-        """Takes the oldest tuple out."""
+        """Take the oldest tuple out."""
 
         def serve() -> Any:
             if not self._tuples:
@@ -103,7 +103,7 @@ class Row(StagingArea):
         self._wait(serve, done, manager, "get", "Unstage")
 
     def peek(self, index: int, done: type_of_done, manager: CancellationManager) -> None:
-        """A tuple, which stays inside."""
+        """Return a tuple, which stays in the area."""
         if index < 0:
             raise errors.invalid_argument(f"index must not be negative: {index}")
 
@@ -113,11 +113,11 @@ class Row(StagingArea):
         self._wait(serve, done, manager, None, "StagePeek")
 
     def size(self) -> int:
-        """How many tuples are inside."""
+        """Return the number of tuples."""
         return len(self._tuples)
 
     def clear(self) -> None:
-        """Throws everything away."""
+        """Remove all tuples."""
 
         def clear() -> None:
             self._tuples.clear()
@@ -127,14 +127,14 @@ class Row(StagingArea):
 
 
 class Map(StagingArea):
-    """Tuples by key, which may come in parts.
+    """Tuples by key, which may arrive in parts.
 
     Args:
-      name: for messages.
-      capacity: how many keys fit.
-      memory_limit: how many bytes fit.
-      num_components: of a whole tuple.
-      is_ordered: whether without a key the lowest one comes first, not the oldest.
+      name: name for error messages.
+      capacity: upper bound on keys.
+      memory_limit: upper bound on bytes.
+      num_components: number of components of a complete tuple.
+      is_ordered: whether a get without a key takes the lowest one, not the oldest.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Map(StagingArea):
         super().__init__(name, capacity, memory_limit)
         self.num_components = num_components
         self.is_ordered = is_ordered
-        # By key, whole tuples and parts; None where a component is missing or was taken. All
+        # By key, complete tuples and parts; None where a component is missing or was taken. All
         # guarded by self.attempts.lock
         self._whole: dict[int, list[Any]] = {}
         self._parts: dict[int, list[Any]] = {}
@@ -156,7 +156,7 @@ class Map(StagingArea):
         done: type_of_done,
         manager: CancellationManager,
     ) -> None:
-        """Puts components of a tuple in; the last one makes it whole."""
+        """Put components of a tuple in; the last one completes it."""
         self._check_indices(key, indices)
         num_bytes = self._check_bytes(values)
         kept = [owned(value) for value in values]
@@ -191,7 +191,7 @@ class Map(StagingArea):
         done: type_of_done,
         manager: CancellationManager,
     ) -> None:
-        """Takes components of a tuple out, of any key if that is None; gives (key, values)."""
+        """Take components of a tuple out; key None takes any; returns (key, values)."""
         self._check_indices(key, indices)
 
         def serve() -> Any:
@@ -215,7 +215,7 @@ class Map(StagingArea):
     def peek(
         self, key: int, indices: Sequence[int], done: type_of_done, manager: CancellationManager
     ) -> None:
-        """Components of a tuple, which stay inside."""
+        """Return components of a tuple, which stay in the area."""
         self._check_indices(key, indices)
 
         def serve() -> Any:
@@ -224,15 +224,15 @@ class Map(StagingArea):
         self._wait(serve, done, manager, None, "Peek")
 
     def size(self) -> int:
-        """How many keys have a tuple that was whole."""
+        """Return the number of keys whose tuple was completed."""
         return len(self._whole)
 
     def incomplete_size(self) -> int:
-        """How many keys lack a component."""
+        """Return the number of keys that lack a component."""
         return len(self._parts)
 
     def clear(self) -> None:
-        """Throws everything away."""
+        """Remove all tuples."""
 
         def clear() -> None:
             self._whole.clear()

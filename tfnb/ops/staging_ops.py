@@ -10,6 +10,7 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext, no_outputs
+from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.staging_kernels import Map, Row
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ _FAKE = (
 
 def _int(value: Any) -> int:
     if np.ndim(value):
-        raise errors.invalid_argument(f"A scalar is expected, not {list(np.shape(value))}")
+        raise errors.invalid_argument(f"A scalar is expected, not {shape_text(np.shape(value))}")
     return int(value)
 
 

@@ -2,7 +2,7 @@
 
 A variable is a :class:`~tfnb.core.resource_mgr.RefCell` of its device's resource manager.  An op
 with a reference input gets the cell; one with a reference output gives it.  Arrays in a cell are
-written to only where nobody else holds them.
+written to only where there is no other holder.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ def _update(ref: Any, value: Any, combine: Any, change: Any) -> None:
         ref.value = combine(ref.value, value)
 
 
-# Where there is this lock, no other thread comes into a statement that calls nothing.
+# With the GIL, no other thread interrupts a statement that makes no calls.
 _HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 

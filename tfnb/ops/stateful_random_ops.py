@@ -1,7 +1,7 @@
 """Random numbers of a generator whose state is a resource variable.
 
-The state is a vector of int64: for Philox, the one algorithm there is here, the counter's two words
-and the key. Every op reads it, draws, and moves the counter on by 256 blocks for each number, so
+The state is a vector of int64: for Philox, the only algorithm here, the two words of the counter
+and the key. Every op reads it, draws, and advances the counter by 256 blocks for each number, so
 that the next op draws others. Corresponds to TensorFlow's ``stateful_random_ops.cc``.
 """
 
@@ -55,7 +55,7 @@ def _scalar(value: Any, name: str) -> int:
 def _taken(
     ctx: OpKernelContext, resource: Any, algorithm: int, blocks: int, first: int = 0
 ) -> tuple[Philox, Any]:
-    """The generator as it is now and its state's numbers; the state moves on by some blocks."""
+    """The current generator and its state; advances the state by ``blocks``."""
     cell = ctx.resource_manager.lookup(resource)
     with cell.lock:
         state = cell.read()
@@ -136,7 +136,7 @@ def _limits_shape(c: InferenceContext) -> TensorShape:
     "RngReadAndSkip", "resource: resource, alg: int32, delta: uint64 -> value: int64", **_CPU
 )
 def rng_read_and_skip(ctx: OpKernelContext, resource: Any, alg: Any, delta: Any) -> Any:
-    """The state as it is; the generator moves on as if it had drawn ``delta`` numbers."""
+    """Returns the state, and advances the generator as if it had drawn ``delta`` numbers."""
     steps = _scalar(delta, "delta")
     blocks = steps * BLOCKS_PER_OUTPUT & _MASK64
     state = _taken(ctx, resource, _scalar(alg, "algorithm"), blocks)[1]
@@ -152,7 +152,7 @@ def _(c: InferenceContext) -> TensorShape:
 
 @register_op("RngSkip", "resource: resource, algorithm: int64, delta: int64 ->", **_CPU)
 def rng_skip(ctx: OpKernelContext, resource: Any, algorithm: Any, delta: Any) -> None:
-    """Moves the generator on as if it had drawn ``delta`` numbers."""
+    """Advances the generator as if it had drawn ``delta`` numbers."""
     steps = _scalar(delta, "delta")
     blocks = steps * BLOCKS_PER_OUTPUT & _MASK64
     _taken(ctx, resource, _scalar(algorithm, "algorithm"), blocks)
@@ -174,7 +174,7 @@ def _(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def non_deterministic_ints(xp: Any, shape: Any, *, dtype: DType) -> Any:
-    """Integers that nobody can foretell, from the operating system."""
+    """Unpredictable integers, from the operating system."""
     if dtype.name not in ("int32", "int64", "uint32", "uint64"):
         raise errors.invalid_argument(f"Unsupported dtype: {dtype.name}")
     sizes = wanted_shape(shape, dtype)
@@ -223,7 +223,7 @@ def stateful_truncated_normal(
 def stateful_standard_normal(
     ctx: OpKernelContext, resource: Any, shape: Any, *, dtype: DType
 ) -> Any:
-    """The same with the algorithm as the first number of the state."""
+    """The same, with the algorithm as the first number of the state."""
     sizes = wanted_shape(shape, dtype)
     count = product(sizes)
     generator, _ = _taken(ctx, resource, _PHILOX, count * BLOCKS_PER_OUTPUT, first=1)
@@ -266,7 +266,7 @@ def stateful_uniform_int(
 def stateful_uniform_full_int(
     ctx: OpKernelContext, resource: Any, algorithm: Any, shape: Any, *, dtype: DType
 ) -> Any:
-    """Integers from the whole range of the type."""
+    """Integers from the full range of the type."""
     return _drawn(ctx, resource, algorithm, shape, dtype, distributions.full_integers)
 
 
@@ -298,7 +298,7 @@ def stateful_random_binomial(
     *,
     dtype: DType,
 ) -> Any:
-    """How many of ``counts`` trials succeed, each with the chance ``probs``."""
+    """The number of successes in ``counts`` trials with probability ``probs`` each."""
     sizes = wanted_shape(shape)
     parameters = shape_of_trials(counts, probs)
     if sizes[len(sizes) - len(parameters) :] != parameters or len(sizes) < len(parameters):

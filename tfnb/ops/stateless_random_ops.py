@@ -1,8 +1,8 @@
-"""Random numbers that are a function of a seed tensor, number for number TensorFlow's.
+"""Random numbers that depend only on a seed tensor, bit for bit equal to TensorFlow's.
 
-The older ops take the two seed numbers themselves. The newer ones (V2, V3) take what is made of
-them, a key and a counter, and the algorithm, of which there is one here: Philox. ``tf.random.*``
-builds the newer ones.
+The older ops take the two seed numbers themselves. The newer ones (V2, V3) take a key and a counter
+derived from them, and the algorithm; only Philox is implemented here. ``tf.random.*`` builds the
+newer ones.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ EXPORTS = {
     ],
 }  # fmt: skip
 
-# What the `alg` input may be.
+# Accepted values of the `alg` input.
 _PHILOX, _AUTO_SELECT = 1, 3
 _KEY_SIZE, _COUNTER_SIZE = 1, 2
 
@@ -125,7 +125,7 @@ def _from_seed(seed: Any) -> Philox:
 def _from_key(key: Any, counter: Any, alg: Any, shape: Any = ()) -> Philox:
     if alg.ndim:
         raise errors.invalid_argument(f"algorithm must be of shape [], not {shape_text(alg.shape)}")
-    # Where there is nothing to fill, nobody looks at the algorithm.
+    # An empty shape skips the check of the algorithm.
     if int(alg) not in (_PHILOX, _AUTO_SELECT) and not (np.asarray(shape) == 0).any():
         raise errors.invalid_argument(f"Unsupported algorithm id: {int(alg)}")
     if key.shape != (_KEY_SIZE,):
@@ -133,7 +133,7 @@ def _from_key(key: Any, counter: Any, alg: Any, shape: Any = ()) -> Philox:
             f"key must have shape [{_KEY_SIZE}], not {shape_text(key.shape)}. (Note that batched "
             "keys are not supported yet.)"
         )
-    # The number of the algorithm is the least length, too.
+    # The algorithm's number is also the least length of the counter.
     least = 1 if int(alg) == _AUTO_SELECT else max(1, int(alg))
     if counter.ndim != 1 or len(counter) < least:
         raise errors.invalid_argument(
@@ -159,12 +159,12 @@ def _fill(
 def _samples(
     shape: Any, parameters: tuple[int, ...], dtype: DType | None = None
 ) -> tuple[tuple[int, ...], int]:
-    """The wanted shape, and how many samples of each parameter it holds.
+    """Return the requested shape, and the number of samples for each parameter.
 
-    With `dtype` it must fit, and nothing is checked of an empty one.
+    With `dtype` the size is checked, and an empty shape skips the check of the parameters.
 
     Raises:
-      InvalidArgumentError: the shape does not end with that of the parameters.
+      InvalidArgumentError: the shape does not end with the parameters' shape.
     """
     sizes = wanted_shape(shape, dtype)
     if dtype is not None and 0 in sizes:
@@ -187,7 +187,7 @@ def _samples(
     host_memory=("shape", "seed"),
 )
 def stateless_random_uniform(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
-    """Numbers in [0, 1)."""
+    """Return uniform numbers in [0, 1)."""
     return _fill(xp, shape, _from_seed(seed), dtype, distributions.uniform)
 
 
@@ -204,7 +204,7 @@ stateless_random_uniform.not_differentiable()
     host_memory=("shape", "seed"),
 )
 def stateless_random_normal(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
-    """Normal numbers with mean 0 and standard deviation 1."""
+    """Return normal numbers with mean 0 and standard deviation 1."""
     return _fill(xp, shape, _from_seed(seed), dtype, distributions.normal)
 
 
@@ -221,7 +221,7 @@ stateless_random_normal.not_differentiable()
     host_memory=("shape", "seed"),
 )
 def stateless_truncated_normal_op(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
-    """Normal numbers; those beyond two standard deviations are drawn again."""
+    """Return normal numbers; those beyond two standard deviations are drawn again."""
     return _fill(xp, shape, _from_seed(seed), dtype, distributions.truncated_normal)
 
 
@@ -240,7 +240,7 @@ stateless_truncated_normal_op.not_differentiable()
 def stateless_random_uniform_int(
     xp: Any, shape: Any, seed: Any, minval: Any, maxval: Any, *, dtype: DType
 ) -> Any:
-    """Integers in [minval, maxval)."""
+    """Return integers in [minval, maxval)."""
     is_empty = not product(wanted_shape(shape))
     generator = _from_seed(seed)
     limits = checked_limits(minval, maxval, is_empty=is_empty)
@@ -260,7 +260,7 @@ stateless_random_uniform_int.not_differentiable()
     host_memory=("shape", "seed"),
 )
 def stateless_random_uniform_full_int(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
-    """Integers from the whole range of the type."""
+    """Return integers from the whole range of the type."""
     return _fill(xp, shape, _from_seed(seed), dtype, distributions.full_integers)
 
 
@@ -279,7 +279,7 @@ stateless_random_uniform_full_int.not_differentiable()
 def stateless_multinomial_op(
     xp: Any, logits: Any, num_samples: Any, seed: Any, *, output_dtype: DType
 ) -> Any:
-    """Classes drawn from the distribution of each row."""
+    """Return classes drawn from the distribution of each row."""
     generator = _from_seed(seed)
     samples = checked_multinomial(logits, num_samples)
     return classes(generator, logits, samples, output_dtype)
@@ -301,7 +301,7 @@ stateless_multinomial_op.not_differentiable()
 def stateless_random_binomial(
     xp: Any, shape: Any, seed: Any, counts: Any, probs: Any, *, dtype: DType
 ) -> Any:
-    """How many of ``counts`` trials succeed, each with the chance ``probs``."""
+    """Return the number of successes in ``counts`` trials of probability ``probs``."""
     generator = _from_seed(seed)
     parameters = shape_of_trials(counts, probs)
     sizes, samples = _samples(shape, parameters)
@@ -340,7 +340,7 @@ def stateless_parameterized_truncated_normal_op(
     *,
     dtype: DType,
 ) -> Any:
-    """Normal numbers between bounds; the shape ends with that of the parameters together."""
+    """Return bounded normal numbers; the shape ends with the parameters' broadcast shape."""
     generator = _from_seed(seed)
     given = (means, stddevs, minvals, maxvals)
     try:
@@ -374,7 +374,7 @@ def _(op: Any, grad: Any) -> Any:
     devices=("CPU",),
 )
 def stateless_random_poisson(xp: Any, shape: Any, seed: Any, lam: Any, *, dtype: DType) -> Any:
-    """Poisson(lam)."""
+    """Return Poisson(lam) numbers."""
     generator = _from_seed(seed)
     sizes, samples = _samples(shape, lam.shape, dtype)
     found = random_rejection.poisson(generator, lam, samples)
@@ -394,7 +394,7 @@ stateless_random_poisson.not_differentiable()
     devices=("CPU",),
 )
 def stateless_random_gamma_v2(xp: Any, shape: Any, seed: Any, alpha: Any) -> Any:
-    """Gamma(alpha, 1)."""
+    """Return Gamma(alpha, 1) numbers."""
     return _gamma(shape, _from_seed(seed), alpha)
 
 
@@ -428,7 +428,7 @@ def _gamma_gradient(shape: Any, alpha: Any, sample: Any, grad: Any) -> Any:
     host_memory=("seed", "key", "counter"),
 )
 def stateless_random_get_key_counter(xp: Any, seed: Any) -> Any:
-    """The key and the counter that a seed means."""
+    """Return the key and the counter derived from a seed."""
     generator = _from_seed(seed)
     mask = 2**64 - 1
     counter = [generator.counter & mask, generator.counter >> 64]
@@ -443,7 +443,7 @@ def stateless_random_get_key_counter(xp: Any, seed: Any) -> Any:
     host_memory=("alg",),
 )
 def stateless_random_get_alg(xp: Any) -> Any:
-    """The algorithm of this device."""
+    """Return the algorithm of this device."""
     return np.int32(_PHILOX)
 
 
@@ -455,7 +455,7 @@ def stateless_random_get_alg(xp: Any) -> Any:
     host_memory=("seed", "key", "counter", "alg"),
 )
 def stateless_random_get_key_counter_alg(xp: Any, seed: Any) -> Any:
-    """The key and the counter that a seed means, and the algorithm of this device."""
+    """Return the key and counter derived from a seed, and the algorithm of this device."""
     generator = _from_seed(seed)
     mask = 2**64 - 1
     counter = [generator.counter & mask, generator.counter >> 64]
@@ -482,7 +482,7 @@ for _op in (
 def stateless_random_uniform_v2(
     xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
 ) -> Any:
-    """Numbers in [0, 1)."""
+    """Return uniform numbers in [0, 1)."""
     return _fill(xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.uniform)
 
 
@@ -500,7 +500,7 @@ stateless_random_uniform_v2.not_differentiable()
 def stateless_random_normal_v2(
     xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
 ) -> Any:
-    """Normal numbers with mean 0 and standard deviation 1."""
+    """Return normal numbers with mean 0 and standard deviation 1."""
     return _fill(xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.normal)
 
 
@@ -518,7 +518,7 @@ stateless_random_normal_v2.not_differentiable()
 def stateless_truncated_normal_v2(
     xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
 ) -> Any:
-    """Normal numbers; those beyond two standard deviations are drawn again."""
+    """Return normal numbers; those beyond two standard deviations are drawn again."""
     return _fill(
         xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.truncated_normal
     )
@@ -547,7 +547,7 @@ def stateless_random_uniform_int_v2(
     *,
     dtype: DType,
 ) -> Any:
-    """Integers in [minval, maxval)."""
+    """Return integers in [minval, maxval)."""
     generator = _from_key(key, counter, alg, shape)
     is_empty = not product(wanted_shape(shape))
     limits = checked_limits(minval, maxval, is_empty=is_empty)
@@ -568,7 +568,7 @@ stateless_random_uniform_int_v2.not_differentiable()
 def stateless_random_uniform_full_int_v2(
     xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
 ) -> Any:
-    """Integers from the whole range of the type."""
+    """Return integers from the whole range of the type."""
     return _fill(xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.full_integers)
 
 
@@ -586,7 +586,7 @@ stateless_random_uniform_full_int_v2.not_differentiable()
 def stateless_random_gamma_v3(
     xp: Any, shape: Any, key: Any, counter: Any, alg: Any, alpha: Any
 ) -> Any:
-    """Gamma(alpha, 1)."""
+    """Return Gamma(alpha, 1) numbers."""
     return _gamma(shape, _from_key(key, counter, alg, shape), alpha)
 
 
@@ -604,7 +604,7 @@ def _(op: Any, grad: Any) -> Any:
     devices=("CPU",),
 )
 def stateless_shuffle_op(xp: Any, value: Any, key: Any, counter: Any, alg: Any) -> Any:
-    """The rows of a tensor in another order."""
+    """Return the rows of a tensor in a random order."""
     generator = _from_key(key, counter, alg)
     if value.size <= 1 or value.shape[0] <= 1:
         return value
@@ -624,11 +624,11 @@ class Algorithm(enum.Enum):
 
 
 def algorithm_number(alg: Any) -> Any:
-    """The number of an algorithm given by name, number or :class:`Algorithm`.
+    """Return the number of an algorithm given by name, number or :class:`Algorithm`.
 
     Raises:
       ValueError: there is no algorithm of that name.
-      TypeError: it is none of these.
+      TypeError: the argument has another type.
     """
     if isinstance(alg, (int, Tensor)):
         return alg
@@ -651,10 +651,10 @@ def _unsupported(alg: Any) -> str:
 
 
 def _key_counter_alg(seed: Any, alg: Any) -> tuple[Any, Any, Any]:
-    """What the newer ops are given for a seed.
+    """Return key, counter and algorithm for a seed, the inputs of the newer ops.
 
     Raises:
-      ValueError: there is no such algorithm, or it is ThreeFry, which no device has.
+      ValueError: the algorithm is unknown, or ThreeFry, which no device implements.
     """
     number = algorithm_number(alg)
     if isinstance(number, int) and number not in (_PHILOX, _AUTO_SELECT):
@@ -684,10 +684,10 @@ def stateless_uniform(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Any:
-    """Numbers from [minval, maxval); integers of the whole range where both are None.
+    """Return numbers from [minval, maxval); integers of the whole range if both are None.
 
     Raises:
-      ValueError: the dtype or the limits are not possible.
+      ValueError: the dtype or the limits are invalid.
     """
     dtype = dtypes.as_dtype(dtype)
     if dtype not in _UNIFORM_DTYPES:
@@ -743,7 +743,7 @@ def stateless_normal(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Any:
-    """Numbers from a normal distribution."""
+    """Return numbers from a normal distribution."""
     with name_scope(name, "stateless_random_normal", [shape, seed, mean, stddev]) as scope:
         draw = partial(_drawn, stateless_random_normal_v2, seed, alg)
         return spread(draw, shape, mean, stddev, dtype, scope)
@@ -758,7 +758,7 @@ def stateless_truncated_normal(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Any:
-    """Numbers from a normal distribution, none further than two deviations from the mean."""
+    """Return normal numbers within two standard deviations of the mean."""
     with name_scope(name, "stateless_truncated_normal", [shape, seed, mean, stddev]) as scope:
         draw = partial(_drawn, stateless_truncated_normal_v2, seed, alg)
         return spread(draw, shape, mean, stddev, dtype, scope)
@@ -772,7 +772,7 @@ def stateless_binomial(
     output_dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Any:
-    """How many of ``counts`` trials succeed, each with the chance ``probs``."""
+    """Return the number of successes in ``counts`` trials of probability ``probs``."""
     with name_scope(name, "stateless_random_binomial", [shape, seed, counts, probs]):
         wanted = shape_tensor(shape)
         probs = convert_to_tensor(probs, dtype_hint=dtypes.float32, name="probs")
@@ -790,7 +790,7 @@ def stateless_gamma(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Any:
-    """Numbers from gamma distributions with shapes ``alpha`` and inverse scales ``beta``."""
+    """Return numbers from gamma distributions with shapes ``alpha`` and rates ``beta``."""
     with name_scope(name, "stateless_random_gamma", [shape, seed, alpha, beta]):
         wanted = shape_tensor(shape)
         alpha, beta = gamma_parameters(alpha, beta, dtype)
@@ -804,7 +804,7 @@ def stateless_gamma(
 def stateless_poisson(
     shape: Any, seed: Any, lam: Any, dtype: Any = dtypes.int32, name: str | None = None
 ) -> Any:
-    """Numbers from Poisson distributions with means ``lam``."""
+    """Return numbers from Poisson distributions with means ``lam``."""
     with name_scope(name, "stateless_random_poisson", [shape, seed, lam]):
         wanted = shape_tensor(shape)
         value = stateless_random_poisson(wanted, seed, lam, dtype=dtype)
@@ -821,7 +821,7 @@ def stateless_parameterized_truncated_normal(
     maxvals: Any = 2.0,
     name: str | None = None,
 ) -> Any:
-    """Numbers from normal distributions, none outside given bounds."""
+    """Return numbers from normal distributions truncated to bounds."""
     given = [shape, means, stddevs, minvals, maxvals]
     with name_scope(name, "stateless_parameterized_truncated_normal", given):
         wanted = shape_tensor(shape)
@@ -843,7 +843,7 @@ def stateless_multinomial(
     output_dtype: Any = dtypes.int64,
     name: str | None = None,
 ) -> Any:
-    """Classes drawn from the distribution of each row of logits."""
+    """Return classes drawn from the distribution of each row of logits."""
     with name_scope(name, "stateless_multinomial", [logits, seed]):
         return _categorical(logits, num_samples, output_dtype, seed)
 
@@ -855,7 +855,7 @@ def stateless_categorical(
     dtype: Any = dtypes.int64,
     name: str | None = None,
 ) -> Any:
-    """Classes drawn from the distribution of each row of logits."""
+    """Return classes drawn from the distribution of each row of logits."""
     with name_scope(name, "stateless_categorical", [logits, seed]):
         return _categorical(logits, num_samples, dtype, seed)
 
@@ -869,20 +869,20 @@ def _categorical(logits: Any, num_samples: Any, dtype: Any, seed: Any) -> Any:
 def stateless_shuffle(
     value: Any, seed: Any, alg: Any = "auto_select", name: str | None = None
 ) -> Any:
-    """The rows of a tensor in an order that the seed decides."""
+    """Return the rows of a tensor in a random order that depends on the seed."""
     with name_scope(name, "stateless_shuffle", [value, seed]):
         key, counter, alg = _key_counter_alg(seed, alg)
         return stateless_shuffle_op(value, key, counter, alg)
 
 
 def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Any:
-    """New seeds, one per row, made of one seed."""
+    """Return new seeds derived from one seed, one per row."""
     seed = convert_to_tensor(seed)
     return stateless_uniform([num, 2], seed, dtype=seed.dtype, minval=None, maxval=None, alg=alg)
 
 
 def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Any:
-    """A new seed made of a seed and an integer."""
+    """Return a new seed derived from a seed and an integer."""
     data = convert_to_tensor(data)
     first = stateless_uniform([], seed, dtype=data.dtype, minval=None, maxval=None, alg=alg)
     return array_ops.stack([first, data])

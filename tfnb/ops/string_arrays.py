@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.core import host_memory
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -20,8 +22,34 @@ def strings(values: Sequence[bytes], shape: tuple[int, ...]) -> Any:
 def mapped(function: Callable[[Any], Any], array: Any, dtype: Any = object) -> Any:
     """The results of a function for every element, in the array's shape."""
     found = np.empty(array.size, dtype)
-    found[:] = [function(value) for value in array.reshape(-1)]
+    if host_memory.limit_of_thread() is None:
+        found[:] = [function(value) for value in array.reshape(-1)]
+        return found.reshape(array.shape)
+    total = 0
+    for index, value in enumerate(array.reshape(-1)):
+        found[index] = result = function(value)
+        total += len(result) if isinstance(result, bytes) else 0
+        host_memory.check_size(total)
     return found.reshape(array.shape)
+
+
+def check_joined(num_bytes: int, between: bytes, num_parts: int) -> None:
+    """Refuses joined strings that are too long, before they are made.
+
+    Args:
+      num_bytes: of all parts.
+      between: what stands between two of them.
+      num_parts: how many there are.
+
+    Raises:
+      ResourceExhaustedError: this step may have no such string.
+    """
+    host_memory.check_size(num_bytes + len(between) * num_parts)
+
+
+def num_bytes_of(array: Any) -> int:
+    """How many bytes the strings of an array have."""
+    return sum(map(len, array.reshape(-1).tolist()))
 
 
 def text_of(value: bytes) -> str:

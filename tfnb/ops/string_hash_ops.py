@@ -1,4 +1,4 @@
-"""From strings to the numbers of buckets."""
+"""Ops that hash strings to bucket numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXPORTS = {
     devices=("CPU",),
 )
 def string_to_hash_bucket_fast(xp: Any, input: Any, *, num_buckets: int) -> Any:
-    """The bucket of every string, the same on all machines and for all time."""
+    """Hash every string to a bucket; the result is the same on all machines and versions."""
     return mapped(lambda value: fingerprint64(value) % num_buckets, input, np.int64)
 
 
@@ -47,7 +47,7 @@ string_to_hash_bucket_fast.not_differentiable()
     devices=("CPU",),
 )
 def string_to_hash_bucket_strong(xp: Any, input: Any, *, num_buckets: int, key: list[int]) -> Any:
-    """The bucket of every string; without the key nobody can find strings for one bucket."""
+    """Hash every string to a bucket, with a key that protects against crafted collisions."""
     if len(key) != 2:
         raise errors.invalid_argument("Key must have 2 elements")
     pair = (key[0], key[1])

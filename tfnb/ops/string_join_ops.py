@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.host_memory import check_fits
+from tfnb.core.host_memory import check_fits, check_size
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
@@ -23,7 +23,7 @@ from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops, math_ops
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.string_arrays import as_bytes, strings
+from tfnb.ops.string_arrays import as_bytes, check_joined, num_bytes_of, strings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,6 +73,8 @@ def string_join_op(xp: Any, inputs: list[Any], *, separator: str) -> Any:
         shape = ()
     between = as_bytes(separator)
     count = int(np.prod(shape, dtype=np.int64))
+    total = sum(num_bytes_of(array) * (1 if array.ndim else count) for array in inputs)
+    check_joined(total, between, count * len(inputs))
     columns = [
         array.reshape(-1).tolist() if array.ndim else [array.item()] * count for array in inputs
     ]
@@ -140,6 +142,7 @@ def reduce_join_op(
     turned = inputs.transpose([*kept, *reversed(axes)])
     rows = turned.reshape(int(np.prod(shape, dtype=np.int64)), -1) if turned.size else None
     between = as_bytes(separator)
+    check_joined(num_bytes_of(inputs), between, inputs.size)
     if rows is None:
         joined = [b""] * int(np.prod(shape, dtype=np.int64))
     else:
@@ -236,6 +239,7 @@ def unsorted_segment_join(
     for one, row in zip(ids, inputs.reshape(len(ids), width).tolist(), strict=True):
         segments[one].append(row)
     between = as_bytes(separator)
+    check_joined(num_bytes_of(inputs), between, inputs.size)
     out = np.full((count, width), b"", object)
     for one, rows in segments.items():
         for column, cell in enumerate(zip(*rows, strict=True)):
@@ -297,11 +301,19 @@ def string_ngrams(
         return strings([], (0,)), np.zeros_like(data_splits)
     between, left, right = (as_bytes(text) for text in (separator, left_pad, right_pad))
 
+    total = 0
+
     def ngrams(row: list[bytes], width: int) -> list[bytes]:
+        nonlocal total
         pads = width - 1 if pad_width < 0 else min(pad_width, width - 1)
+        check_size(16 * pads)
         padded = [left] * pads + row + [right] * pads
-        starts = range(len(padded) - width + 1)
-        return [between.join(padded[start : start + width]) for start in starts]
+        made = []
+        for start in range(len(padded) - width + 1):
+            made.append(between.join(padded[start : start + width]))
+            total += len(made[-1])
+            check_size(total)
+        return made
 
     found: list[bytes] = []
     ends = [0]

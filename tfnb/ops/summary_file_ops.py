@@ -1,7 +1,7 @@
-"""Ops that write summaries to event files themselves, at the step that a tensor says.
+"""Ops that write summaries to event files themselves, at the step given by a tensor.
 
-A writer buffers events, at most ``max_queue`` of them and not longer than ``flush_millis``; it has
-its file from the first event on. Corresponds to TensorFlow's ``summary_kernels.cc``.
+A writer buffers at most ``max_queue`` events, for at most ``flush_millis``; it opens its file with
+the first event. Corresponds to TensorFlow's ``summary_kernels.cc``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tfnb.core import errors, file_system, tensor_util
+from tfnb.core import effects, errors, file_system, tensor_util
 from tfnb.core.events_writer import EventsWriter
 from tfnb.core.op_registry import register_op
+from tfnb.core.scalar_events import summary_written
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
 from tfnb.ops.named_resources import find_resource, own_resource
 from tfnb.ops.summary_ops import (
@@ -37,28 +38,32 @@ _IN = "writer: resource, step: int64"
 
 
 class SummaryWriter:
-    """An event file that may not have been begun yet."""
+    """An event file, opened with the first event."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._events: EventsWriter | None = None  # guarded by self._lock, like the rest
+        self._guard: effects.Guard | None = None  # guard of the node that set the folder
+        self.logdir = ""
         self._max_queue = self._pending = 0
         self._flush_seconds = self._flushed_at = 0.0
 
     def create(self, logdir: str, max_queue: int, flush_millis: int, suffix: str) -> None:
-        """Says where the file is to be; a writer that knows stays as it is."""
+        """Set the folder of the file; only the first call has an effect."""
         with self._lock:
             if self._events is None:
                 file_system.create_directories(logdir)
+                self._guard = effects.current_guard()
+                self.logdir = logdir
                 self._events = EventsWriter(os.path.join(logdir, "events"), suffix)
                 self._max_queue, self._flush_seconds = max_queue, flush_millis / 1000
                 self._flushed_at = time.monotonic()
 
     def write(self, event: event_pb2.Event) -> None:
-        """Adds an event.
+        """Add an event.
 
         Raises:
-          FailedPreconditionError: it was not said where to write, or the writer was closed.
+          FailedPreconditionError: no folder was set, or the writer was closed.
         """
         with self._lock:
             if self._events is None:
@@ -67,7 +72,8 @@ class SummaryWriter:
                 )
             if not event.wall_time:
                 event.wall_time = time.time()
-            self._events.write_event(event)
+            with effects.watched_by(self._guard):
+                self._events.write_event(event)
             self._pending += 1
             late = time.monotonic() - self._flushed_at > self._flush_seconds
             if self._pending > self._max_queue or late:
@@ -79,19 +85,19 @@ class SummaryWriter:
         self._pending, self._flushed_at = 0, time.monotonic()
 
     def flush(self) -> None:
-        """Lets readers see what was written."""
+        """Flush the buffered events to the file."""
         with self._lock:
             self._flush()
 
     def close(self) -> None:
-        """Ends the file."""
+        """Close the file."""
         with self._lock:
             if self._events is not None:
                 self._events.close()
             self._events = None
 
     def __del__(self) -> None:
-        """End the file of a writer that nobody has any more."""
+        """Close the file of a writer that is garbage collected."""
         if self._events is not None:
             self._events.close()
 
@@ -143,7 +149,7 @@ def create_summary_file_writer(
     flush_millis: Any,
     filename_suffix: Any,
 ) -> None:
-    """Says where a writer's file is to be."""
+    """Set the folder of a writer's file."""
     ctx.resource_manager.lookup_or_create(
         writer.container, _TYPE, writer.name, SummaryWriter
     ).create(_text(logdir), int(max_queue), int(flush_millis), _text(filename_suffix))
@@ -151,25 +157,27 @@ def create_summary_file_writer(
 
 @register_op("FlushSummaryWriter", "writer: resource ->", **_OP)
 def flush_summary_writer(ctx: OpKernelContext, writer: Any) -> None:
-    """Lets readers see what was written."""
+    """Flush the buffered events to the file."""
     _writer(ctx, writer).flush()
 
 
 @register_op("CloseSummaryWriter", "writer: resource ->", **_OP)
 def close_summary_writer(ctx: OpKernelContext, writer: Any) -> None:
-    """Ends a writer's file and forgets the writer."""
+    """Close a writer's file and delete the writer."""
     _writer(ctx, writer).close()
     ctx.resource_manager.delete(writer)
 
 
 def _write(ctx: OpKernelContext, writer: Any, step: Any, summary: Any) -> None:
-    """Adds an event with a summary, given as a message or serialized."""
+    """Add an event with a summary, given as a message or serialized."""
     event = event_pb2.Event(step=int(_scalar(step, "step")))
     if isinstance(summary, summary_pb2.Summary):
         event.summary.CopyFrom(summary)
     else:
         event.summary.ParseFromString(summary.item())
-    _writer(ctx, writer).write(event)
+    target = _writer(ctx, writer)
+    target.write(event)
+    summary_written(event.summary, event.step, target.logdir)
 
 
 def _merged(message: Any, data: bytes, what: str) -> None:
@@ -207,7 +215,7 @@ def write_summary(
 
 @register_op("WriteRawProtoSummary", f"{_IN}, tensor: string ->", **_WRITE)
 def write_raw_proto_summary(ctx: OpKernelContext, writer: Any, step: Any, tensor: Any) -> None:
-    """Writes serialized Summary messages, all as one."""
+    """Writes serialized Summary messages, merged into one."""
     summary = summary_pb2.Summary()
     for data in np.asarray(tensor).reshape(-1).tolist():
         _merged(summary, data, "summary")
@@ -220,7 +228,7 @@ def write_raw_proto_summary(ctx: OpKernelContext, writer: Any, step: Any, tensor
 def write_scalar_summary(
     ctx: OpKernelContext, writer: Any, step: Any, tag: Any, value: Any
 ) -> None:
-    """Writes a number."""
+    """Writes a scalar."""
     summary = summary_pb2.Summary()
     number = float(np.float32(_scalar(value, "value")))
     summary.value.add(tag=_text(_scalar(tag, "tag")), simple_value=number)
@@ -234,7 +242,7 @@ def write_scalar_summary(
 def write_histogram_summary(
     ctx: OpKernelContext, writer: Any, step: Any, tag: Any, values: Any
 ) -> None:
-    """Writes how the numbers of a tensor are distributed."""
+    """Writes a histogram of a tensor's numbers."""
     _write(ctx, writer, step, histogram_summary.kernels["CPU"](ctx, tag, values))
 
 
@@ -252,7 +260,7 @@ def write_image_summary(
     *,
     max_images: int,
 ) -> None:
-    """Writes pictures."""
+    """Writes images."""
     kernel = image_summary.kernels["CPU"]
     found = kernel(ctx, tag, tensor, max_images=max_images, bad_color=bad_color)
     _write(ctx, writer, step, found)
@@ -272,7 +280,7 @@ def write_audio_summary(
     *,
     max_outputs: int,
 ) -> None:
-    """Writes sounds."""
+    """Writes audio clips."""
     kernel = audio_summary_v2.kernels["CPU"]
     _write(ctx, writer, step, kernel(np, tag, tensor, sample_rate, max_outputs=max_outputs))
 

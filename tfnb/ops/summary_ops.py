@@ -7,15 +7,14 @@ sounds as WAV with 16 bits.
 from __future__ import annotations
 
 import contextlib
-import io
 import re
+import struct
 import sys
-import wave
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors, tensor_util
+from tfnb.core import dtypes, errors, scalar_events, tensor_util
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
 from tfnb.framework.collections import GraphKeys
@@ -82,6 +81,9 @@ def scalar_summary(xp: Any, tags: Any, values: Any) -> Any:
     summary = summary_pb2.Summary()
     for tag, value in zip(tags.reshape(-1), values.reshape(-1), strict=True):
         summary.value.add(tag=_tag_text(tag), simple_value=float(np.float32(value)))
+    if scalar_events.are_scalars_heard():
+        for one in summary.value:
+            scalar_events.scalar_made(one.tag, one.simple_value)
     return _serialized(summary)
 
 
@@ -255,13 +257,13 @@ def wav_of(frames: Any, sample_rate: int) -> bytes:
     # Halves are rounded away from zero.
     scaled = frames.astype(np.float64) * 32768
     samples = np.clip(np.trunc(scaled + np.copysign(0.5, scaled)), -32768, 32767).astype("<i2")
-    file = io.BytesIO()
-    with wave.open(file, "wb") as writer:
-        writer.setnchannels(frames.shape[1])
-        writer.setsampwidth(2)
-        writer.setframerate(sample_rate)
-        writer.writeframes(samples.tobytes())
-    return file.getvalue()
+    data: bytes = samples.tobytes()
+    channels = frames.shape[1]
+    # Plain samples; the module wave knows no rate of 0, which is what one below 1 becomes.
+    size = channels * 2
+    kind = struct.pack("<IHHIIHH", 16, 1, channels, sample_rate, sample_rate * size, size, 16)
+    begin = b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt "
+    return begin + kind + b"data" + struct.pack("<I", len(data)) + data
 
 
 @register_op(

@@ -53,7 +53,7 @@ def compute(
 
 
 def _checked(graph_def: graph_pb2.GraphDef, types: Sequence[DType]) -> graph_pb2.GraphDef:
-    """A gradient whose arguments are found to have these dtypes, as far as there are so many."""
+    """Checks the dtypes of a gradient's arguments, up to the shorter of the two lists."""
     for node, given in zip(_by_index(graph_def, "_Arg"), types, strict=False):
         wanted = decode_attr(node.attr["T"])
         if wanted != given.base_dtype:
@@ -169,11 +169,11 @@ def gradient_graph(
 class _Differentiation:
     """Goes through a body from its results to its arguments, as TensorFlow's gradients.cc does.
 
-    What a node's inputs get is what a SymbolicGradient of its op gives, called with its inputs and
-    with the sums of what its outputs got. Tensors are (node, output).
+    The gradients of a node's inputs are the results of its op's SymbolicGradient, called with the
+    node's inputs and the summed gradients of its outputs. Tensors are (node, output).
 
-    State: ``got`` has for each tensor that the results depend on what has come back to it;
-    ``pending`` counts for each node what has yet to come; ``ready`` are nodes of which all has.
+    State: ``got`` holds the gradients received by each tensor that the results depend on;
+    ``pending`` counts the missing gradients of each node; ``ready`` are nodes without missing ones.
     """
 
     def __init__(self, body: graph_pb2.GraphDef, signature: Callable[[str], OpDef]) -> None:

@@ -59,16 +59,16 @@ class Template:
         self._custom_getter = custom_getter
         self._scope: vs.VariableScope | None = None
         self._variables_created = False
+        self._is_first_call = True
         if create_scope_now:
-            with vs.variable_scope(
-                self._unique_name, self._name, custom_getter=self._custom_getter
-            ) as scope:
+            # The name scope is opened by the first call.
+            with vs.pure_variable_scope(unique_name, name, custom_getter) as scope:
                 self._scope = scope
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function in its scope."""
         if self._scope is not None:
-            with vs.variable_scope(self._scope, reuse=self._variables_created):
+            with vs.variable_scope(self._scope, reuse=not self._is_first_call):
                 return self._call(args, kwargs)
         with vs.variable_scope(
             self._unique_name, self._name, custom_getter=self._custom_getter
@@ -81,15 +81,24 @@ class Template:
             graph = get_default_graph()
             trained = len(graph.get_collection_ref(GraphKeys.TRAINABLE_VARIABLES))
             if self._variables_created:
-                result = self._func(*args, **kwargs)
+                result: Any = self._func(*args, **kwargs)
                 if trained != len(graph.get_collection_ref(GraphKeys.TRAINABLE_VARIABLES)):
                     raise ValueError(
                         "Trainable variable created when calling a template after the first time, "
                         "perhaps you used tf.Variable when you meant tf.get_variable"
                     )
                 return result
+            if not self._is_first_call:
+                return self._func(*args, **kwargs)  # another thread is making the variables
+            self._is_first_call = False
+            try:
+                result = self._func(*args, **kwargs)
+            except BaseException:
+                # What failed made no variables that the next call could share.
+                self._is_first_call = True
+                raise
             self._variables_created = True
-            return self._func(*args, **kwargs)
+            return result
         except Exception as error:
             error.add_note(f"originally defined at:\n{''.join(self._stacktrace)}")
             raise
@@ -115,10 +124,18 @@ class Template:
         if self._scope is None:
             return None
         name = self._scope.name
-        return f"{name}/" if name else name
+        # With the slash at the end, no longer name begins like it.
+        return name if name.endswith("/") or not name else f"{name}/"
+
+    @property
+    def var_scope(self) -> vs.VariableScope | None:
+        """The old name of ``variable_scope``."""
+        return self._scope
 
     def _collection(self, key: str) -> list[Any]:
-        return [] if self._scope is None else self._scope.get_collection(key)
+        if not self._variables_created:
+            return []
+        return get_default_graph().get_collection(key, self.variable_scope_name)
 
     @property
     def variables(self) -> list[Any]:
@@ -134,6 +151,27 @@ class Template:
     def global_variables(self) -> list[Any]:
         """Its global variables."""
         return self._collection(GraphKeys.GLOBAL_VARIABLES)
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """Its global variables that are not trained."""
+        trained = self.trainable_variables
+        return [v for v in self.global_variables if not any(v is one for one in trained)]
+
+    @property
+    def weights(self) -> list[Any]:
+        """Another name of ``variables``."""
+        return self.variables
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """Another name of ``trainable_variables``."""
+        return self.trainable_variables
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """Another name of ``non_trainable_variables``."""
+        return self.non_trainable_variables
 
     @property
     def local_variables(self) -> list[Any]:

@@ -231,6 +231,9 @@ class TensorArray:
                 )
             return self.with_flow(flow)
 
+    def mark_used(self) -> None:
+        """Says that a write is meant though nothing reads it; no write is complained about here."""
+
     def stack(self, name: str | None = None) -> Tensor:
         """All elements along a new first dimension."""
         with colocate_with(self._handle.op), name_scope(name, "TensorArrayStack", [self._handle]):

@@ -1,9 +1,9 @@
 """The array behind TensorArray ops: a list of tensors, written once each, that lives for one step.
 
 Corresponds to TensorFlow's ``tensor_array.h``.  An element is empty, written, or cleared (read once
-from an array with ``clear_after_read``).  Only places that were written cost memory.  The array of
-a gradient adds up what is written to one place, and knows the forms of the forward array's
-elements, so that a place nobody wrote to reads as zeros.
+from an array with ``clear_after_read``).  Only written places take memory.  A gradient array sums
+the writes to one place, and knows the shapes of the forward array's elements, so that a place
+without a write reads as zeros.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors
+from tfnb.core import dtypes, errors
+from tfnb.core.node_text import shape_text, type_word
 from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
@@ -23,15 +24,14 @@ if TYPE_CHECKING:
 
 
 MAX_SIZE = 1 << 26
-"""More places than this no array has: reading them one by one would take longer than anyone waits.
-"""
+"""The size limit of an array: reading more places one by one would take too long."""
 
 
 _ndarray = np.ndarray
 
 
 class Cleared(tuple[int, ...]):
-    """Where an element was, read once; its shape."""
+    """The mark of an element that was read once and cleared; holds its shape."""
 
     __slots__ = ()
 
@@ -39,11 +39,11 @@ class Cleared(tuple[int, ...]):
 class TensorArrayResource:
     """One TensorArray of one step.
 
-    The kernels of a step that share something run in one thread; what takes a lock here takes it
-    for whoever looks at a step from outside.
+    The kernels of a step that share something run in one thread; the locks here protect against
+    readers from outside of the step.
     """
 
-    shape = ()  # that of a handle, for the variable that holds the array in a handle's place
+    shape = ()  # the shape of a handle, because a register may hold the array in its place
 
     def __init__(
         self,
@@ -64,15 +64,17 @@ class TensorArrayResource:
         self.clear_after_read = clear_after_read
         self.identical_element_shapes = identical_element_shapes
         self.adds_up = adds_up
+        # Number of elements of the last split; a gradient array has that of its forward array.
+        self.split_size: int | None = None
         self.lock = threading.RLock()
         self._size = _checked_size(size)  # guarded by self.lock
-        # What lies at a place: the element, or Cleared.
+        # By place: the element, or Cleared.
         self.values: dict[int, Any] = {}  # guarded by self.lock
-        self.read_places: set[int] = set()  # guarded by self.lock; of those that stay
-        self.shapes: dict[int, tuple[int, ...]] = {}  # of a forward array's elements
+        self.read_places: set[int] = set()  # guarded by self.lock; places read and not cleared
+        self.shapes: dict[int, tuple[int, ...]] = {}  # shapes of a forward array's elements
         self._gradients: dict[str, TensorArrayResource] = {}  # guarded by self.lock
-        # The form of all elements, as far as they have one: class, shape, and element type. What
-        # has it is not looked at again; no class where there are several forms, or none yet.
+        # Class, shape and element type, if all elements share them. A value that has them needs no
+        # other check; the class is None if elements differ, or none is written yet.
         self._class: Any = None
         self._shape: Any = None
         self._element_dtype: Any = None
@@ -86,7 +88,7 @@ class TensorArrayResource:
         return self._class is not None
 
     def close(self) -> None:
-        """Forgets the elements."""
+        """Drops the elements."""
         with self.lock:
             self.is_closed = True
             self._forget_form()
@@ -101,7 +103,7 @@ class TensorArrayResource:
             raise errors.invalid_argument(f"TensorArray {self.name} has already been closed.")
 
     def size(self) -> int:
-        """How many places the array has."""
+        """The number of places of the array."""
         self.check_open()
         return self._size
 
@@ -120,13 +122,13 @@ class TensorArrayResource:
             and index not in self.values
             and -1 < index < self._size
         ):
-            # Nearly every write.
+            # The fast path of nearly every write.
             self.values[index] = value
         else:
             self._write_checked(index, value)
 
     def write_rows(self, places: Sequence[int], rows: Any) -> None:
-        """Writes the rows of a tensor; those before one that is refused stay."""
+        """Writes the rows of a tensor; rows before a refused one stay written."""
         values, is_known = self.values, False
         is_plain = rows.__class__ is _ndarray and (rows.ndim > 1 or rows.dtype != object)
         for index, value in zip(places, rows, strict=True):
@@ -134,7 +136,7 @@ class TensorArrayResource:
                 values[index] = value
             else:
                 self.write(index, value)
-                # The others have the form of the first.
+                # The other rows have the type and shape of the first.
                 is_known = is_plain and self._class is not None
 
     def _write_checked(self, index: int, value: Any) -> None:
@@ -193,30 +195,31 @@ class TensorArrayResource:
         if isinstance(dtype, np.dtype) and dtype != self.dtype.numpy_dtype:
             raise errors.invalid_argument(
                 f"TensorArray {self.name}: Could not write to TensorArray index {index} because "
-                f"the value dtype is {dtype.name} but TensorArray dtype is {self.dtype.name}."
+                f"the value dtype is {type_word(dtypes.as_dtype(dtype))} but TensorArray dtype is "
+                f"{type_word(self.dtype)}."
             )
         if not self.element_shape.is_compatible_with(shape):
             raise errors.invalid_argument(
                 f"TensorArray {self.name}: Could not write to TensorArray index {index} because "
-                f"the value shape is {list(np.shape(value))} which is incompatible with the "
-                f"TensorArray's inferred element shape: {self.element_shape} (consider setting "
-                "infer_shape=False)."
+                f"the value shape is {shape_text(shape)} which is incompatible with the "
+                f"TensorArray's inferred element shape: {shape_text(self.element_shape)} "
+                "(consider setting infer_shape=False)."
             )
         if self.identical_element_shapes and not self.element_shape.is_fully_defined():
             self.element_shape = shape
 
     def read(self, xp: Any, index: int) -> Any:
-        """The element at a place; clears it where the array was made so.
+        """The element at a place; clears it if the array has ``clear_after_read``.
 
         Raises:
-          InvalidArgumentError: the place is out of range, was cleared, or holds nothing of a known
+          InvalidArgumentError: the place is out of range, was cleared, or is empty and of unknown
             shape.
         """
         index = int(index)
         value = self.values.get(index)
         if value.__class__ is not self._class:
             return self._read_checked(xp, index)
-        # Nearly every read.
+        # The fast path of nearly every read.
         if self.clear_after_read:
             self.values[index] = self._cleared
         elif not self.adds_up:
@@ -255,7 +258,7 @@ class TensorArrayResource:
             return [self.read(xp, index) for index in places]
         if self.clear_after_read:
             cleared = dict.fromkeys(places, self._cleared)
-            if len(cleared) < len(found):  # one is asked for twice
+            if len(cleared) < len(found):  # a place is requested twice
                 return [self.read(xp, index) for index in places]
             self.values.update(cleared)
         elif not self.adds_up:
@@ -283,10 +286,10 @@ class TensorArrayResource:
         return xp.zeros(shape, self.dtype.numpy_dtype)
 
     def gradient_for(self, source: str, prepended: tuple[int, ...] = ()) -> TensorArrayResource:
-        """The array for gradients of this one's elements; the same one for the same ``source``.
+        """The gradient array of this one; the same one for the same ``source``.
 
         Raises:
-          InvalidArgumentError: this one is closed, or holds gradients itself.
+          InvalidArgumentError: this array is closed, or is a gradient array itself.
         """
         found = self._gradients.get(source)
         if found is None:
@@ -294,11 +297,11 @@ class TensorArrayResource:
         return found
 
     def gradient(self, name: str, prepended: tuple[int, ...] = ()) -> TensorArrayResource:
-        """The array that gradients of this one's elements are written to.
+        """A new array that gradients of this one's elements are written to.
 
         Raises:
-          InvalidArgumentError: this one holds gradients itself, whose gradients TensorFlow does not
-            know either.
+          InvalidArgumentError: this array is a gradient array itself; TensorFlow has no second
+            gradients of it either.
         """
         if self.adds_up:
             raise errors.invalid_argument(
@@ -318,6 +321,7 @@ class TensorArrayResource:
                 identical_element_shapes=self.identical_element_shapes,
                 adds_up=True,
             )
+            made.split_size = self.split_size
             made.shapes = {
                 index: (*prepended, *(value if value.__class__ is Cleared else np.shape(value)))
                 for index, value in self.values.items()

@@ -1,7 +1,7 @@
-"""TensorArray: tensors written and read one by one, above all by loops; and ``tf.TensorArray``.
+"""TensorArray ops: tensors written and read one by one, mostly in loops.
 
-A TensorArray lives in the step's container.  Its ``flow`` is a scalar that every write hands on, so
-that reads wait for the writes before them.
+A TensorArray lives in the step's container.  Its ``flow`` is a scalar that every write passes on,
+so that reads wait for earlier writes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.shape_inference import (
@@ -24,6 +25,7 @@ from tfnb.core.shape_inference import (
     no_outputs,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.tensor_array_kernels import TensorArrayResource
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ _numbers = itertools.count()
 
 @dataclass(slots=True, frozen=True)
 class TensorArrayHandle(ResourceHandle):
-    """A handle that knows the way: in the step that made it nobody looks the array up."""
+    """A handle that refers to its array, so that the step that made it needs no lookup."""
 
     step: Any = field(default=None, compare=False, repr=False)
     array: Any = field(default=None, compare=False, repr=False)  # a weak reference
@@ -52,7 +54,7 @@ def _handle(ctx: OpKernelContext, name: str, array: TensorArrayResource) -> Tens
 
 
 def find_tensor_array(ctx: OpKernelContext, handle: Any) -> TensorArrayResource:
-    """The array behind a handle; those of the first two versions hold container and name.
+    """Return the array of a handle; V1 and V2 handles hold the container and the name.
 
     Raises:
       NotFoundError: the step has no such array.
@@ -102,6 +104,14 @@ def _gradient_shape(c: InferenceContext) -> list[TensorShape]:
     return [TensorShape([2]), SCALAR_SHAPE]
 
 
+def _prepended_gradient_shape(c: InferenceContext) -> list[TensorShape]:
+    data, more = c.input_handle_data(0), c.inputs[2].num_elements()
+    if data and more is not None:
+        before = TensorShape([None] * more)
+        c.set_output_handle_data(0, [(dtype, before.concatenate(shape)) for dtype, shape in data])
+    return [TensorShape([2]), SCALAR_SHAPE]
+
+
 def _flow_shape(c: InferenceContext) -> TensorShape:
     return SCALAR_SHAPE
 
@@ -129,8 +139,7 @@ def _concat_shape(c: InferenceContext) -> list[TensorShape]:
     return [TensorShape([None]).concatenate(rest), TensorShape([None])]
 
 
-# -------------------------------------------------------------------------------------------
-# kernels
+# -- kernels ---------------------------------------------------------------------------------------
 
 
 @register_op(
@@ -157,10 +166,10 @@ def tensor_array_v3(
     identical_element_shapes: bool,
     tensor_array_name: str,
 ) -> tuple[Any, Any]:
-    """A new array of ``size`` empty places."""
+    """Return a new array with ``size`` empty elements."""
     if getattr(size, "ndim", 0):
         raise errors.invalid_argument(
-            f"TensorArray size must be scalar, but had shape: {list(size.shape)}"
+            f"TensorArray size must be scalar, but had shape: {shape_text(size.shape)}"
         )
     count = int(size)
     if count < 0:
@@ -202,7 +211,7 @@ def _make_gradient(
 def tensor_array_grad_v3(
     ctx: OpKernelContext, handle: Any, flow_in: Any, *, source: str
 ) -> tuple[Any, Any]:
-    """The array for gradients of ``handle``'s elements; the same one for the same ``source``."""
+    """Return the gradient array of ``handle``; the same one for the same ``source``."""
     return _make_gradient(ctx, handle, source, ()), flow_in
 
 
@@ -212,13 +221,13 @@ def tensor_array_grad_v3(
     "grad_handle: resource, flow_out: float",
     "source: string",
     stateful=True,
-    shape=_gradient_shape,
+    shape=_prepended_gradient_shape,
     host_memory=("handle", "shape_to_prepend", "grad_handle"),
 )
 def tensor_array_grad_with_shape(
     ctx: OpKernelContext, handle: Any, flow_in: Any, shape_to_prepend: Any, *, source: str
 ) -> tuple[Any, Any]:
-    """Like TensorArrayGradV3, with dimensions put before the elements' shapes."""
+    """Like TensorArrayGradV3, with dimensions prepended to the elements' shapes."""
     prepended = tuple(int(size) for size in shape_to_prepend)
     return _make_gradient(ctx, handle, source, prepended), flow_in
 
@@ -234,7 +243,7 @@ def tensor_array_grad_with_shape(
 def tensor_array_write_v3(
     ctx: OpKernelContext, handle: Any, index: Any, value: Any, flow_in: Any
 ) -> Any:
-    """Writes an element."""
+    """Write an element."""
     find_tensor_array(ctx, handle).write(index, value)
     return flow_in
 
@@ -250,7 +259,7 @@ def tensor_array_write_v3(
 def tensor_array_read_v3(
     ctx: OpKernelContext, handle: Any, index: Any, flow_in: Any, *, dtype: Any
 ) -> Any:
-    """Reads an element."""
+    """Return an element."""
     array = find_tensor_array(ctx, handle)
     if array.dtype is not dtype:
         _check_dtype(array, dtype)
@@ -260,7 +269,8 @@ def tensor_array_read_v3(
 def _check_dtype(array: TensorArrayResource, dtype: Any) -> None:
     if array.dtype is not dtype:
         raise errors.invalid_argument(
-            f"TensorArray dtype is {array.dtype.name} but Op requested dtype {dtype.name}."
+            f"TensorArray dtype is {type_word(array.dtype)} but Op requested dtype "
+            f"{type_word(dtype)}."
         )
 
 
@@ -276,12 +286,12 @@ def _check_dtype(array: TensorArrayResource, dtype: Any) -> None:
 def tensor_array_gather_v3(
     ctx: OpKernelContext, handle: Any, indices: Any, flow_in: Any, *, dtype: Any, element_shape: Any
 ) -> Any:
-    """Stacks the elements at ``indices`` along a new first dimension."""
+    """Stack the elements at ``indices`` along a new first dimension."""
     array = find_tensor_array(ctx, handle)
     _check_dtype(array, dtype)
     if getattr(indices, "ndim", 0) != 1:
         raise errors.invalid_argument(
-            f"Expected indices to be a vector, but received shape: {list(indices.shape)}"
+            f"Expected indices to be a vector, but received shape: {shape_text(indices.shape)}"
         )
     shape = array.element_shape = _merged(array, element_shape)
     if not len(indices):
@@ -299,10 +309,10 @@ def tensor_array_gather_v3(
     for position, shape_of_one in enumerate(shapes):
         if shape_of_one != first:
             raise errors.invalid_argument(
-                f"TensorArray has inconsistent shapes.  Index 0 has shape: {list(first)} but "
-                f"index {position} has shape: {list(shape_of_one)}"
+                f"TensorArray has inconsistent shapes.  Index 0 has shape: {shape_text(first)} but "
+                f"index {position} has shape: {shape_text(shape_of_one)}"
             )
-    # Faster than `stack`, which makes a view of each.
+    # Faster than `stack`, which makes a view of each element.
     if first and elements[0].size:
         return ctx.xp.concatenate(elements).reshape(-1, *first)
     if not first and ctx.xp is np and not dtype.numpy_dtype.hasobject:
@@ -330,11 +340,11 @@ def _merged(array: TensorArrayResource, shape: TensorShape) -> TensorShape:
 def tensor_array_scatter_v3(
     ctx: OpKernelContext, handle: Any, indices: Any, value: Any, flow_in: Any
 ) -> Any:
-    """Writes row i of ``value`` to place ``indices[i]``."""
+    """Write row i of ``value`` to index ``indices[i]``."""
     array = find_tensor_array(ctx, handle)
     if getattr(indices, "ndim", 0) != 1:
         raise errors.invalid_argument(
-            f"Expected indices to be a vector, but received shape: {list(indices.shape)}"
+            f"Expected indices to be a vector, but received shape: {shape_text(indices.shape)}"
         )
     if not getattr(value, "ndim", 0) or len(indices) != value.shape[0]:
         found = value.shape[0] if getattr(value, "ndim", 0) else "a scalar"
@@ -347,7 +357,7 @@ def tensor_array_scatter_v3(
             f"Max scatter index must be < array size ({largest} vs. {array.size()})"
         )
     rows = value
-    if value.dtype == object and value.ndim == 1:  # a scalar string becomes an array again
+    if value.dtype == object and value.ndim == 1:  # each string becomes a 0-d array
         rows = [np.array(row, dtype=object) if isinstance(row, bytes) else row for row in value]
     array.write_rows(indices.tolist(), rows)
     return flow_in
@@ -365,10 +375,13 @@ def tensor_array_scatter_v3(
 def tensor_array_concat_v3(
     ctx: OpKernelContext, handle: Any, flow_in: Any, *, dtype: Any, element_shape_except0: Any
 ) -> tuple[Any, Any]:
-    """All elements one after the other along their first dimension, and their lengths."""
+    """Return all elements concatenated along their first dimension, and their lengths."""
     array = find_tensor_array(ctx, handle)
     _check_dtype(array, dtype)
-    if not array.size():
+    # The gradient of a split has as many elements as the split, whatever was written after them.
+    split_size = array.split_size if array.adds_up else None
+    size = array.size() if split_size is None else split_size
+    if not size:
         if not element_shape_except0.is_fully_defined():
             raise errors.unimplemented(
                 "TensorArray has size zero, but element_shape_except0 "
@@ -377,7 +390,7 @@ def tensor_array_concat_v3(
             )
         shape = (0, *element_shape_except0.as_list())
         return ctx.xp.zeros(shape, dtype.numpy_dtype), np.zeros(0, np.int64)
-    elements = array.read_all(ctx.xp, range(array.size()))
+    elements = array.read_all(ctx.xp, range(size))
     for position, element in enumerate(elements):
         if not np.ndim(element):
             raise errors.invalid_argument(
@@ -387,8 +400,8 @@ def tensor_array_concat_v3(
         if element.shape[1:] != elements[0].shape[1:]:
             raise errors.invalid_argument(
                 "TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: "
-                f"{list(elements[0].shape[1:])} but index {position} has (excepting dimension 0) "
-                f"shape: {list(element.shape[1:])}"
+                f"{shape_text(elements[0].shape[1:])} but index {position} has (excepting "
+                f"dimension 0) shape: {shape_text(element.shape[1:])}"
             )
     lengths = np.array([element.shape[0] for element in elements], np.int64)
     return ctx.xp.concatenate(elements), lengths
@@ -405,14 +418,16 @@ def tensor_array_concat_v3(
 def tensor_array_split_v3(
     ctx: OpKernelContext, handle: Any, value: Any, lengths: Any, flow_in: Any
 ) -> Any:
-    """Writes consecutive stretches of ``value``, of these lengths, to places 0, 1, ...."""
+    """Split ``value`` into parts of these lengths, written to indices 0, 1, ...."""
     array = find_tensor_array(ctx, handle)
     if not getattr(value, "ndim", 0):
-        raise errors.invalid_argument("Expected value to be at least a vector, but it is a scalar")
+        raise errors.invalid_argument(
+            "Expected value to be at least a vector, but received shape: []"
+        )
     if int(lengths.sum()) != value.shape[0] or (lengths < 0).any():
         raise errors.invalid_argument(
             "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
-            f"{int(lengths.sum())} and value's shape is: {list(value.shape)}"
+            f"{int(lengths.sum())} and value's shape is: {shape_text(value.shape)}"
         )
     if len(lengths) != array.size() and not array.dynamic_size:
         raise errors.invalid_argument(
@@ -420,6 +435,8 @@ def tensor_array_split_v3(
             f"({array.size()} vs. {len(lengths)}), and the TensorArray is not marked as "
             "dynamically resizeable"
         )
+    if not array.adds_up:
+        array.split_size = len(lengths)
     start = 0
     for index, length in enumerate(lengths.tolist()):
         array.write(index, value[start : start + length])
@@ -435,7 +452,7 @@ def tensor_array_split_v3(
     host_memory=("handle", "size"),
 )
 def tensor_array_size_v3(ctx: OpKernelContext, handle: Any, flow_in: Any) -> Any:
-    """How many places the array has."""
+    """Return the number of elements."""
     return np.int32(find_tensor_array(ctx, handle).size())
 
 
@@ -447,11 +464,11 @@ def tensor_array_size_v3(ctx: OpKernelContext, handle: Any, flow_in: Any) -> Any
     host_memory=("handle",),
 )
 def tensor_array_close_v3(ctx: OpKernelContext, handle: Any) -> None:
-    """Forgets the array's elements before the step ends."""
+    """Drop the array's elements before the step ends."""
     find_tensor_array(ctx, handle).close()
 
 
-# In an emitted function.
+# Ops that can use a TensorArray held in a register of an emitted function.
 for _op in (
     tensor_array_v3, tensor_array_grad_with_shape, tensor_array_gather_v3,
     tensor_array_scatter_v3, tensor_array_concat_v3, tensor_array_split_v3, tensor_array_size_v3,
@@ -467,19 +484,13 @@ for _op in (tensor_array_size_v3, tensor_array_close_v3, tensor_array_grad_v3, t
 tensor_array_grad_with_shape.not_differentiable()
 
 
-def build_ta_with_new_flow(old: Any, flow: Any) -> Any:
-    """A ``tf.TensorArray`` like ``old`` with another flow."""
-    return old.with_flow(flow)
-
-
-# -----------------------------------------------------------------------------------------
-# gradients
+# -- gradients -------------------------------------------------------------------------------------
 
 
 def gradient_source(name: str) -> str:
-    """Which call of tf.gradients a gradient's op belongs to.
+    """Return the name scope of the tf.gradients call that a gradient's op belongs to.
 
-    Two calls keep their TensorArrays apart by the name scope that each of them opened last.
+    The innermost name scope of each call keeps the TensorArrays of two calls apart.
     """
     parts = name.split("/")
     scopes = [position for position, part in enumerate(parts) if part.startswith("gradients")]
@@ -510,9 +521,9 @@ def _(op: Any, grad: Any) -> list[Any]:
 
 
 def after_last_write(op: Operation, flow: Any) -> Any:
-    """The gradient's flow, given only after ``op`` has written.
+    """Return the gradient's flow with a control dependency on the write by ``op``.
 
-    What makes the array for gradients needs to know the final size of the forward one.
+    Making the gradient array requires the final size of the forward array.
     """
     from tfnb.ops.identity_ops import identity
 

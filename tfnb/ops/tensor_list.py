@@ -1,4 +1,4 @@
-"""A list of tensors as a value: what ops of lists take and give."""
+"""The immutable tensor list that list ops take and return."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Stack(Sequence[Any]):
-    """The elements of a list that others were pushed to: a stretch of a list that only grows.
+    """The elements of a list built by pushes: a prefix of a shared list that only grows.
 
-    Who pushes to the longest stretch appends in place, so that a loop that pushes in each
-    iteration costs what it pushes.
+    A push to the longest prefix appends in place, so each iteration of a loop that pushes costs
+    only its own element.
     """
 
     __slots__ = ("_count", "_items")
@@ -33,13 +33,13 @@ class Stack(Sequence[Any]):
     _lock = threading.Lock()
 
     def __init__(self, items: list[Any], count: int) -> None:
-        # Of all stretches of a list only the items before `count` are this one's.  Appended to
-        # under the lock.
+        # Shared by all prefixes; this one has the items before `count`.  Appended to under the
+        # lock.
         self._items = items
         self._count = count
 
     def pushed(self, item: Any) -> Stack:
-        """The elements and one more."""
+        """Return the elements and one more."""
         with self._lock:
             if len(self._items) == self._count:
                 self._items.append(item)
@@ -47,7 +47,7 @@ class Stack(Sequence[Any]):
         return Stack([*self, item], self._count + 1)
 
     def popped(self) -> Stack:
-        """The elements without the last."""
+        """Return the elements without the last."""
         return Stack(self._items, self._count - 1)
 
     def __len__(self) -> int:
@@ -73,13 +73,13 @@ _LEAST_AGE = 64
 
 
 class Places(Sequence[Any]):
-    """The elements of a list of which one after the other was set.
+    """The elements of a list that are set one by one, as a chain of versions.
 
-    The newest has them all; the one it was made from, which mostly nobody wants any more, knows
-    what it had in the one place that differs, and takes a copy if somebody asks it for more.  So a
-    loop that sets an element in each iteration costs what it sets.  After as many as there are
-    places the next one takes a copy, so that who keeps an old one keeps no more than that.  Places
-    that were never set cost nothing.
+    The newest version owns the items.  An older one, in most cases unused, stores its value of the
+    single index that differs, and makes a copy when it is read.  So each iteration of a loop that
+    sets an element costs only that element.  After as many versions as there are elements, the next
+    one copies the items, which bounds the memory that an old version keeps alive.  Elements that
+    were never set cost nothing.
     """
 
     __slots__ = ("_age", "_before", "_count", "_index", "_items", "_newer")
@@ -89,8 +89,8 @@ class Places(Sequence[Any]):
     def __init__(self, items: dict[int, Any], count: int) -> None:
         self._items: dict[int, Any] | None = items
         self._count = count
-        self._age = 0  # how many had these items before
-        # Where this is not the newest: who came after, and what stood where that one differs.
+        self._age = 0  # number of earlier versions that shared these items
+        # If this is not the newest: the next version, the index where it differs, the value here.
         self._newer: Places | None = None
         self._index = 0
         self._before: Any = None
@@ -106,21 +106,21 @@ class Places(Sequence[Any]):
             newer = Places(items, self._count)
             newer._age = self._age + 1
             self._newer, self._index, self._before = newer, index, items.get(index)
-            self._items = None  # before it is written to: whoever reads looks again
+            self._items = None  # before the write, so that a concurrent reader checks again
             items[index] = item
             return newer
 
     def set_ones(self) -> dict[int, Any]:
-        """The elements that were set, by place."""
+        """Return the elements that were set, by index."""
         with self._lock:
             return self._own().copy()
 
     def num_set(self) -> int:
-        """How many were set, or about as many."""
+        """Return the number of set elements; an upper bound for an old version."""
         return self._count if self._items is None else len(self._items)
 
     def _own(self) -> dict[int, Any]:
-        """The elements; an older list gets its own. Called under the lock."""
+        """Return the items; an older version copies them first. Called under the lock."""
         if self._items is None:
             changes, one = list[tuple[int, Any]](), self
             while one._items is None:
@@ -161,13 +161,13 @@ class Places(Sequence[Any]):
 
 @dataclass(slots=True, eq=False)
 class TensorList:
-    """A list of tensors of one dtype; never changed.
+    """An immutable list of tensors of one dtype.
 
     Attributes:
       dtype: the elements' dtype.
-      element_shape: what is known of the elements' shapes.
+      element_shape: the partial static shape of the elements.
       elements: the tensors; None for one that was never set.
-      max_num_elements: how many there may be; -1 is no limit.
+      max_num_elements: maximum number of elements; -1 for no limit.
     """
 
     dtype: DType
@@ -175,7 +175,7 @@ class TensorList:
     elements: Sequence[Any] = ()
     max_num_elements: int = -1
 
-    # A list is a scalar to whoever asks for its form.
+    # A list has the shape of a scalar.
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the list as a tensor: a scalar."""
@@ -235,7 +235,7 @@ def _is_sparse(elements: Sequence[Any]) -> bool:
 
 
 def _added(all_elements: Sequence[Any], few: Any) -> Places:
-    """The sums of the elements of two lists, one of which has few."""
+    """Return the sums of the elements of two lists, one of which has few."""
     sums = as_places(all_elements)
     for index, one in few.set_ones().items():
         before = sums[index]
@@ -244,7 +244,7 @@ def _added(all_elements: Sequence[Any], few: Any) -> Places:
 
 
 def as_places(elements: Sequence[Any]) -> Places:
-    """The elements, one of which is to be set."""
+    """Convert the elements to :class:`Places`, so that one of them can be set."""
     if isinstance(elements, Places):
         return elements
     items = {place: one for place, one in enumerate(elements) if one is not None}
@@ -252,7 +252,7 @@ def as_places(elements: Sequence[Any]) -> Places:
 
 
 def element_here(xp: Any, element: Any) -> Any:
-    """An element in the memory where a kernel computes; a list may have come from elsewhere."""
+    """Return an element in the kernel's memory; a list may come from another device."""
     if xp is np:
         return to_host(element)
     holds_objects = not hasattr(element, "dtype") or element.dtype.hasobject
@@ -260,7 +260,7 @@ def element_here(xp: Any, element: Any) -> Any:
 
 
 def element_zeros(xp: Any, shape: Any, dtype: DType) -> Any:
-    """Zeros, or empty strings, in the place of an element that was never set."""
+    """Return zeros, or empty strings, for an element that was never set."""
     if dtype is dtypes.string:
         out = np.empty(shape, object)
         out[...] = b""
@@ -269,10 +269,10 @@ def element_zeros(xp: Any, shape: Any, dtype: DType) -> Any:
 
 
 def merged_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
-    """What is known by two shapes of one element.
+    """Merge two partial shapes of one element.
 
     Raises:
-      InvalidArgumentError: they contradict each other.
+      InvalidArgumentError: they are incompatible.
     """
     try:
         return merge_shapes(a, b)
@@ -284,5 +284,5 @@ def merged_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def partial_text(shape: TensorShape) -> str:
-    """A shape as the messages of lists show it."""
+    """Format a shape for the error messages of list ops."""
     return "<unknown>" if shape.dim_values is None else static_shape_text(shape)

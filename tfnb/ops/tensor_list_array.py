@@ -1,7 +1,7 @@
-"""``tf.TensorArray`` as a list that is a value: what loops built of functions carry.
+"""``tf.TensorArray`` as a list that is a value: the form used in functional loops.
 
 The array's flow is the list itself, a variant; there is no handle.  ``TensorArray(...)`` makes one
-of these where conds and loops are functions.
+where conds and loops are functions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def element_shape_input(shape: TensorShape) -> Any:
-    """A shape as the ``element_shape`` of a list op: -1 for what is not known."""
+    """Return a shape as the ``element_shape`` of a list op: -1 for unknown sizes."""
     dims = shape.dim_values
     if dims is None:
         return -1
@@ -41,7 +41,7 @@ class TensorListArray(TensorArray):
 
     Raises:
       ValueError: neither or both of ``size`` and ``flow`` are given.
-      TypeError: ``flow`` is no variant.
+      TypeError: ``flow`` is not a variant.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class TensorListArray(TensorArray):
             return value
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorListArray:
-        """Puts ``value`` at ``index``; go on with the array that is returned."""
+        """Write ``value`` at ``index``; use the returned array from then on."""
         with name_scope(name, "TensorArrayV2Write", [self._flow, index, value]):
             value = self._element_of(value)
             self._check_element_shape(value.shape)
@@ -132,7 +132,7 @@ class TensorListArray(TensorArray):
             return self._after(flow, keeps_form=True)
 
     def _element_of(self, value: Any) -> Tensor:
-        # Another dtype is an error of the op when it runs, as in TensorFlow.
+        # As in TensorFlow, another dtype is an error of the op at run time.
         tensor: Tensor = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
         return tensor
 
@@ -179,14 +179,14 @@ class TensorListArray(TensorArray):
         return value
 
     def unstack(self, value: Any, name: str | None = None) -> TensorListArray:
-        """Writes row i of ``value`` to place i, for all rows."""
+        """Write row i of ``value`` to index i, for all rows."""
         with name_scope(name, "TensorArrayUnstack", [self._flow, value]):
             value = self._element_of(value)
             rows = self._check_rows(value)
             return self._after(list_ops.tensor_list_from_tensor(value, element_shape_input(rows)))
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorListArray:
-        """Writes row i of ``value`` to place ``indices[i]``."""
+        """Write row i of ``value`` to index ``indices[i]``."""
         with name_scope(name, "TensorArrayScatter", [self._flow, value, indices]):
             value = self._element_of(value)
             self._check_rows(value)
@@ -194,7 +194,7 @@ class TensorListArray(TensorArray):
             return self._after(flow, keeps_form=True)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorListArray:
-        """Writes stretches of ``value`` of these lengths to places 0, 1, ...."""
+        """Write slices of ``value`` with these lengths to indices 0, 1, ...."""
         with name_scope(name, "TensorArraySplit", [self._flow, value, lengths]):
             value = self._element_of(value)
             lengths = cast(lengths, dtypes.int64)
@@ -207,7 +207,7 @@ class TensorListArray(TensorArray):
             )
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many places the array has, a scalar int32."""
+        """Return the number of elements, an int32 scalar."""
         if not self._dynamic_size and self._size is not None:
             found: Tensor = convert_to_tensor(self._size, dtype=dtypes.int32)
             return found
@@ -215,6 +215,6 @@ class TensorListArray(TensorArray):
         return size
 
     def close(self, name: str | None = None) -> Operation:
-        """Nothing to forget: the list ends with whoever holds it."""
+        """Do nothing: the list is freed with its last reference."""
         closed: Operation = no_op(name=name)
         return closed

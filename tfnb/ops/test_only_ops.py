@@ -6,9 +6,14 @@ graph of them can be built, written and read, not run.
 
 from __future__ import annotations
 
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from tfnb.core import op_registry
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.versions import GRAPH_DEF_VERSION
+
+if TYPE_CHECKING:
+    from tfnb.core.shape_inference import InferenceContext
 
 EXPORTS = {"testing": ["register_test_ops"]}
 
@@ -58,7 +63,7 @@ _STATELESS: Final[tuple[tuple[str, ...], ...]] = (
         "shape_val: shape = { dim { size: 2 } dim { size: 1 } }",
         "shape_list_val: list(shape) = [{ }, { dim { size: 1 } }]",
         "tensor_val: tensor = { dtype: DT_INT32 tensor_shape { } int_val: 1 }",
-        "tensor_list_val: list(tensor) = []",
+        "tensor_list_val: list(tensor) = [{ dtype: DT_INT32 tensor_shape { } int_val: 1 }]",
     ),
     ("FiveFloatOutputs", "-> a: float, b: float, c: float, d: float, e: float"),
     ("FloatInput", "a: float ->"),
@@ -160,6 +165,15 @@ _STATEFUL: Final[tuple[tuple[str, ...], ...]] = (
 )
 
 
+def _shape_of_older_graph(c: InferenceContext) -> TensorShape:
+    if c.graph_def_version != GRAPH_DEF_VERSION - 1:
+        raise ValueError("Wrong graph version for shape")
+    return TensorShape([])
+
+
+_SHAPES: Final = {"RequiresOlderGraphVersion": _shape_of_older_graph}
+
+
 class TestOps:
     """The test-only ops that one call registered; in a ``with`` statement they go at its end.
 
@@ -201,7 +215,10 @@ def register_test_ops() -> TestOps:
     for rows, stateful in ((_STATELESS, False), (_STATEFUL, True)):
         for name, signature, *specs in rows:
             if op_registry.find(name) is None:
-                op_registry.register_op(name, signature, *specs, stateful=stateful)(None)
+                shape = _SHAPES.get(name)
+                op_registry.register_op(name, signature, *specs, stateful=stateful, shape=shape)(
+                    None
+                )
                 added.append(name)
     if op_registry.find("Old") is None:
         op_registry.register_op("Old", "->", deprecated=(8, "For reasons"))(None)

@@ -17,6 +17,7 @@ from tfnb.ops.cast_ops import cast
 from tfnb.ops.comparison_ops import equal
 from tfnb.ops.reduction_ops import reduce_prod, reduce_sum
 from tfnb.ops.sequence_ops import range_
+from tfnb.ops.top_n import unsorted_top
 
 EXPORTS = {
     "tf": ["approx_top_k"],
@@ -40,7 +41,17 @@ def _top_k_shape(c: InferenceContext, k: int | None) -> list[TensorShape]:
     return [TensorShape([*dims[:-1], k])] * 2
 
 
-def _top_k(xp: Any, x: Any, k: int, index_type: Any) -> tuple[Any, Any]:
+# Maximum elements of all heaps for which unsorted results keep TensorFlow's order, and the cost of
+# a row in elements. No order is promised, and above the limit Python takes too long.
+_MOST_IN_HEAPS = 1_000_000
+_ROW_IN_ELEMENTS = 16
+
+
+def _fits_heaps(x: Any, k: int) -> bool:
+    return bool(x.size // x.shape[-1] * (k + _ROW_IN_ELEMENTS) <= _MOST_IN_HEAPS)
+
+
+def _top_k(xp: Any, x: Any, k: int, index_type: Any, is_sorted: bool = True) -> tuple[Any, Any]:
     if k < 0:
         raise errors.invalid_argument(f"Need k >= 0, got {k}")
     if x.ndim < 1:
@@ -50,6 +61,8 @@ def _top_k(xp: Any, x: Any, k: int, index_type: Any) -> tuple[Any, Any]:
         raise errors.invalid_argument(f"input must have at least k columns. Had {size}, needed {k}")
     if k == 1:
         indices = x.argmax(axis=-1)[..., None]
+    elif not is_sorted and xp is np and 0 < k < size and _fits_heaps(x, k):
+        indices = unsorted_top(x, k)
     elif 0 < k < size // 8 and x.dtype.kind in "iuf" and x.itemsize > 2:
         indices = _largest_few(xp, x, k)
     else:
@@ -84,9 +97,9 @@ def _largest_few(xp: Any, x: Any, k: int) -> Any:
     shape=lambda c: _top_k_shape(c, c.attr("k")),
     deprecated=(7, "Use TopKV2 instead"),
 )
-def top_k_op(xp: Any, x: Any, *, k: int) -> Any:
-    """The k largest elements of every row, largest first, and their indices."""
-    return _top_k(xp, x, k, np.int32)
+def top_k_op(xp: Any, x: Any, *, k: int, sorted: bool) -> Any:
+    """The k largest elements of every row, largest first if asked, and their indices."""
+    return _top_k(xp, x, k, np.int32, sorted)
 
 
 @top_k_op.gradient
@@ -103,11 +116,11 @@ def _(op: Any, grad: Any, _: Any) -> Any:
     "index_type: {int16, int32, int64} = DT_INT32",
     host_memory=("k",),
 )
-def top_k_v2(xp: Any, x: Any, k: Any, *, index_type: Any) -> Any:
-    """The k largest elements of every row, largest first, and their indices."""
+def top_k_v2(xp: Any, x: Any, k: Any, *, sorted: bool, index_type: Any) -> Any:
+    """The k largest elements of every row, largest first if asked, and their indices."""
     if k.ndim:
         raise errors.invalid_argument(f"k must be scalar, got shape {shape_text(k.shape)}")
-    return _top_k(xp, x, int(k), index_type.as_numpy_dtype)
+    return _top_k(xp, x, int(k), index_type.as_numpy_dtype, sorted)
 
 
 @top_k_v2.shape

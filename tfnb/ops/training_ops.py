@@ -1,19 +1,16 @@
-"""The ops that optimizers apply gradients with: ApplyAdam, ResourceApplyMomentum.
+"""Ops by which optimizers apply gradients, such as ApplyAdam and SparseApplyFtrl.
 
-SparseApplyFtrl and all their kin.
+Each algorithm is one rule: a function from the variable, its slots, the hyperparameters and the
+gradient to the new variable and slots. A rule gives up to four ops:
 
-One rule per algorithm: a function from the variable, its slots, the hyperparameters and the
-gradient to the new variable and slots. From a rule come up to four ops:
-
-* ``ApplyX``: reference variables, the whole gradient; gives the variable.
-* ``ResourceApplyX``: the same for resource variables; gives nothing.
+* ``ApplyX``: reference variables, dense gradient; returns the variable.
+* ``ResourceApplyX``: the same for resource variables; returns nothing.
 * ``SparseApplyX`` and ``ResourceSparseApplyX``: only the rows named by ``indices`` have a gradient.
-  An index that comes
-  twice is applied twice, one after the other.
+  A repeated index is applied repeatedly, in order.
 
-Variables are updated in place where nobody else holds their arrays. The locks of all variables of
-one op are held during its update, taken in one fixed order. Large variables are worked through in
-tiles that stay in cache. Corresponds to TensorFlow's ``training_ops.cc``.
+Variables are updated in place if there is no other reference to their arrays. The locks of all
+variables of one op are held during its update, taken in one fixed order. Large variables are
+updated in tiles that stay in cache. Corresponds to TensorFlow's ``training_ops.cc``.
 """
 
 from __future__ import annotations
@@ -45,9 +42,9 @@ from tfnb.ops.large_arrays import is_large
 if TYPE_CHECKING:
     from tfnb.core.op_kernel import OpKernelContext
 
-# Elements worked on at once: a few arrays of this size fit into a core's second cache.
+# Elements of a tile: a few arrays of this size fit into a core's L2 cache.
 _TILE = 1 << 15
-# So many tiles are worth a thread.
+# Minimum number of tiles per thread.
 _LEAST_TILES = 4
 
 type_of_rule = Callable[..., tuple[Any, ...]]
@@ -65,9 +62,9 @@ class ApplyOps:
 
 @dataclass(frozen=True)
 class _Form:
-    """How the inputs of one op lie: slots first, then hyperparameters.
+    """The order of one op's inputs: slots first, then hyperparameters.
 
-    Gradient and indices in the op's order.
+    Gradient and indices are in the op's order.
     """
 
     op_type: str
@@ -99,7 +96,7 @@ def optimizer(
     *attrs: str,
     forms: str = "Apply ResourceApply",
 ) -> Callable[[type_of_rule], ApplyOps]:
-    """Registers the ops of one rule.
+    """Register the ops of one rule.
 
     Args:
       name: the part of the ops' names after ``Apply``.
@@ -107,7 +104,7 @@ def optimizer(
       inputs: the names of the other inputs in order; sparse forms get ``indices`` after the
         gradient.
       *attrs: attributes beside T and use_locking.
-      forms: which ops there are, by what stands before `name`.
+      forms: the ops to register, by the part of their names before `name`.
     """
 
     def register(rule: type_of_rule) -> ApplyOps:
@@ -140,7 +137,7 @@ def _register_form(
         if is_sparse and word in ("grad", "delta"):
             names.append("indices")
     if is_sparse:
-        # The dense op calls it delta, the sparse one grad.
+        # The dense op names the input delta, the sparse one grad.
         names = ["grad" if word == "delta" else word for word in names]
     fixed = {"global_step": "int64", "indices": "Tindices"}
     parts = [f"{slot}: {'resource' if is_resource else 'Ref(T)'}" for slot in slots]
@@ -174,7 +171,7 @@ def _shape_function(form: _Form, is_resource: bool) -> Callable[[InferenceContex
                 require_rank(c.inputs[index], 0)
         grad = c.inputs[form.grad]
         if is_resource and form.rule_name != "GradientDescent":
-            # TensorFlow looks for the gradient's shape where only variables have one.
+            # TensorFlow reads the gradient's handle shape, which only variables have: no check.
             if form.is_sparse:
                 c.with_rank(form.indices, 1)
             return []
@@ -208,7 +205,7 @@ def _merge_rows(
 # ------------------------------------------------------------------------------------------ kernels
 
 
-# What TensorFlow asks of the hyperparameters in some ops: the bounds and their names.
+# TensorFlow's checks of the hyperparameters in some ops: the bounds and their names.
 _BOUNDS: dict[str, Callable[[Any, bool | None], Any]] = {
     "lr": lambda x, or_zero: x > 0 or (or_zero and x == 0),
     "lr_power": lambda x, _: x <= 0,
@@ -234,7 +231,7 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
     def apply(
         xp: Any, cells: list[RefCell], inputs: tuple[Any, ...], options: dict[str, Any]
     ) -> None:
-        """Updates the variables, whose locks are held."""
+        """Update the variables; their locks are held."""
         arrays = [_writable(cell, form, index) for index, cell in enumerate(cells)]
         others = list(inputs[num_slots:])
         if form.is_sparse:
@@ -261,7 +258,7 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
         for index, name in scalars:
             if inputs[index].ndim:
                 if name == "sign_decay" and inputs[index].size == 1:
-                    continue  # TensorFlow does not look
+                    continue  # TensorFlow does not check it
                 shape = shape_text(inputs[index].shape)
                 raise errors.invalid_argument(f"{name} is not a scalar: {shape}")
             if bounded and not _BOUNDS[name](inputs[index], multiply_linear_by_lr):
@@ -346,7 +343,7 @@ def _apply_dense(
 
 
 def _in_place(xp: Any, form: _Form, arrays: list[Any], grad: Any) -> Callable[..., None] | None:
-    """The rule that writes over its arrays, if there is one for them."""
+    """Return the rule's variant that overwrites its arrays, if there is one for them."""
     var = arrays[0]
     if not is_large(xp, var, 1) or var.ndim == 0 or var.dtype != grad.dtype:
         return None
@@ -356,7 +353,7 @@ def _in_place(xp: Any, form: _Form, arrays: list[Any], grad: Any) -> Callable[..
 
 
 def _replacing(xp: Any, form: _Form) -> Callable[..., None]:
-    """The rule as a function that writes what it gives into its arrays."""
+    """Return the rule as a function that writes its results into its arrays."""
     rule, num_slots = form.rule, form.num_slots
 
     def update(*inputs: Any, **options: Any) -> None:
@@ -371,17 +368,17 @@ def _are_flat(arrays: list[Any]) -> bool:
     return all(array.flags.c_contiguous for array in arrays)
 
 
-# TensorFlow refuses rows without elements here, and leaves them alone in the other ops.
+# TensorFlow refuses empty rows in these ops, and ignores them in the others.
 _NO_EMPTY_ROWS = {
     "ApplyAdagrad", "ApplyAdagradDA", "ApplyAdagradV2", "ApplyFtrl", "ApplyFtrlV2",
     "ApplyProximalAdagrad", "ApplyProximalGradientDescent",
 }  # fmt: skip
 
 
-# Rules that TensorFlow computes in another order where only some rows have a gradient.
+# Rules that TensorFlow computes in another order for sparse gradients.
 _OTHER_IN_ROWS = {"AdagradDA", "Ftrl", "FtrlV2", "RMSProp", "CenteredRMSProp"}
 
-# Rules that look at an index when its turn comes: the rows before one that is refused are changed.
+# Rules that check each index just before its update: rows before an invalid index are changed.
 _ROW_BY_ROW = {
     "AdagradDA", "Ftrl", "FtrlV2", "KerasMomentum", "Momentum", "ProximalAdagrad",
     "ProximalGradientDescent",
@@ -451,7 +448,7 @@ def _check_sparse(arrays: list[Any], grad: Any, indices: Any) -> None:
 
 
 def _rounds(xp: Any, indices: Any) -> Iterator[tuple[Any, Any]]:
-    """Positions in `indices` and the rows they name, so grouped that no group names a row twice."""
+    """Yield positions in `indices` and their rows, in groups without repeated rows."""
     rows = np.asarray(indices) if isinstance(indices, np.ndarray) else indices.get()
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
@@ -470,8 +467,8 @@ def _rounds(xp: Any, indices: Any) -> Iterator[tuple[Any, Any]]:
 
 # -------------------------------------------------------------------------------------- the rules
 #
-# A rule returns the new variable and slots in order; an array returned as it came means
-# "unchanged".
+# A rule returns the new variable and slots in order; an array that is returned itself is
+# unchanged.
 
 _ALL = "Apply ResourceApply SparseApply ResourceSparseApply"
 _NESTEROV = "use_nesterov: bool = false"
@@ -481,7 +478,7 @@ _BY_LR = "multiply_linear_by_lr: bool = false"
 
 @optimizer("GradientDescent", "var", "alpha delta")
 def gradient_descent(xp: Any, var: Any, alpha: Any, delta: Any) -> tuple[Any, ...]:
-    """Var -= alpha * delta."""
+    """Updates by ``var -= alpha * delta``."""
     return (var - delta * alpha,)
 
 
@@ -498,7 +495,7 @@ resource_apply_gradient_descent = gradient_descent.resource
 def proximal_gradient_descent(
     xp: Any, var: Any, alpha: Any, l1: Any, l2: Any, delta: Any
 ) -> tuple[Any, ...]:
-    """Gradient descent, then shrinking by l1 and l2 (FOBOS)."""
+    """Apply gradient descent, then shrink by l1 and l2 (FOBOS)."""
     return (_shrunk(xp, var - delta * alpha, alpha, l1, l2),)
 
 
@@ -520,9 +517,9 @@ def _shrunk(xp: Any, value: Any, rate: Any, l1: Any, l2: Any) -> Any:
 def adadelta(
     xp: Any, var: Any, accum: Any, accum_update: Any, lr: Any, rho: Any, epsilon: Any, grad: Any
 ) -> tuple[Any, ...]:
-    """Accum = rho accum + (1 - rho) grad**2.
+    """Update by ``accum = rho accum + (1 - rho) grad**2``.
 
-    Update = sqrt(accum_update + eps) / sqrt(accum + eps) grad.
+    The step is ``update = sqrt(accum_update + eps) / sqrt(accum + eps) grad``.
     """
     rest = var.dtype.type(1) - rho
     accum = accum * rho + grad * grad * rest
@@ -540,7 +537,7 @@ resource_sparse_apply_adadelta = adadelta.resource_sparse
 def adagrad(
     xp: Any, var: Any, accum: Any, lr: Any, grad: Any, *, update_slots: bool
 ) -> tuple[Any, ...]:
-    """Accum += grad**2; var -= lr grad / sqrt(accum)."""
+    """Updates by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
     if update_slots:
         accum = accum + grad * grad
     return var - grad * lr / xp.sqrt(accum), accum
@@ -556,7 +553,7 @@ resource_sparse_apply_adagrad = adagrad.resource_sparse
 def adagrad_v2(
     xp: Any, var: Any, accum: Any, lr: Any, epsilon: Any, grad: Any, *, update_slots: bool
 ) -> tuple[Any, ...]:
-    """Accum += grad**2; var -= lr grad / (sqrt(accum) + epsilon)."""
+    """Updates by ``accum += grad**2; var -= lr grad / (sqrt(accum) + epsilon)``."""
     if update_slots:
         accum = accum + grad * grad
     return var - grad * lr / (xp.sqrt(accum) + epsilon), accum
@@ -572,7 +569,7 @@ resource_sparse_apply_adagrad_v2 = adagrad_v2.resource_sparse
 def proximal_adagrad(
     xp: Any, var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Any
 ) -> tuple[Any, ...]:
-    """Adagrad, then shrinking by l1 and l2 with the learning rate of each element."""
+    """Apply Adagrad, then shrink by l1 and l2 with the learning rate of each element."""
     accum = accum + grad * grad
     rate = lr / xp.sqrt(accum)
     return _shrunk(xp, var - grad * rate, rate, l1, l2), accum
@@ -603,13 +600,13 @@ def adagrad_da(
     *,
     is_sparse: bool = False,
 ) -> tuple[Any, ...]:
-    """Dual averaging: the variable follows from the sums of gradients and of their squares."""
+    """Dual averaging: computes the variable from the sums of gradients and of their squares."""
     scalar = var.dtype.type
     total = gradient_accumulator + grad
     squares = gradient_squared_accumulator + grad * grad
     step = scalar(global_step)
     if is_sparse and var.size > len(var):
-        # Rows of more than one element, as TensorFlow reckons them: without steps, no numbers.
+        # Rows of several elements, in TensorFlow's order of operations: step 0 gives NaN.
         mean = total / step
         if l1 > 0:
             mean = xp.sign(total) * xp.maximum(abs(total) / step - l1, scalar(0))
@@ -628,7 +625,7 @@ resource_sparse_apply_adagrad_da = adagrad_da.resource_sparse
 
 
 def _power(xp: Any, accum: Any, lr_power: Any) -> Any:
-    """accum**-lr_power."""
+    """Return accum**-lr_power."""
     return xp.sqrt(accum) if lr_power == -0.5 else accum**-lr_power
 
 
@@ -658,7 +655,7 @@ def _ftrl(
         linear = linear + full_grad - change / lr * var
         limit, denominator = l1, grown / lr + two * l2
     if is_sparse:
-        # Not xp.clip: what is not a number stays, and a limit that is none does not count.
+        # Not xp.clip: NaN inputs must pass through, and a NaN limit must not clip.
         held = xp.where(limit < linear, limit, linear)
         held = xp.where(held < -limit, -limit, held)
         return (held - linear) / denominator, new_accum, linear
@@ -709,7 +706,7 @@ def ftrl_v2(
     multiply_linear_by_lr: bool,
     is_sparse: bool = False,
 ) -> tuple[Any, ...]:
-    """Ftrl whose gradient gains 2 l2_shrinkage var, which the accumulator does not see."""
+    """Ftrl with 2 l2_shrinkage var added to the gradient, but not for the accumulator."""
     full_grad = grad + var.dtype.type(2) * l2_shrinkage * var
     by_lr = multiply_linear_by_lr
     return _ftrl(xp, var, accum, linear, grad, full_grad, lr, l1, l2, lr_power, by_lr, is_sparse)
@@ -725,7 +722,7 @@ resource_sparse_apply_ftrl_v2 = ftrl_v2.resource_sparse
 def momentum_rule(
     xp: Any, var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
 ) -> tuple[Any, ...]:
-    """Accum = momentum accum + grad; var -= lr accum."""
+    """Updates by ``accum = momentum accum + grad; var -= lr accum``."""
     accum = accum * momentum + grad
     if use_nesterov:
         return var - (grad * lr + accum * momentum * lr), accum
@@ -748,7 +745,7 @@ resource_sparse_apply_momentum = momentum_rule.resource_sparse
 def keras_momentum(
     xp: Any, var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
 ) -> tuple[Any, ...]:
-    """Accum = momentum accum - lr grad; var += accum."""
+    """Updates by ``accum = momentum accum - lr grad; var += accum``."""
     accum = accum * momentum - grad * lr
     if use_nesterov:
         return var + (accum * momentum - grad * lr), accum
@@ -775,9 +772,9 @@ def adam(
     *,
     use_nesterov: bool,
 ) -> tuple[Any, ...]:
-    """M and v follow grad and grad**2.
+    """Adam: m and v are moving averages of grad and grad**2.
 
-    Var -= lr sqrt(1 - beta2_power) / (1 - beta1_power) m / (sqrt(v) + eps).
+    ``var -= lr sqrt(1 - beta2_power) / (1 - beta1_power) m / (sqrt(v) + eps)``.
     """
     one = var.dtype.type(1)
     rate = lr * xp.sqrt(one - beta2_power) / (one - beta1_power)
@@ -836,7 +833,7 @@ def ada_max(
     epsilon: Any,
     grad: Any,
 ) -> tuple[Any, ...]:
-    """Adam with the largest decayed modulus in place of the root of the mean square."""
+    """Adam with the largest decayed absolute value in place of the root mean square."""
     one = var.dtype.type(1)
     m = m + (grad - m) * (one - beta1)
     v = xp.maximum(beta2 * v, abs(grad))
@@ -848,7 +845,7 @@ resource_apply_ada_max = ada_max.resource
 
 
 def _followed(mean: Any, value: Any, rho: Any, is_sparse: bool) -> Any:
-    """The mean that follows the value; which way matters where one is infinite."""
+    """Return the moving average; the two formulas differ for infinite values."""
     rest = mean.dtype.type(1) - rho
     return mean * rho + value * rest if is_sparse else mean + (value - mean) * rest
 
@@ -867,7 +864,7 @@ def rms_prop(
     *,
     is_sparse: bool = False,
 ) -> tuple[Any, ...]:
-    """Ms follows grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom."""
+    """RMSProp: ms averages grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon)."""
     ms = _followed(ms, grad * grad, rho, is_sparse)
     mom = mom * momentum + grad * lr / xp.sqrt(ms + epsilon)
     return var - mom, ms, mom
@@ -894,7 +891,7 @@ def centered_rms_prop(
     *,
     is_sparse: bool = False,
 ) -> tuple[Any, ...]:
-    """RMSProp that divides by the variance, the mean gradient being mg."""
+    """RMSProp that divides by the variance; mg is the mean gradient."""
     ms = _followed(ms, grad * grad, rho, is_sparse)
     mg = _followed(mg, grad, rho, is_sparse)
     mom = mom * momentum + grad * lr / xp.sqrt(ms - mg * mg + epsilon)
@@ -911,7 +908,7 @@ resource_sparse_apply_centered_rms_prop = centered_rms_prop.resource_sparse
 def add_sign(
     xp: Any, var: Any, m: Any, lr: Any, alpha: Any, sign_decay: Any, beta: Any, grad: Any
 ) -> tuple[Any, ...]:
-    """The step is larger where gradient and momentum agree in sign."""
+    """AddSign: the step is larger where gradient and momentum agree in sign."""
     m = m * beta + grad * (var.dtype.type(1) - beta)
     agreement = xp.sign(grad) * xp.sign(m)
     return var - lr * (alpha + sign_decay * agreement) * grad, m
@@ -925,7 +922,7 @@ resource_apply_add_sign = add_sign.resource
 def power_sign(
     xp: Any, var: Any, m: Any, lr: Any, logbase: Any, sign_decay: Any, beta: Any, grad: Any
 ) -> tuple[Any, ...]:
-    """The step grows by a power where gradient and momentum agree in sign."""
+    """PowerSign: the step grows by a power where gradient and momentum agree in sign."""
     m = m * beta + grad * (var.dtype.type(1) - beta)
     agreement = xp.sign(grad) * xp.sign(m)
     return var - lr * xp.exp(logbase * sign_decay * agreement) * grad, m

@@ -276,7 +276,7 @@ def reverse(xp: Any, tensor: Any, axis: Any) -> Any:
     if tensor.size == 0 or rank == 0:
         return tensor
     if axis.ndim != 1:
-        raise errors.invalid_argument(f"'axis' must be a 1-D tensor, not {axis.ndim}")
+        raise errors.invalid_argument(f"'dims' must be 1-dimension, not {axis.ndim}")
     index = [slice(None)] * rank
     for position, one in enumerate(axis.tolist()):
         if not -rank <= one < rank:

@@ -50,20 +50,69 @@ class Errors:
         self.replaces_controls = replaces_controls
 
 
-def _codec(name: str) -> codecs.CodecInfo:
-    plain = name.lower().replace("_", "-")
-    # Without a mark at the beginning, the high byte comes first.
-    known = {"utf-16": "utf-16-be", "utf16": "utf-16-be", "utf-32": "utf-32-be"}
+# Encodings whose strings may begin with a mark that says which byte of a unit comes first; without
+# one it is the high byte.
+_MARKED: dict[str, tuple[tuple[bytes, str], ...]] = {
+    "utf-16": ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")),
+    "utf-32": ((b"\xff\xfe\0\0", "utf-32-le"), (b"\0\0\xfe\xff", "utf-32-be")),
+}
+_OTHER_NAMES = {
+    **dict.fromkeys(("utf16", "ucs-2", "iso-10646-ucs-2", "unicode", "csunicode"), "utf-16"),
+    **dict.fromkeys(("utf32", "ucs-4", "iso-10646-ucs-4", "csucs4"), "utf-32"),
+}
+# Other names that ICU knows for what Python has.
+_NAMES_OF_ICU = {"ibm-037": "cp037"}
+# Codecs of Python's that ICU does not have, and names that ICU does not know for those it has.
+_NO_CODECS_OF_ICU = frozenset(
+    [
+        "base64", "bz2", "charmap", "cp720", "euc_jis_2004", "euc_jisx0213", "hex", "idna",
+        "iso2022_jp_2004", "iso2022_jp_3", "iso2022_jp_ext", "iso8859-16", "johab", "koi8-t",
+        "kz1048", "mac-arabic", "mac-croatian", "mac-farsi", "mac-greek", "mac-iceland",
+        "mac-romanian", "mac-turkish", "palmos", "ptcp154", "punycode", "quopri",
+        "raw-unicode-escape", "rot-13", "shift_jis_2004", "shift_jisx0213", "undefined",
+        "unicode-escape", "utf-8-sig", "uu", "zlib",
+    ]
+)  # fmt: skip
+_NO_NAMES_OF_ICU = frozenset(
+    [
+        "1125", "1140", "1250", "1251", "1252", "1253", "1254", "1255", "1256", "1257", "1258",
+        "858", "864", "8859", "932", "936", "big5_tw", "cp1051", "cp65001", "cp866u",
+        "csibm858", "eucgb2312_cn", "gb18030_2000", "hkscs", "hz_gb", "hzgb", "ibm039",
+        "iso8859", "iso_ir_166", "ks_x_1001", "ksx1001", "l7", "latin", "latin7",
+        "mac_centeuro", "mac_latin2", "maclatin2", "ruscii", "thai", "tis_620_0",
+        "tis_620_2529_0", "tis_620_2529_1", "u16", "u32", "u7", "u8", "uhc", "utf", "utf8_ucs2",
+        "utf8_ucs4", "x_mac_japanese", "x_mac_korean", "x_mac_simp_chinese",
+        "x_mac_trad_chinese",
+    ]
+)  # fmt: skip
+# What ICU makes of a mark without anything behind it.
+_ONLY_A_MARK = 0xFFFF
+
+
+def _codec(name: str) -> codecs.CodecInfo | str:
+    """A codec, or the name of an encoding each string of which says what codec it has."""
+    plain = name.lower().replace("_", "-").partition(",version=")[0]
+    plain = _OTHER_NAMES.get(plain, plain)
+    if plain in _MARKED:
+        return plain
     try:
-        return codecs.lookup(known.get(plain, name))
-    except LookupError:
-        raise status.invalid_argument(
-            f"Could not create converter for input encoding: {name}"
-        ) from None
+        found = codecs.lookup(_NAMES_OF_ICU.get(plain, name))
+    except (LookupError, ValueError):  # a name that holds a zero byte is a ValueError
+        found = None
+    if (
+        found is None
+        or found.name in _NO_CODECS_OF_ICU
+        or plain.replace("-", "_") in _NO_NAMES_OF_ICU
+    ):
+        raise status.invalid_argument(f"Could not create converter for input encoding: {name}")
+    return found
 
 
-def _characters(data: bytes, codec: codecs.CodecInfo) -> Iterator[tuple[int | None, int]]:
+def _characters(data: bytes, codec: codecs.CodecInfo | str) -> Iterator[tuple[int | None, int]]:
     """The code points of a string and where each begins; None for a malformed part."""
+    if isinstance(codec, str):
+        yield from _marked_characters(data, codec)
+        return
     position = 0
     while position < len(data):
         try:
@@ -80,7 +129,18 @@ def _characters(data: bytes, codec: codecs.CodecInfo) -> Iterator[tuple[int | No
         position = bad_end
 
 
-def _decoded(data: bytes, codec: codecs.CodecInfo, errors: Errors) -> list[tuple[int, int]]:
+def _marked_characters(data: bytes, encoding: str) -> Iterator[tuple[int | None, int]]:
+    marks = (pair for pair in _MARKED[encoding] if data.startswith(pair[0]))
+    mark, name = next(marks, (b"", f"{encoding}-be"))
+    if data and data == mark:
+        yield _ONLY_A_MARK, 0
+        return
+    for code_point, start in _characters(data[len(mark) :], codecs.lookup(name)):
+        # The mark belongs to the first character.
+        yield code_point, start + len(mark) if start else 0
+
+
+def _decoded(data: bytes, codec: codecs.CodecInfo | str, errors: Errors) -> list[tuple[int, int]]:
     """Code points and where they begin, errors dealt with.
 
     Raises:

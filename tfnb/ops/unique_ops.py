@@ -98,7 +98,8 @@ def _unique_v2_shape(c: InferenceContext) -> list[TensorShape]:
         raise ValueError("axis expects a 1D vector.")
     if axis is not None and source is not None:
         if axis.size == 0:
-            c.with_rank(0, 1)
+            if len(source) != 1:
+                raise ValueError("x expects a 1D vector.")
             index = c.inputs[0]
         elif axis.size == 1:
             place = int(axis.reshape(-1)[0])

@@ -294,6 +294,10 @@ def _hoisting_getter(graph: Any) -> Callable[..., Any] | None:
     return get
 
 
+_SCOPE_OPTIONS = (
+    "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "dtype",
+    "use_resource", "constraint",
+)  # fmt: skip
 _STORE_KEY = ("__variable_store",)
 _SCOPE_KEY = ("__varscope",)
 
@@ -402,6 +406,12 @@ def _unique_scope(prefix: str) -> str:
     while store.counts.get(f"{name}_{number}"):
         number += 1
     return f"{prefix}_{number}"
+
+
+def pure_variable_scope(name: str | None, default_name: str, custom_getter: Any) -> Any:
+    """A scope of a name, or of one made unique, that opens no name scope."""
+    options = dict.fromkeys(_SCOPE_OPTIONS) | {"custom_getter": custom_getter}
+    return _PureVariableScope(name or _unique_scope(default_name), None, None, options)
 
 
 class variable_scope:  # a function to its callers
@@ -523,8 +533,10 @@ class variable_scope:  # a function to its callers
         return name_scope(f"{current}/" if current else "")
 
     def __exit__(self, *exc_info: object) -> None:
-        for manager in reversed(self._entered.pop()):
+        # Scopes that are left in the wrong order can still be left in the right one.
+        for manager in reversed(self._entered[-1]):
             manager.__exit__(*exc_info)
+        self._entered.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """As a decorator: every call runs inside the scope."""

@@ -17,6 +17,7 @@ from tfnb.framework.scopes import (
     control_dependencies,
     name_scope,
 )
+from tfnb.framework.tensor import Tensor
 from tfnb.ops import resource_variables_toggle
 from tfnb.ops.partitioned_variable import PartitionedVariable, call_partitioner, slices_of
 from tfnb.ops.variables import (
@@ -223,8 +224,11 @@ class _VariableStore:
             )
         shape = as_shape(shape)
         dtype = dtypes.as_dtype(dtype)
+        own_dtype = dtype
         if initializer is not None and not callable(initializer):
-            initializer = convert_to_tensor(initializer, dtype=dtype)
+            if isinstance(initializer, Tensor):
+                own_dtype = initializer.dtype.base_dtype
+            initializer = convert_to_tensor(initializer, dtype=own_dtype)
             shape = shape.merge_with(initializer.shape)
         partitions: Sequence[int] | None = None
         if not reuse or partitioner:
@@ -245,12 +249,12 @@ class _VariableStore:
         for index, (offset, part) in enumerate(parts):
             full_name = f"{name}/part_{index}"
             with name_scope(f"{full_name}/PartitionedInitializer"):
-                first, first_shape = _part_of(initializer, name, dtype, offset, part)
+                first, first_shape = _part_of(initializer, name, own_dtype, offset, part)
             with name_scope(None):
                 variable = self._get_single(
                     full_name,
                     shape=first_shape,
-                    dtype=dtype,
+                    dtype=own_dtype,
                     initializer=first,
                     reuse=reuse,
                     partition_info=PartitionInfo(sizes, offset),
@@ -258,7 +262,7 @@ class _VariableStore:
                 )
             variable._set_save_slice_info(SaveSliceInfo(name, sizes, offset, part))
             variables.append(variable)
-        made = PartitionedVariable(name, shape, dtype, variables, list(partitions))
+        made = PartitionedVariable(name, shape, own_dtype, variables, list(partitions))
         self._partitioned_vars[name] = made
         return made
 

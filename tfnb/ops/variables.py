@@ -15,9 +15,8 @@ import itertools
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
-from weakref import WeakKeyDictionary
 
-from tfnb.core import dtypes
+from tfnb.core import dtypes, errors
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.default_session import get_default_session
@@ -91,8 +90,8 @@ class VariableAggregation(enum.Enum):
 
 # ----------------------------------------------------------------------------------- who makes them
 
-# Graph -> creators, outermost first.
-_creators: WeakKeyDictionary[Graph, list[Any]] = WeakKeyDictionary()
+# Under which a graph keeps its creators, outermost first.
+_CREATORS = "variable creators"
 
 
 @contextmanager
@@ -103,7 +102,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
       variable_creator: makes a variable, usually by calling ``next_creator(**kwargs)``.
     """
     graph = get_default_graph()
-    stack = _creators.setdefault(graph, [])
+    stack = graph._kept.setdefault(_CREATORS, [])
     stack.append(variable_creator)
     try:
         yield
@@ -114,7 +113,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
 def _create(**kwargs: Any) -> Any:
     """The variable that ``tf.Variable(**kwargs)`` stands for."""
     creator: Any = _default_creator
-    for one in _creators.get(get_default_graph(), ()):
+    for one in get_default_graph()._kept.get(_CREATORS, ()):
         creator = functools.partial(one, creator)
     return creator(**kwargs)
 
@@ -313,7 +312,10 @@ class Variable(metaclass=_VariableType):
 
     def __iter__(self) -> NoReturn:
         """Refuse: use ``tf.unstack``."""
-        raise TypeError("'Variable' object is not iterable.")
+        raise errors.OperatorNotAllowedInGraphError(
+            f"Iterating over a symbolic `tf.Tensor` is not allowed ({self.name}). Use `tf.unstack` "
+            "where the size is known, else `tf.map_fn` or `tf.while_loop`."
+        )
 
     def __repr__(self) -> str:
         return f"<tf.Variable '{self.name}' shape={self.get_shape()} dtype={self.dtype.name}>"
@@ -412,6 +414,16 @@ class Variable(metaclass=_VariableType):
         return made(variable_def=variable_def, import_scope=import_scope)
 
 
+def _integer_of(text: str, what: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        must_be = "a sequence of integers" if what == "full_shape" else "an integer"
+        raise ValueError(
+            f"Spec string {what} must be {must_be}. Found '{text}', which is not an integer."
+        ) from None
+
+
 class SaveSliceInfo:
     """Which part of a whole a variable is, for saving it.
 
@@ -443,6 +455,32 @@ class SaveSliceInfo:
             self.full_shape = full_shape
             self.var_offset = var_offset
             self.var_shape = var_shape
+
+    @classmethod
+    def from_spec(cls, spec: str) -> SaveSliceInfo:
+        """Reads what ``spec`` writes.
+
+        Args:
+          spec: the whole's sizes, then a pair of start and size for each dimension:
+            ``"4 10 0,2:0,10"``.
+
+        Raises:
+          ValueError: the text has another form.
+        """
+        if not spec:
+            return cls()
+        whole, space, parts = spec.rpartition(" ")
+        if not space:
+            raise ValueError("Spec string must contain space-separated full_shape info.")
+        sizes = [_integer_of(size, "full_shape") for size in whole.split()]
+        pairs = [part.split(",") for part in parts.split(":")]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ValueError(
+                "Spec string must contain comma-separated pairs of offsets and shapes."
+            )
+        offsets = [_integer_of(start, "var_offset") for start, _ in pairs]
+        shape = [_integer_of(size, "var_shape") for _, size in pairs]
+        return cls(full_shape=sizes, var_offset=offsets, var_shape=shape)
 
     @property
     def spec(self) -> str:

@@ -426,6 +426,10 @@ def _as_loop_var(value: Any) -> Any:
 
 def invariant_shapes(value: Any, invariant: Any) -> list[TensorShape]:
     """The shapes that the tensors of one loop variable must keep."""
+    if hasattr(invariant, "value_type"):
+        if not invariant.is_compatible_with(value):
+            raise TypeError(f"TypeSpec {invariant} is not compatible with {value}")
+        invariant = invariant.shape
     if not (invariant is None or isinstance(invariant, TensorShape)):
         raise TypeError(
             f"'shape' must be one of TypeSpec, TensorShape or None. Received: {type(invariant)}"

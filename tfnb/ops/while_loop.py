@@ -1,4 +1,4 @@
-"""``tf.while_loop``: a part of the graph that runs again and again."""
+"""``tf.while_loop``: repeats a part of the graph."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def while_loop(
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Repeats ``body`` while ``cond`` is true.
+    """Repeat ``body`` while ``cond`` is true.
 
-    Both functions are called once, here, with tensors that stand for the loop variables of any
-    iteration.
+    Both functions are called once, while building, with tensors that represent the loop variables
+    of any iteration.
 
     Args:
-      cond: takes the loop variables; gives a boolean scalar tensor.
-      body: takes the loop variables; gives their next values in the same structure.
-      loop_vars: the first values: a list, tuple or dict of tensors, TensorArrays or structures of
+      cond: takes the loop variables; returns a boolean scalar tensor.
+      body: takes the loop variables; returns their next values in the same structure.
+      loop_vars: the initial values: a list, tuple or dict of tensors, TensorArrays or structures of
         them.
-      shape_invariants: for each variable the shape that it keeps; without it, the shape that it
-        begins with.
-      parallel_iterations: how many iterations may run at the same time, where their data allows it.
-      back_prop: whether gradients pass.
-      swap_memory: whether what is kept for the gradient may leave the device.
-      name: a name scope for all that is made.
-      maximum_iterations: a scalar; the loop ends after so many iterations in any case.
+      shape_invariants: for each variable its shape in all iterations; by default, its initial
+        shape.
+      parallel_iterations: upper bound on iterations that run at the same time.
+      back_prop: whether gradients are supported.
+      swap_memory: whether values kept for the gradient may leave the device.
+      name: a name scope for all nodes of the loop.
+      maximum_iterations: a scalar upper bound on the number of iterations.
       return_same_structure: whether a single variable is given in its list.
 
     Returns:
@@ -55,8 +55,8 @@ def while_loop(
       its list.
 
     Raises:
-      TypeError: a function cannot be called, or the body gives another structure or type.
-      ValueError: there are no variables, or a shape changes.
+      TypeError: a function is not callable, or the body returns another structure or dtype.
+      ValueError: there are no loop variables, or a shape changes.
     """
     if not callable(cond):
         raise TypeError("'cond' must be callable.")
@@ -92,7 +92,7 @@ def while_loop(
                     shape_invariants = shape_invariants[0]
                 shape_invariants = (TensorShape([]), shape_invariants)
         context = WhileContext(maximum_iterations, parallel_iterations, back_prop, swap_memory)
-        if context.outer_context is None:  # inner ones are found through the outermost one
+        if context.outer_context is None:  # inner contexts are reached through the outermost
             get_default_graph().add_to_collection(GraphKeys.WHILE_CONTEXT, context)
         result = context.build_loop(cond, body, loop_vars, shape_invariants, return_same_structure)
         return result if maximum_iterations is None else result[1]
@@ -105,7 +105,7 @@ def _counted(
     limit: Any,
     is_single: bool,
 ) -> tuple[Callable[..., Any], Callable[..., Any], Any]:
-    """The loop with a counter as its first variable."""
+    """Return the loop with a counter as its first variable."""
     from tfnb.ops.comparison_ops import logical_and
     from tfnb.ops.constant_ops import constant
 

@@ -317,7 +317,9 @@ def _joined(xp: Any, one: TensorList, given: TensorShape, leading: list[int]) ->
             "All except the first dimension must be fully defined when concating an empty tensor "
             f"list. element_shape: {partial_text(shape)}"
         )
-    first = dims[0] if dims else None
+    sizes = {element.shape[0] for element in one.elements if element is not None}
+    # Elements that nothing was written to are as long as the others where those agree.
+    first = dims[0] if dims and dims[0] is not None else sizes.pop() if len(sizes) == 1 else None
     parts = []
     for index, element in enumerate(one.elements):
         if element is None:

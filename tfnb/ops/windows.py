@@ -193,7 +193,7 @@ def check_explicit(c: InferenceContext, rank: int, padding: str, data_format: st
             f"explicit_paddings attribute must contain {2 * rank} values, but got: {len(paddings)}"
         )
     if any(value < 0 for value in paddings):
-        raise ValueError(f"All elements of explicit_paddings must be nonnegative: {list(paddings)}")
+        raise ValueError("All elements of explicit_paddings must be nonnegative")
     pairs = explicit_pairs(paddings, rank)
     if any(pairs[0]) or any(pairs[channel_axis(data_format, rank)]):
         raise ValueError(

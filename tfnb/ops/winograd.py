@@ -46,19 +46,19 @@ _POINTS = (0.0, 0.625, -0.625, 1.5, -1.5)
 _LEAST_CHANNELS = 32
 _LEAST_OUTPUTS = 1024
 _MOST_WASTE = 1.35
-# About so many bytes of transformed inputs are worked on at once, but at least so many tiles, below
-# which products are slow.
+# Approximate bytes of transformed inputs per block, and the minimum tiles per block, below which
+# products are slow.
 _BLOCK_BYTES = 1 << 18
 _LEAST_TILES = 32
 # The same for gradients of filters, where the products of each block are added up.
 _SUMMED_BYTES = 1 << 20
 _LEAST_SUMMED = 128
-# A sum over all tiles has so many parts at most, whatever the number of threads.
+# Maximum parts of a sum over all tiles, independent of the number of threads.
 _PARTS = 8
 
 
 def suits(xp: Any, x: Any, filter_shape: Sequence[int], windows: Sequence[Window]) -> bool:
-    """Whether this is the faster way."""
+    """Returns whether Winograd's algorithm is the faster way."""
     if len(windows) != 2 or not is_large(xp, x) or x.dtype != np.float32:
         return False
     if any(w.stride != 1 or w.dilation != 1 or not 2 <= w.filter <= 5 for w in windows):
@@ -162,7 +162,7 @@ class _Scratch:
         self._flat: dict[str, Any] = {}
 
     def array(self, name: str, *shape: int) -> Any:
-        """The array of a name, in whatever shape; what is in it is left over."""
+        """Returns the named array in the given shape; its contents are undefined."""
         size, flat = math.prod(shape), self._flat.get(name)
         if flat is None or flat.size < size:
             flat = self._flat[name] = np.empty(size, self._dtype)

@@ -11,11 +11,14 @@ export interface Widget {
   readonly node: HTMLElement;
   readonly title: { label: string; caption: string; closable: boolean; iconClass: string };
   readonly parent: Widget | null;
+  tabBars?(): Iterable<{ readonly titles: readonly unknown[] }>; // of a dock panel
   currentWidget?: Widget; // of a panel of tabs
   readonly isDisposed: boolean;
   readonly disposed: Signal<void>;
   addClass(name: string): void;
   setHidden(hidden: boolean): void;
+  /** The cross of its tab was pressed; Lumino's own answer takes it off the page, and keeps it. */
+  onCloseRequest(message: unknown): void;
   dispose(): void;
 }
 
@@ -65,8 +68,19 @@ export interface ServiceManager {
 /** A document or console: whatever has a kernel. */
 export interface WithKernel extends Widget {
   sessionContext?: {
-    session: { kernel: { id: string } | null } | null;
+    session: { path?: string; kernel: { id: string } | null } | null;
     readonly statusChanged: Signal<string>;
+  };
+}
+
+export interface NotebookModel {
+  dirty: boolean;
+  readonly stateChanged: Signal<{ name: string }>;
+  toJSON(): {
+    metadata: Record<string, unknown> & {
+      kernelspec?: Record<string, unknown>;
+      language_info?: Record<string, unknown>;
+    };
   };
 }
 
@@ -74,7 +88,7 @@ export interface NotebookPanel extends WithKernel {
   readonly toolbar: { insertBefore(at: string, name: string, widget: Widget): boolean } & {
     addItem(name: string, widget: Widget): boolean;
   };
-  readonly context: { ready: Promise<void> };
+  readonly context: { path: string; ready: Promise<void>; readonly model: NotebookModel };
   readonly content: {
     widgets: readonly { model: { sharedModel: { setSource(text: string): void } } }[];
   };
@@ -101,6 +115,7 @@ export interface App {
     readonly currentChanged?: Signal<unknown>;
     add(widget: Widget, area: string, options?: object): void;
     activateById(id: string): void;
+    widgets?(area: string): Iterable<Widget>;
   };
   readonly docRegistry: {
     addWidgetExtension(name: string, extension: { createNew(panel: NotebookPanel): unknown }): void;

@@ -1,7 +1,7 @@
 /**
- * One kernel, as the panel knows it: whether tfnb is loaded there, what it says, and the views that are open.  The
- * other end is tfnb/notebook/lab_link.py.  It has a connection of its own, which leaves comms to the notebook's; so a
- * console, or a notebook that is not open, is a kernel like any other.
+ * One kernel, as the panel knows it: whether tfnb is loaded there, its messages, and the open views.  The other end
+ * is tfnb/notebook/lab_link.py.  The link has its own connection, separate from the notebook's comms; so it also
+ * serves a console, or a notebook that is not open.
  */
 
 import type { IopubMessage, Kernel } from "./jupyter.ts";
@@ -9,12 +9,12 @@ import type { Snapshot } from "./snapshot.ts";
 import { type Update, ViewModel } from "./view_model.ts";
 
 const COMM = "tfnb.lab";
-/** How often it is told that somebody looks; browsers slow hidden pages down to once a minute. */
+/** Interval of watch messages to the kernel; browsers slow hidden pages to once a minute. */
 const WATCH_MS = 40_000;
-/** After so long without a key or a movement nobody looks, and a server may end a kernel that idles. */
+/** Without input for this long the page counts as unwatched; a server may cull an idle kernel. */
 const AWAY_MS = 600_000;
 
-/** What a kernel is called whose process is another one from now on. */
+/** Kernel statuses after which the kernel's process is a new one. */
 export const ENDS = ["starting", "restarting", "autorestarting", "terminating", "dead"];
 
 /** The widgets' module. */
@@ -41,7 +41,7 @@ interface Opened {
   name: string;
   title: string;
   model: ViewModel;
-  /** The last snapshot from before, which knows nothing of it. */
+  /** The last snapshot from before the view was opened, which does not contain it. */
   openedWith: Snapshot | null;
 }
 
@@ -50,7 +50,7 @@ interface Pending {
   failed(error: Error): void;
 }
 
-/** One for each version of the module that a kernel of this page has. */
+/** One entry per version of the module among this page's kernels. */
 const renderers = new Map<string, Promise<Renderer>>();
 let lastId = 0;
 
@@ -75,7 +75,7 @@ export class KernelLink {
   isHere = false;
   version = "";
   snapshot: Snapshot | null = null;
-  /** The last thing that could not be done and that no view asked for. */
+  /** The last failure that belongs to no view. */
   problem = "";
   private rendererHash = "";
   private instance = "";
@@ -108,7 +108,7 @@ export class KernelLink {
     return () => this.listeners.delete(listener);
   }
 
-  /** Says that somebody looks, where that is so. */
+  /** Tells the kernel that the page is watched, if it is. */
   renew(): void {
     const runs = this.snapshot?.sessions.some((one) => one.running.length > 0);
     if (!runs && Date.now() - lastInput > AWAY_MS) return;
@@ -177,7 +177,7 @@ export class KernelLink {
     return found;
   }
 
-  /** Finds out whether tfnb is there; a kernel that is busy answers when it is not. */
+  /** Asks whether tfnb is loaded; a busy kernel answers once it is idle. */
   private look(): void {
     if (this.isLooking || this.isHere) return;
     this.isLooking = true;
@@ -205,7 +205,7 @@ export class KernelLink {
   private hear(message: Message, buffers: (ArrayBuffer | ArrayBufferView)[]): void {
     if (message.kind === "gone") this.leave();
     else if (message.kind === "hello") this.arrive(message);
-    // Another page looks at this kernel, or this one did before it was reloaded.
+    // Opened by another page on this kernel, or by this page before it was reloaded.
     else if (!this.isHere) this.ask("hello");
     if (message.kind === "snapshot") this.snapshot = message as unknown as Snapshot;
     else if (message.kind === "renderer") {
@@ -229,7 +229,7 @@ export class KernelLink {
     }
   }
 
-  /** The kernel has no tfnb any more. */
+  /** Handles a kernel that no longer has tfnb loaded. */
   leave(): void {
     if (!this.isHere) return;
     this.isHere = false;

@@ -1,6 +1,6 @@
 /** The side panel: every kernel with tfnb, its sessions, what they run, their devices and what lives there. */
 
-import { html, setText } from "../render/dom.ts";
+import { cutBeforeEnd, html, setText } from "../render/dom.ts";
 import { type Actions, KERNEL_VIEWS, SIGNATURE_VIEWS } from "./actions.ts";
 import type { KernelLink } from "./kernel_link.ts";
 import { keyed, part } from "./keyed.ts";
@@ -9,6 +9,7 @@ import {
   bytesText,
   countText,
   type DeviceInfo,
+  doesText,
   elapsedText,
   type ResourceInfo,
   type RunningStep,
@@ -77,7 +78,9 @@ export class Panel {
     element.setAttribute("aria-label", `Kernel of ${link.name}`);
     // A kernel whose cell runs may call itself idle, because its subshell is.
     const runs = link.snapshot?.sessions.some((one) => one.running.length > 0);
-    const status = runs ? "a step runs" : link.status;
+    const steps = link.snapshot?.sessions.flatMap((one) => one.running) ?? [];
+    const stands = steps.every((one) => one.waits || one.isStopped || one.isHeld);
+    const status = runs ? (stands ? "a step stands still" : "a step runs") : link.status;
     setText(part(element, "status"), link.isHere ? status : `${status}, without tfnb`);
     part(element, "load").hidden = link.isHere;
     part(element, "views").hidden = !link.isHere;
@@ -104,9 +107,11 @@ export class Panel {
     });
     hold.dataset["part"] = "hold";
     bar.append(
-      button("Graph", `The graph of ${key}`, () => this.actions.open(link, "graph", key)),
-      button("Partial runs", `The partial runs of ${key}: what is ready, what is missing`, () =>
-        this.actions.open(link, "partial", key),
+      button("Graph", `The graph of ${session.title}`, () => this.actions.open(link, "graph", key)),
+      button(
+        "Partial runs",
+        `The partial runs of ${session.title}: what is ready, what is missing`,
+        () => this.actions.open(link, "partial", key),
       ),
       hold,
     );
@@ -122,14 +127,15 @@ export class Panel {
   }
 
   private fillSession(element: HTMLElement, link: KernelLink, session: SessionInfo): void {
-    setText(part(element, "title"), session.name);
+    setText(part(element, "title"), session.title);
+    part(element, "title").title = session.key;
     const { lastStep, stepsPerSecond } = session;
     const rate = stepsPerSecond ? ` · ${stepsPerSecond.toLocaleString("en")} steps/s` : "";
     const last = lastStep ? ` · last step ${lastStep}${rate}` : "";
     const where = session.target ? ` on ${session.target}` : "";
     setText(
       part(element, "figures"),
-      `${session.key}${where} · ${countText(session.nodes, "node")}${last}`,
+      `${session.name}${where} · ${countText(session.nodes, "node")}${last}`,
     );
     const hold = part(element, "hold");
     hold.hidden = !session.canHold;
@@ -138,12 +144,12 @@ export class Panel {
     hold.title = session.isHeld
       ? "Let the steps of this session go on"
       : "Hold the steps of this session between two nodes";
-    setLabel(hold, `${session.isHeld ? "Resume" : "Pause"} ${session.key}`);
+    setLabel(hold, `${session.isHeld ? "Resume" : "Pause"} ${session.title}`);
     keyed(
       part(element, "running"),
       session.running,
       (step) => String(step.step),
-      (step) => makeStep(link, session.key, step),
+      (step) => this.makeStep(link, session.key, step),
       (child, step) => fillStep(child, step, session.isHeld),
     );
     const count = session.signatures.length + session.moreSignatures;
@@ -159,12 +165,31 @@ export class Panel {
     keyed(part(element, "devices"), session.devices, (one) => one.name, makeDevice, fillDevice);
   }
 
+  private makeStep(link: KernelLink, session: string, { step }: RunningStep): HTMLElement {
+    const element = html("div", "tfnb-lab-step");
+    const head = html("div", "tfnb-lab-buttons");
+    const cancel = button("Cancel", "End this step with a CancelledError", () =>
+      link.ask("cancel", { session, step }),
+    );
+    setLabel(cancel, `Cancel step ${step}`);
+    const look = button("Open the debugger", "Look into the step that it holds", () =>
+      this.actions.open(link, "debug"),
+    );
+    look.dataset["part"] = "look";
+    head.append(marked("span", "what"), look, cancel);
+    element.append(head, marked("div", "lines", "tfnb-lab-muted"));
+    return element;
+  }
+
   private makeSignature(link: KernelLink, key: string, one: SignatureInfo): HTMLElement {
     const element = html("div", "tfnb-lab-signature");
     const names = [...one.fetches, ...one.targets.map((name) => `${name} (run)`)].join(", ");
-    const feeds = one.feeds.length > 0 ? `${one.feeds.join(", ")} → ` : "";
-    const text = html("div", "tfnb-lab-names", `${feeds}${names}`);
-    text.title = text.textContent;
+    const text = html("div", "tfnb-lab-names tfnb-lab-fetches", names);
+    text.title = names;
+    const feeds = html("div", "tfnb-lab-names tfnb-lab-muted");
+    feeds.append("fed ", cutBeforeEnd(one.feeds.join(", ")));
+    feeds.title = one.feeds.join(", ");
+    feeds.hidden = one.feeds.length === 0;
     const bar = html("div", "tfnb-lab-buttons");
     bar.append(marked("span", "where", "tfnb-lab-muted"));
     for (const [view, label, hint] of SIGNATURE_VIEWS) {
@@ -172,7 +197,7 @@ export class Panel {
       setLabel(opener, `${label} of ${names}`);
       bar.append(opener);
     }
-    element.append(text, bar);
+    element.append(text, feeds, bar);
     return element;
   }
 }
@@ -183,25 +208,15 @@ function fillSignature(element: HTMLElement, one: SignatureInfo, isLast: boolean
   const last = isLast ? " · ran last" : "";
   setText(
     part(element, "where"),
-    `${countText(one.nodes, "node")} on ${one.devices.join(", ")}${last}`,
+    `No. ${one.id} · ${countText(one.nodes, "node")} on ${one.devices.join(", ")}${last}`,
   );
-}
-
-function makeStep(link: KernelLink, session: string, { step }: RunningStep): HTMLElement {
-  const element = html("div", "tfnb-lab-step");
-  const head = html("div", "tfnb-lab-buttons");
-  const cancel = button("Cancel", "End this step with a CancelledError", () =>
-    link.ask("cancel", { session, step }),
-  );
-  setLabel(cancel, `Cancel step ${step}`);
-  head.append(marked("span", "what"), cancel);
-  element.append(head, marked("div", "lines", "tfnb-lab-muted"));
-  return element;
 }
 
 function fillStep(element: HTMLElement, step: RunningStep, isHeld: boolean): void {
   element.dataset["held"] = String(step.isHeld || isHeld);
-  const does = step.isHeld ? "held" : "running";
+  element.dataset["waits"] = String(step.waits || step.isStopped);
+  part(element, "look").hidden = !step.isStopped;
+  const does = doesText(step, isHeld);
   setText(part(element, "what"), `Step ${step.step}, ${does}, ${elapsedText(step.elapsed_ms)}`);
   const lines = part(element, "lines");
   setText(lines, step.lines.join("\n"));
@@ -253,7 +268,8 @@ function fillDevice(element: HTMLElement, device: DeviceInfo): void {
 
 function makeResource(one: ResourceInfo): HTMLElement {
   const row = html("tr");
-  const name = html("td", "tfnb-lab-names", one.name);
+  const name = html("td", "tfnb-lab-names");
+  name.append(cutBeforeEnd(one.name));
   name.title = `${one.name}, in container ${one.container}`;
   row.append(name, html("td", "tfnb-lab-muted", one.kind), html("td"));
   return row;

@@ -1,6 +1,7 @@
 /** Puts the parts into JupyterLab: panel, tabs, toolbar item, commands, launcher; nothing else happens here. */
 
 import { type Actions, KERNEL_VIEWS } from "./actions.ts";
+import { keepClean } from "./clean_opening.ts";
 import type {
   App,
   Launcher,
@@ -13,6 +14,7 @@ import type {
 import { ENDS, type KernelLink } from "./kernel_link.ts";
 import { Links } from "./links.ts";
 import { Panel } from "./panel.ts";
+import { neighbour } from "./places.ts";
 import { busySession, toolbarItem } from "./toolbar_item.ts";
 import { tabId, type ViewArgs, ViewTab } from "./view_tab.ts";
 
@@ -49,13 +51,15 @@ export function activate(app: App, packages: Packages, services: Services): void
       bringUp(open.widget);
       return open.widget;
     }
-    const before = [...tabs.values()].at(-1)?.widget;
+    const notebook = documentOf(args.path) ?? shell.currentWidget;
+    const others = [...tabs.values()].map((one) => one.widget).reverse();
+    const before = services.labShell ? neighbour(notebook, others) : others[0];
     const tab = new ViewTab(packages, links, args);
     tabs.set(id, tab);
     tab.widget.disposed.connect(() => tabs.delete(id));
     // Beside the notebook, where there is room for more than one document.
     const area = services.labShell ? "main" : "down";
-    const ref = before ?? shell.currentWidget;
+    const ref = before ?? notebook;
     shell.add(tab.widget, area, {
       mode: before ? "tab-after" : "split-right",
       ...(ref ? { ref: ref.id } : {}),
@@ -64,6 +68,12 @@ export function activate(app: App, packages: Packages, services: Services): void
     void tracker.add(tab.widget);
     return tab.widget;
   };
+  /** The notebook, console or other document of a kernel. */
+  const documentOf = (path: string): Widget | null =>
+    [...(shell.widgets?.("main") ?? [])].find((one) => {
+      const { context, sessionContext } = one as NotebookPanel;
+      return (context?.path ?? sessionContext?.session?.path) === path;
+    }) ?? null;
   const actions: Actions = {
     open: (link, view, session = "", signature) => {
       openTab({ path: link.path, view, session, signature: signature ?? null });
@@ -84,12 +94,24 @@ export function activate(app: App, packages: Packages, services: Services): void
       panel.show();
     });
   });
+  // A page that was reloaded has lost the view below the cell that a debugger holds: a tab shows it.
+  const known = new WeakSet<KernelLink>();
+  links.listen(() => {
+    for (const link of links.all) {
+      if (!link.snapshot || known.has(link)) continue;
+      known.add(link);
+      const steps = link.snapshot.sessions.flatMap((one) => one.running);
+      if (!steps.some((one) => one.isStopped)) continue;
+      void app.restored.then(() => actions.open(link, "debug"));
+    }
+  });
   panel.show();
   shell.add(side, "right", { rank: 600 });
   services.restorer?.add(side, PANEL);
 
   app.docRegistry.addWidgetExtension("Notebook", {
     createNew: (notebook: NotebookPanel) => {
+      keepClean(notebook);
       const item = toolbarItem(packages, links, notebook);
       // Other connections do not hear of a restart.
       notebook.sessionContext?.statusChanged.connect((_, status) => {

@@ -3,6 +3,10 @@
 export interface RunningStep {
   step: number;
   isHeld: boolean;
+  /** It stands still until another step does something; the lines say what. */
+  waits: boolean;
+  /** A debugger holds it. */
+  isStopped: boolean;
   /** Since it was first seen. */
   elapsed_ms: number;
   lines: string[];
@@ -37,6 +41,9 @@ export interface DeviceInfo {
 
 export interface SessionInfo {
   key: string;
+  /** The variable that holds it, or its number. */
+  title: string;
+  /** Its type. */
   name: string;
   target: string;
   nodes: number;
@@ -76,6 +83,13 @@ export function elapsedText(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} min`;
+}
+
+/** What a step does, in a word. */
+export function doesText(step: RunningStep, isHeld: boolean): string {
+  if (step.isStopped) return "stopped in the debugger";
+  if (isHeld || step.isHeld) return "held";
+  return step.waits ? "waits" : "running";
 }
 
 export function countText(count: number, what: string): string {

@@ -5,7 +5,10 @@ import type { NotebookPanel, Packages, Widget } from "./jupyter.ts";
 import type { KernelLink } from "./kernel_link.ts";
 import type { Links } from "./links.ts";
 import { setLabel } from "./panel.ts";
-import { elapsedText, type SessionInfo } from "./snapshot.ts";
+import { doesText, elapsedText, type SessionInfo } from "./snapshot.ts";
+
+/** Of a notebook whose toolbar has room for more than a few words, in pixels. */
+const LEAST_WIDTH = 900;
 
 /** The session whose step a person would mean: one that runs, or else one that is held. */
 export function busySession(link: KernelLink | null): SessionInfo | null {
@@ -27,7 +30,8 @@ export function toolbarItem(packages: Packages, links: Links, panel: NotebookPan
     act(hold.dataset["held"] === "true" ? "resume" : "pause"),
   );
   const cancel = iconButton("Cancel the running step", ICONS.stop, () => act("cancel"));
-  root.append(text, hold, cancel);
+  const why = html("span", "tfnb-lab-why");
+  root.append(text, why, hold, cancel);
   const widget = new packages.Widget({ node: root });
   widget.id = `tfnb-toolbar-${Math.random().toString(36).slice(2)}`;
   const update = () => {
@@ -35,9 +39,15 @@ export function toolbarItem(packages: Packages, links: Links, panel: NotebookPan
     widget.setHidden(!session);
     if (!session) return;
     const step = session.running.at(-1);
-    const does = session.isHeld ? "held" : "running";
+    const does = step ? doesText(step, session.isHeld) : "held";
+    root.dataset["does"] = does;
     setText(text, step ? `Step ${step.step} ${does}, ${elapsedText(step.elapsed_ms)}` : "Held");
-    text.title = step?.lines.join("\n") ?? "";
+    // What it waits for is worth a look; where it runs changes too fast to read.
+    const [first = ""] = step?.lines ?? [];
+    setText(why, does === "waits" ? first : "");
+    // A narrow toolbar would hide the buttons with it.
+    why.hidden = why.textContent === "" || panel.node.clientWidth < LEAST_WIDTH;
+    text.title = why.title = step?.lines.join("\n") ?? "";
     hold.hidden = !session.canHold;
     hold.dataset["held"] = String(session.isHeld);
     const label = session.isHeld ? "Resume the steps" : "Pause the steps";

@@ -1,18 +1,21 @@
 /** One view in a tab: it finds its kernel again after a reload, and says so when the kernel is gone. */
 
 import { html, setText } from "../render/dom.ts";
+import { cutMiddle } from "../render/text_measure.ts";
 import type { Packages, Widget } from "./jupyter.ts";
 import type { KernelLink } from "./kernel_link.ts";
 import type { Links } from "./links.ts";
 import { button } from "./panel.ts";
 
-/** What a tab shows; kept in the layout of the page. */
+/** Identifies the view in a tab; saved in JupyterLab's layout. */
 export interface ViewArgs {
   path: string;
   view: string;
   session: string;
   signature: number | null;
 }
+
+const MOST_TITLE = 34;
 
 export function tabId({ path, view, session, signature }: ViewArgs): string {
   return `tfnb-view:${[path, view, session, signature ?? ""].join("|")}`;
@@ -26,7 +29,7 @@ export class ViewTab {
   private link: KernelLink | null = null;
   private undraw: (() => void) | undefined;
   private name = "";
-  /** The news that was there when it was drawn; later ones name it, as long as the kernel has it. */
+  /** The kernel's snapshot when the view was drawn; later ones list the view while it is open. */
   private drawnWith: unknown = null;
   private state: "away" | "asking" | "drawn" | "refused" = "away";
   private readonly unlisten: () => void;
@@ -49,16 +52,18 @@ export class ViewTab {
     title.closable = true;
     title.iconClass = "tfnb-lab-icon";
     this.unlisten = links.listen(() => this.update());
+    // Closing the tab disposes it: the kernel stops feeding the view, which can be opened anew.
+    this.widget.onCloseRequest = () => this.widget.dispose();
     this.widget.disposed.connect(() => this.dispose());
     this.update();
   }
 
-  /** The kernel that it shows. */
+  /** The kernel whose view the tab shows. */
   get kernel(): KernelLink | null {
     return this.link;
   }
 
-  /** Asks for the view; `anew`: not for the one that is open. */
+  /** Asks the kernel for the view; `anew` skips a view that is already open. */
   attach(anew: boolean): void {
     const link = this.links.atPath(this.args.path);
     if (!link?.isHere || this.state === "asking") return;
@@ -78,10 +83,10 @@ export class ViewTab {
         this.name = name;
         this.state = "drawn";
         this.drawnWith = openedWith;
-        this.widget.title.label = title;
+        this.widget.title.label = cutMiddle(this.fullTitle(title, link), MOST_TITLE);
         this.widget.title.caption = `${title}, in ${link.name}`;
         this.notice.hidden = true;
-        // The kernel may have closed it meanwhile.
+        // The kernel may have closed the view meanwhile.
         this.update();
       })
       .catch((error: unknown) => {
@@ -90,13 +95,19 @@ export class ViewTab {
       });
   }
 
+  /** The tab's title; it names the kernel if several kernels have views. */
+  private fullTitle(title: string, link: KernelLink): string {
+    const here = this.links.all.filter((one) => one.isHere);
+    return here.length > 1 ? `${title}, ${link.name}` : title;
+  }
+
   private update(): void {
     const found = this.links.atPath(this.args.path);
     if (found?.isHere) {
-      // What was refused would be refused again, unless the kernel is another one.
+      // A kernel that refused the view would refuse it again; only another kernel is asked.
       const isOther = this.link !== found;
       const { snapshot } = found;
-      // Nobody was heard of for a while, or another page closed it.
+      // The kernel was away for a while, or another page closed the view.
       const isNews = snapshot !== null && snapshot !== this.drawnWith;
       const isClosed = this.state === "drawn" && isNews && !(this.name in snapshot.views);
       if (this.state === "away" || isClosed || (isOther && this.state !== "asking")) {

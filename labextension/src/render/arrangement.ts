@@ -6,7 +6,7 @@
  */
 
 import type { Layouter } from "./layout_client.ts";
-import type { LayoutResult, Point } from "./layout_worker.ts";
+import type { Direction, LayoutResult, Point } from "./layout_worker.ts";
 import { laneMetagraph, type MetaEdge, type Metagraph, metagraph } from "./metagraph.ts";
 import { bytesText, duration } from "./progress_panel.ts";
 import { CONTROL, type ItemId, ROOT, type Scene } from "./scene.ts";
@@ -21,6 +21,8 @@ const CAPTION_HEIGHT = 18;
 const MAX_LABEL = 26;
 const LABELLED_EDGES = 45;
 const EDGE_LABEL_HEIGHT = 14;
+/** What the rim of a cylinder takes of its height. */
+export const RIM = 7;
 
 export interface Size {
   width: number;
@@ -55,6 +57,8 @@ export interface Caption extends Point {
 }
 
 export interface Arrangement extends Size {
+  /** Where data flows to. */
+  direction: Direction;
   captions: Caption[];
   items: Map<ItemId, PlacedItem>;
   edges: PlacedEdge[];
@@ -77,6 +81,7 @@ export class Arranger {
   constructor(
     private readonly scene: Scene,
     private readonly layouter: Layouter,
+    readonly direction: Direction = "down",
   ) {}
 
   graphOf(scope: number): Metagraph {
@@ -94,8 +99,10 @@ export class Arranger {
     const items = new Map<ItemId, PlacedItem>();
     const edges: PlacedEdge[] = [];
     const captions: Caption[] = [];
-    this.place(layout, 0, 0, 0, open, { items, edges, captions });
+    // A lane is a box around its nodes.
+    this.place(layout, 0, 0, this.scene.isLanes ? 1 : 0, open, { items, edges, captions });
     return {
+      direction: this.direction,
       captions,
       width: layout.width,
       height: layout.height,
@@ -108,7 +115,7 @@ export class Arranger {
   /** A closed box's size: what its texts need. */
   closedSize(item: ItemId, dots: number): Size {
     const { scene } = this;
-    const label = cutMiddle(scene.label(item), MAX_LABEL);
+    const label = scene.shortLabel(item);
     const dotRoom = Math.min(dots, 4) * DOT_PITCH;
     if (scene.isScope(item)) {
       const count = scene.size(item).toLocaleString("en");
@@ -119,7 +126,7 @@ export class Arranger {
     const wide = Math.max(textWidth(label, "label"), textWidth(cutMiddle(op, MAX_LABEL), "small"));
     return {
       width: Math.max(44, wide + 26 + dotRoom),
-      height: showsOp(label, op) ? 34 : 24,
+      height: (showsOp(label, op) ? 34 : 24) + (scene.opKind(item) === "state" ? RIM : 0),
     };
   }
 
@@ -161,6 +168,7 @@ export class Arranger {
         labelHeight: texts[i] ? EDGE_LABEL_HEIGHT : 0,
       })),
       lanes: isLanes ? laneScopes.length : 0,
+      direction: this.direction,
     });
     const layout = this.withFrame({ key, graph, sizes, result, texts }, scope);
     this.layouts.set(scope, layout);

@@ -63,6 +63,10 @@ export interface DebugState {
   breakpoints: { number: number; text: string; hits: number; enabled: boolean }[];
   isOver: boolean;
   hasButtons: boolean;
+  /** Steps that begin now are debugged. */
+  isAttached?: boolean;
+  /** A step that began without the debugger stands between two nodes. */
+  isHeld?: boolean;
   answer: string;
   isError: boolean;
 }
@@ -130,9 +134,11 @@ export class DebugPanel {
     nodeInput.value = this.offered = name;
   }
 
-  show(state: DebugState): void {
+  /** `runs`: a step is in flight. */
+  show(state: DebugState, runs: boolean): void {
     const { stop } = state;
     const stands = isStop(stop);
+    const isHeld = !stands && state.isHeld === true;
     this.element.dataset["phase"] = state.isOver ? "over" : stands ? "stopped" : "running";
     for (const [command, button] of this.buttons) {
       const needsStop = command !== "pause" && command !== "cancel";
@@ -140,11 +146,11 @@ export class DebugPanel {
       button.disabled =
         state.isOver ||
         !state.hasButtons ||
-        (needsStop && !stands) ||
-        (command === "pause" && stands) ||
+        (needsStop && !stands && !(command === "continue" && isHeld)) ||
+        (command === "pause" && (stands || isHeld)) ||
         (IN_LOOPS.has(command) && !isInLoop);
     }
-    setText(this.heading, this.headingText(state));
+    setText(this.heading, headingText(state, runs));
     setText(this.answer, state.answer);
     this.answer.hidden = state.answer === "";
     this.answer.classList.toggle("tfnb-is-error", state.isError);
@@ -159,19 +165,6 @@ export class DebugPanel {
     this.showValues(stop);
     this.showLoops(stop);
     this.showNodes(stop);
-  }
-
-  private headingText({ stop, isOver, hasButtons }: DebugState): string {
-    if (isOver) return "The cell has ended; this is its last step.";
-    if (!isStop(stop)) {
-      return hasButtons
-        ? "Running. Pause stops it before the next node."
-        : "Running. This kernel cannot hear buttons while a cell runs: interrupt it to end the step.";
-    }
-    const loops = stop.loops.map(([name, number]) => `, iteration ${number} of ${name}`).join("");
-    const inside = stop.function ? `, in function ${stop.function}` : "";
-    const dead = stop.isDead ? ", dead" : "";
-    return `Stands ${stop.phase} ${stop.node} (${stop.op})${loops}${inside}${dead} on ${shortDevice(stop.device)} · ${stop.reason}`;
   }
 
   private showValues(stop: Stop): void {
@@ -302,6 +295,29 @@ export class DebugPanel {
     });
     return this.form;
   }
+}
+
+function headingText(state: DebugState, runs: boolean): string {
+  const { stop, isOver, hasButtons, isAttached, isHeld } = state;
+  if (isOver) return "The cell has ended; this is its last step.";
+  if (!isStop(stop)) {
+    if (!hasButtons) {
+      return "Running. This kernel cannot hear buttons while a cell runs: interrupt it to end the step.";
+    }
+    if (isHeld) {
+      return "Held between two nodes. This step began without the debugger: Continue lets it go on; to look inside, set a breakpoint and run it again.";
+    }
+    if (!runs) {
+      return "No step runs. Pause stops the next one before its first node, a breakpoint where it says.";
+    }
+    return isAttached === false
+      ? "Running at full speed, without the debugger. Pause holds the step between two nodes."
+      : "Running. Pause stops it before the next node.";
+  }
+  const loops = stop.loops.map(([name, number]) => `, iteration ${number} of ${name}`).join("");
+  const inside = stop.function ? `, in function ${stop.function}` : "";
+  const dead = stop.isDead ? ", dead" : "";
+  return `Stands ${stop.phase} ${stop.node} (${stop.op})${loops}${inside}${dead} on ${shortDevice(stop.device)} · ${stop.reason}`;
 }
 
 function isStop(stop: DebugState["stop"]): stop is Stop {

@@ -54,6 +54,7 @@ export const ICONS = {
   zoomIn: "M12 5v14M5 12h14",
   zoomOut: "M5 12h14",
   fit: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
+  turn: "M4 6v12M8 12h12M15 7l5 5-5 5",
   expand: "M7 9l5-5 5 5M7 15l5 5 5-5",
   collapse: "M7 4l5 5 5-5M7 20l5-5 5 5",
   close: "M6 6l12 12M18 6L6 18",
@@ -73,6 +74,50 @@ export const ICONS = {
 /** Sets a text where it is another one, so that nothing is laid out anew for nothing. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
+}
+
+const LEAST_CUT = 18;
+export const MOST_END = 16;
+
+/** From one place of a text to another. */
+export type Span = [number, number];
+
+/**
+ * A text that is cut before its end where there is no room for it: names differ at their ends.
+ *
+ * With `core`, where the text differs from others, it is cut before and after that.
+ */
+export function cutBeforeEnd(text: string, core?: Span): HTMLElement {
+  if (text.length < LEAST_CUT) return html("span", "", text);
+  if (core) {
+    const [from, to] = core;
+    const element = html("span", "tfnb-cut tfnb-cut-around");
+    element.append(
+      html("span", "", text.slice(0, from)),
+      html("span", "tfnb-cut-end", text.slice(from, to)),
+      html("span", "", text.slice(to)),
+    );
+    return element;
+  }
+  const slash = text.lastIndexOf("/", text.length - 2);
+  const end = slash > 0 && text.length - slash <= MOST_END ? slash : text.length - MOST_END;
+  const element = html("span", "tfnb-cut");
+  element.append(
+    html("span", "", text.slice(0, end)),
+    html("span", "tfnb-cut-end", text.slice(end)),
+  );
+  return element;
+}
+
+/** A button that looks like a link and says a name. */
+export function linkButton(text: string, onClick: () => void, core?: Span): HTMLButtonElement {
+  const button = html("button", "tfnb-link");
+  button.type = "button";
+  button.append(cutBeforeEnd(text, core));
+  // What is cut is read as one name.
+  button.setAttribute("aria-label", text);
+  button.addEventListener("click", onClick);
+  return button;
 }
 
 /** Things to undo when a view goes away. */

@@ -3,6 +3,7 @@
 import { type Arrangement, type PlacedEdge, type PlacedItem, transferText } from "./arrangement.ts";
 import { round, svg } from "./dom.ts";
 import { spline } from "./glyphs.ts";
+import type { Direction } from "./layout_worker.ts";
 import { CONTROL, type ItemId, type Scene } from "./scene.ts";
 
 const MAX_TITLE_LINES = 8;
@@ -107,7 +108,7 @@ export class EdgePainter {
       this.far.append(
         svg("path", {
           class: "tfnb-far",
-          d: arc(from, to),
+          d: arc(from, to, arrangement.direction),
           "marker-end": `url(#${this.prefix}-arrow-lit)`,
         }),
       );
@@ -147,11 +148,17 @@ export class EdgePainter {
   }
 }
 
-function arc(from: PlacedItem, to: PlacedItem): string {
+function arc(from: PlacedItem, to: PlacedItem, direction: Direction): string {
   const inside = (outer: PlacedItem, inner: PlacedItem) =>
     outer.isOpen &&
     Math.abs(outer.x - inner.x) <= outer.width / 2 &&
     Math.abs(outer.y - inner.y) <= outer.height / 2;
+  if (direction === "right") {
+    const left = inside(from, to) ? from.x - from.width / 2 : from.x + from.width / 2;
+    const right = inside(to, from) ? to.x + to.width / 2 : to.x - to.width / 2;
+    const bend = Math.max(24, Math.abs(right - left) / 2.5);
+    return `M${round(left)} ${round(from.y)}C${round(left + bend)} ${round(from.y)} ${round(right - bend)} ${round(to.y)} ${round(right)} ${round(to.y)}`;
+  }
   const x1 = from.x;
   const y1 = inside(from, to) ? from.y - from.height / 2 : from.y + from.height / 2;
   const x2 = to.x;

@@ -28,8 +28,30 @@ const MOST_PIXELS = 8000;
 // What XML has no place for, escaped or not.
 const IMPOSSIBLE = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
-/** The whole drawing, whatever part of it is seen. */
+/** The whole drawing, at whatever scale and whatever part of it is seen. */
 export function svgText(canvas: SVGSVGElement, bounds: Box, title: string): string {
+  const { zoom } = canvas.dataset;
+  // Far off, small texts are not shown (tfnb.css); a file has them.
+  canvas.dataset["zoom"] = "near";
+  try {
+    finishAnimations(canvas);
+    return drawingText(canvas, bounds, title);
+  } finally {
+    if (zoom === undefined) delete canvas.dataset["zoom"];
+    else canvas.dataset["zoom"] = zoom;
+  }
+}
+
+/** Brings boxes that glide or appear to their ends, so that no moment between is copied. */
+function finishAnimations(canvas: SVGSVGElement): void {
+  for (const animation of canvas.getAnimations({ subtree: true })) {
+    if (animation.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) {
+      animation.finish();
+    }
+  }
+}
+
+function drawingText(canvas: SVGSVGElement, bounds: Box, title: string): string {
   const copy = canvas.cloneNode(true) as SVGSVGElement;
   const originals = [canvas, ...canvas.querySelectorAll("*")];
   const copies = [copy, ...copy.querySelectorAll("*")];

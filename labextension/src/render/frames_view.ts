@@ -3,7 +3,7 @@
  * one moment.  Iterations in flight are outlined; what is dead is struck through.
  */
 
-import { html, setText } from "./dom.ts";
+import { html, linkButton, setText } from "./dom.ts";
 import { shortDevice } from "./palette.ts";
 import { duration } from "./progress_panel.ts";
 import type { Execution, Frame, RunRecord } from "./run_record.ts";
@@ -88,7 +88,7 @@ export class FramesView {
       const button = html("button", "tfnb-frame-button");
       button.type = "button";
       button.setAttribute("role", "option");
-      button.style.setProperty("--tfnb-depth", String(frame.depth));
+      button.style.setProperty("--tf-depth", String(frame.depth));
       const where = frame.parent >= 0 && record.frames[frame.parent]!.name;
       button.append(
         html("span", "tfnb-frame-button-name", frame.name || "graph"),
@@ -213,10 +213,8 @@ export class FramesView {
       row.classList.toggle("tfnb-picked", node === this.selected);
       const name = html("th", "tfnb-cells-name");
       name.scope = "row";
-      const button = html("button", "tfnb-link", scene!.name(node));
-      button.type = "button";
+      const button = linkButton(scene!.name(node), () => this.onPick(node));
       button.title = `${scene!.name(node)} (${scene!.op(node)})`;
-      button.addEventListener("click", () => this.onPick(node));
       name.append(button);
       row.append(name);
       for (const _ of columns) row.append(html("td", "tfnb-cell"));

@@ -5,7 +5,7 @@
  */
 
 import { type Arrangement, Arranger, HEADER, type PlacedItem } from "./arrangement.ts";
-import { html, svg } from "./dom.ts";
+import { html, setText, svg } from "./dom.ts";
 import { EdgePainter } from "./edge_painter.ts";
 import { offer, type PictureForm, pngOf, svgText } from "./export_picture.ts";
 import { helpPanel } from "./help_panel.ts";
@@ -14,16 +14,19 @@ import { ItemPainter } from "./item_painter.ts";
 import { firstItem, handleKey, nextItem } from "./keyboard.ts";
 import { LaneHeads } from "./lane_heads.ts";
 import type { LayoutClient } from "./layout_client.ts";
+import type { Direction } from "./layout_worker.ts";
 import { Legend } from "./legend.ts";
 import { paintMarks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";
 import {
   boxShowing,
-  initiallyOpen,
   MAX_VISIBLE,
   openAround,
   openAsBefore,
+  openByNames,
+  openings,
   openLevel,
+  openNames,
 } from "./opening.ts";
 import { type ColourBy, Colouring, colourings, patternDefinitions } from "./palette.ts";
 import { type ItemId, ROOT, type Scene } from "./scene.ts";
@@ -31,18 +34,32 @@ import { SearchBox } from "./search_box.ts";
 import { StatePainter } from "./states.ts";
 import { useFontOf } from "./text_measure.ts";
 import { Toolbar } from "./toolbar.ts";
-import { type Box, Viewport } from "./viewport.ts";
+import { type Box, FIT_MARGIN, fittingScale, MIN_SCALE, Viewport } from "./viewport.ts";
 
-/** A graph too large to be read as a whole first shows its beginning, at this scale. */
-const LEGIBLE_SCALE = 0.72;
+/** Scopes are open at first as long as the whole is seen at this scale. */
+const LEGIBLE_SCALE = 0.75;
+/** A graph whose whole can be read at no such scale, even with its scopes closed, first shows its beginning. */
+const LEAST_LEGIBLE_SCALE = 0.62;
 const CARD_WIDTH = 300;
 const MIN_HEIGHT = 190;
+/** For a field that has no width yet. */
+const USUAL_WIDTH = 900;
+
+/** What a user chose of how the graph is drawn; kept with the view and its page. */
+export interface Look {
+  /** The scopes that are open (`openNames`). */
+  open?: string[];
+  colourBy?: ColourBy;
+  direction?: Direction;
+}
 
 export interface GraphViewOptions {
   /** The field's height at most, in CSS pixels; the user may pull it larger. */
   height: number;
   colourBy: ColourBy;
   onSelect?: (name: string) => void;
+  look?: Look;
+  onLook?: (look: Look) => void;
   /** The view as a page of its own; null where its code is not at hand. */
   page?: () => string | null;
 }
@@ -52,7 +69,7 @@ export class GraphView {
   // Every widget of a page has its own copy of this module, so a counter would not do.
   private readonly prefix = `tfnb-${Math.random().toString(36).slice(2, 10)}`;
   private readonly viewport = new Viewport(() => {
-    if (!this.viewport.isUsersOwn) this.viewport.fit(undefined, false, LEGIBLE_SCALE);
+    if (!this.viewport.isUsersOwn) this.fitFirst();
   });
   private readonly card: InfoCard;
   private readonly legend: Legend;
@@ -75,6 +92,8 @@ export class GraphView {
   private selected: ItemId | null = null;
   private hits: ReadonlySet<number> = new Set();
   private category: number | null = null;
+  private direction: Direction = "down";
+  private look: Look;
   private question = 0;
   private hasStates = false;
   private about = "";
@@ -83,6 +102,9 @@ export class GraphView {
     private readonly layouts: LayoutClient,
     private readonly options: GraphViewOptions,
   ) {
+    this.look = { ...options.look };
+    this.direction = this.look.direction ?? "down";
+    if (this.look.colourBy) options.colourBy = this.look.colourBy;
     this.card = new InfoCard({
       go: (item) => void this.goTo(item),
       close: () => {
@@ -114,11 +136,15 @@ export class GraphView {
     this.status.setAttribute("role", "status");
     this.field.append(canvas, this.minimap.element, this.card.element, this.help, this.status);
     this.toolbar = new Toolbar(this.search.element, {
-      colour: (by) => this.colour(by),
+      colour: (by) => {
+        this.colour(by);
+        this.note({ colourBy: by });
+      },
       openLevel: () => void this.openOneLevel(),
       closeAll: () => void this.closeAll(),
-      zoom: (factor) => this.viewport.zoom(factor),
+      zoom: (factor) => this.zoom(factor),
       fit: () => this.viewport.fit(),
+      turn: () => void this.turn(this.direction === "down" ? "right" : "down"),
       help: () => {
         this.help.hidden = !this.help.hidden;
       },
@@ -139,7 +165,8 @@ export class GraphView {
     const { scene: before, open } = this;
     this.scene = scene;
     this.arrangement = null; // of the scene before: its boxes have other numbers
-    this.arranger = new Arranger(scene, this.layouts.layout);
+    const arranger = this.makeArranger(scene);
+    this.arranger = arranger;
     this.items = new ItemPainter(this.prefix, scene);
     this.edges = new EdgePainter(this.prefix, scene);
     this.lanes = new LaneHeads(scene);
@@ -151,8 +178,6 @@ export class GraphView {
     this.colouring = new Colouring(this.options.colourBy, scene);
     this.selected = null;
     this.card.show(scene, null);
-    const kept = before && openAsBefore(before, open, scene);
-    this.open = kept?.size ? kept : initiallyOpen(scene, this.arranger);
     this.stage.replaceChildren(
       this.lanes.element,
       this.items.boxes,
@@ -163,21 +188,93 @@ export class GraphView {
     );
     this.element.classList.remove("tfnb-live");
     if (this.options.colourBy === "state") this.options.colourBy = "kind";
+    setText(this.legend.note, scene.note);
+    this.legend.note.hidden = !scene.note;
     this.legend.show(this.colouring);
     this.search.setScene(scene);
     this.status.textContent = "";
     this.viewport.startsLeft = scene.isLanes;
     useFontOf(this.element);
+    this.toolbar.showDirection(this.direction, !scene.isLanes);
+    const kept = before && openAsBefore(before, open, scene);
+    if (kept?.size) this.open = kept;
+    else if (!before && this.look.open) this.open = openByNames(scene, this.look.open);
+    else {
+      const first = await this.openAtFirst(scene, arranger);
+      if (this.scene !== scene) return;
+      this.open = first;
+    }
     await this.update();
     this.makeRoom(true);
-    this.viewport.fit(undefined, false, LEGIBLE_SCALE);
+    this.fitFirst();
+  }
+
+  private makeArranger(scene: Scene): Arranger {
+    const direction = scene.isLanes ? "down" : this.direction;
+    return new Arranger(scene, this.layouts.layout, direction);
+  }
+
+  /** As many levels of scopes as can be read. */
+  private async openAtFirst(scene: Scene, arranger: Arranger): Promise<Set<number>> {
+    const { choices, least } = openings(scene, arranger);
+    const { field, options } = this;
+    field.style.height = `${options.height}px`;
+    const room = {
+      width: field.clientWidth || USUAL_WIDTH,
+      height: field.clientHeight || options.height,
+    };
+    for (let i = choices.length - 1; i > least; i--) {
+      const arrangement = await arranger.arrange(choices[i]!);
+      if (fittingScale(arrangement, room) >= LEGIBLE_SCALE) return choices[i]!;
+    }
+    return choices[least]!;
+  }
+
+  /** The whole if it can be read, else its beginning. */
+  private fitFirst(): void {
+    const { viewport } = this;
+    const whole = fittingScale(viewport.bounds, viewport.extent);
+    viewport.fit(undefined, false, whole < LEAST_LEGIBLE_SCALE ? LEGIBLE_SCALE : 0);
+  }
+
+  private zoom(factor: number): void {
+    const { selected, arrangement, viewport } = this;
+    const about = selected === null ? null : arrangement?.items.get(this.shownFor(selected));
+    viewport.zoom(factor, about);
+  }
+
+  /** Lets data flow down, or to the right. */
+  private async turn(direction: Direction): Promise<void> {
+    const { scene } = this;
+    if (!scene || scene.isLanes) return;
+    this.direction = direction;
+    this.arranger = this.makeArranger(scene);
+    this.toolbar.showDirection(direction, true);
+    this.note({ direction });
+    if (!(await this.update())) return;
+    this.makeRoom();
+    this.fitFirst();
+  }
+
+  /** Keeps what the user chose. */
+  private note(change: Look): void {
+    this.look = { ...this.look, ...change };
+    this.options.onLook?.(this.look);
+  }
+
+  private noteOpen(): void {
+    if (this.scene) this.note({ open: openNames(this.scene, this.open) });
   }
 
   /** A small graph takes little room; what opens in it makes the field grow, up to its full height. */
   private makeRoom(isNew = false): void {
     const { arrangement, field, options } = this;
     if (!arrangement) return;
-    const wanted = Math.min(Math.max(arrangement.height + 36, MIN_HEIGHT), options.height);
+    const wide = (field.clientWidth || USUAL_WIDTH) - 2 * FIT_MARGIN;
+    // What is scaled down to the width needs less height.
+    const scale = isNew ? Math.min(1, Math.max(wide / arrangement.width, LEAST_LEGIBLE_SCALE)) : 1;
+    const needed = arrangement.height * scale + 36;
+    const wanted = Math.min(Math.max(needed, MIN_HEIGHT), options.height);
     if (isNew || wanted > field.clientHeight) field.style.height = `${Math.ceil(wanted)}px`;
     this.viewport.measure();
   }
@@ -191,6 +288,7 @@ export class GraphView {
       this.colour("state");
     }
     if (items && arrangement) states.paint(items, arrangement, isLast);
+    if (this.card.isShown) this.card.showState();
   }
 
   /** The selected node's name, "" for none. */
@@ -206,7 +304,10 @@ export class GraphView {
   async goTo(item: ItemId): Promise<void> {
     const { scene } = this;
     if (scene === null) return;
-    if (openAround(scene, item, this.open) && (await this.update())) this.makeRoom();
+    if (openAround(scene, item, this.open)) {
+      this.noteOpen();
+      if (await this.update()) this.makeRoom();
+    }
     const shown = this.shownFor(item);
     this.select(shown, item);
     const placed = this.arrangement?.items.get(shown);
@@ -237,6 +338,7 @@ export class GraphView {
     const before = this.arrangement?.items.get(item);
     if (this.open.has(scope)) this.open.delete(scope);
     else this.open.add(scope);
+    this.noteOpen();
     if (!(await this.update())) return;
     this.makeRoom();
     const after = this.arrangement?.items.get(item);
@@ -308,17 +410,19 @@ export class GraphView {
     if (!scene || !arrangement) return;
     const skipped = openLevel(scene, arrangement, this.open);
     this.say(skipped ? `${skipped} scopes stay closed: more than ${MAX_VISIBLE} boxes.` : "");
+    this.noteOpen();
     if (!(await this.update())) return;
     this.makeRoom();
-    this.viewport.fit();
+    this.viewport.fit(undefined, true, MIN_SCALE);
   }
 
   private async closeAll(): Promise<void> {
     const { scene } = this;
     if (!scene) return;
     this.open = new Set(scene.isLanes ? scene.innerScopes(ROOT) : []);
+    this.noteOpen();
     this.select(null);
-    if (await this.update()) this.viewport.fit();
+    if (await this.update()) this.viewport.fit(undefined, true, MIN_SCALE);
   }
 
   private click(event: MouseEvent): void {
@@ -349,7 +453,7 @@ export class GraphView {
     if (!scene || !arrangement) return;
     handleKey(event, {
       pan: (dx, dy) => viewport.pan(dx, dy),
-      zoom: (factor) => viewport.zoom(factor),
+      zoom: (factor) => this.zoom(factor),
       fit: () => viewport.fit(),
       search: () => this.search.focus(),
       go: (direction) => {

@@ -7,7 +7,7 @@ const CONTROLS: [string, string][] = [
   ["Click on a title", "close a scope"],
   ["Drag", "move the graph"],
   ["Ctrl + wheel", "zoom"],
-  ["↓ ↑", "follow the data"],
+  ["↓ ↑", "follow the data, where it flows down"],
   ["← →", "go to the neighbour"],
   ["Enter", "open or close"],
   ["Backspace", "go out to the scope around"],

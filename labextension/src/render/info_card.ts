@@ -1,6 +1,6 @@
 /** The card about one box: for a node all that is known of it, for a scope what it holds. */
 
-import { html, ICONS, iconButton } from "./dom.ts";
+import { html, ICONS, iconButton, linkButton, setText } from "./dom.ts";
 import { shortDevice } from "./palette.ts";
 import { bytesText, duration } from "./progress_panel.ts";
 import { CONTROL, type Cost, type ItemId, type Scene, type Site } from "./scene.ts";
@@ -17,6 +17,8 @@ export interface CardLinks {
 
 export class InfoCard {
   readonly element = html("aside", "tfnb-card");
+  /** The node that it is about. */
+  private node: number | null = null;
 
   constructor(private readonly links: CardLinks) {
     this.element.hidden = true;
@@ -38,6 +40,7 @@ export class InfoCard {
     this.element.hidden = item === null;
     if (item === null) return;
     const isScope = scene.isScope(item);
+    this.node = isScope ? null : item;
     const head = html("header", "tfnb-card-head");
     const title = html("div", "tfnb-card-title");
     title.append(
@@ -53,10 +56,16 @@ export class InfoCard {
     this.element.replaceChildren(head, body);
   }
 
+  /** The states have changed. */
+  showState(): void {
+    const shown = this.element.querySelector(".tfnb-card-state");
+    if (shown && this.node !== null) setText(shown, this.links.stateOf(this.node));
+  }
+
   private aboutNode(scene: Scene, node: number): HTMLElement[] {
     const parts: HTMLElement[] = [];
     const state = this.links.stateOf(node);
-    if (state) parts.push(section("State", [html("div", "tfnb-card-text", state)]));
+    if (state) parts.push(section("State", [html("div", "tfnb-card-text tfnb-card-state", state)]));
     const site = scene.site(node);
     if (site) parts.push(section("Made at", aboutSite(site)));
     const change = scene.change(node);
@@ -154,10 +163,8 @@ export class InfoCard {
 
   private link(name: string, target: number, output?: [string, string], mark = ""): HTMLElement {
     const row = html("div", "tfnb-card-link");
-    const button = html("button", "tfnb-link", mark + name);
-    button.type = "button";
+    const button = linkButton(mark + name, () => this.links.go(target));
     button.title = name;
-    button.addEventListener("click", () => this.links.go(target));
     row.append(button);
     if (output) row.append(typeOf(output));
     return row;

@@ -1,8 +1,16 @@
 /** Draws boxes.  Elements are kept by item, so that a box glides to its new place when a scope opens beside it. */
 
-import { type Arrangement, DOT_PITCH, HEADER, type PlacedItem, showsOp } from "./arrangement.ts";
+import {
+  type Arrangement,
+  DOT_PITCH,
+  HEADER,
+  type PlacedItem,
+  RIM,
+  showsOp,
+} from "./arrangement.ts";
 import { svg } from "./dom.ts";
 import { outline } from "./glyphs.ts";
+import type { Direction } from "./layout_worker.ts";
 import type { Colouring } from "./palette.ts";
 import { CATEGORY_COUNT } from "./palette.ts";
 import type { ItemId, Scene } from "./scene.ts";
@@ -20,6 +28,7 @@ export class ItemPainter {
   readonly boxes = svg("g", { class: "tfnb-boxes" });
   readonly nodes = svg("g", { class: "tfnb-nodes" });
   private drawn = new Map<ItemId, Drawn>();
+  private direction: Direction = "down";
 
   constructor(
     private readonly prefix: string,
@@ -32,9 +41,10 @@ export class ItemPainter {
 
   paint(arrangement: Arrangement, colouring: Colouring): void {
     const kept = new Map<ItemId, Drawn>();
+    this.direction = arrangement.direction;
     for (const placed of arrangement.items.values()) {
       const { item, x, y, width, height, isOpen } = placed;
-      const look = `${width}x${height},${isOpen},${colouring.by}${lookOf(item, this.scene, colouring)}`;
+      const look = `${width}x${height},${isOpen},${arrangement.direction},${colouring.by}${lookOf(item, this.scene, colouring)}`;
       let drawn = this.drawn.get(item);
       if (drawn === undefined) {
         const group = svg("g", { "data-item": item, role: "treeitem", id: this.idOf(item) });
@@ -105,7 +115,7 @@ export class ItemPainter {
     const { item, height } = placed;
     const room = Math.min(placed.dots.length, MAX_DOTS) * DOT_PITCH;
     const width = placed.width - room;
-    const label = cutMiddle(scene.label(item), MAX_LABEL);
+    const label = scene.shortLabel(item);
     const op = cutMiddle(scene.op(item), MAX_LABEL);
     const category = colouring.categories[colouring.of[item]!]!;
     const path = outline(scene.opKind(item), width, height);
@@ -121,11 +131,12 @@ export class ItemPainter {
       );
     }
     const two = showsOp(label, scene.op(item));
-    body.append(svg("text", { class: "tfnb-label", y: two ? -2.5 : 3.8 }, label));
-    if (two) body.append(svg("text", { class: "tfnb-op", y: 10 }, ` ${op}`));
+    const below = scene.opKind(item) === "state" ? RIM / 2 : 0;
+    body.append(svg("text", { class: "tfnb-label", y: (two ? -2.5 : 3.8) + below }, label));
+    if (two) body.append(svg("text", { class: "tfnb-op", y: 10 + below }, ` ${op}`));
     return [
       ...this.dots(placed, -placed.width / 2),
-      ...tails(placed, room / 2),
+      ...tails(placed, room / 2, this.direction),
       body,
       title(scene, item, colouring),
     ];
@@ -146,30 +157,20 @@ export class ItemPainter {
     const left = -width / 2;
     body.append(
       svg("path", { class: "tfnb-chevron", d: `M${left + 11} -7l4 4l-4 4` }),
-      svg(
-        "text",
-        { class: "tfnb-scope-label", x: left + 22, y: 1 },
-        cutMiddle(scene.label(item), MAX_LABEL),
-      ),
+      svg("text", { class: "tfnb-scope-label", x: left + 22, y: 1 }, scene.shortLabel(item)),
       svg(
         "text",
         { class: "tfnb-count", x: width / 2 - 9, y: 1 },
         ` ${scene.size(item).toLocaleString("en")}`, // apart from the label for who hears it
       ),
       ...composition(scene, item, colouring, left + 9, 9, width - 18),
-      svg("rect", {
-        class: "tfnb-bar-track",
-        x: left + 9,
-        y: 8.5,
-        width: width - 18,
-        height: 4,
-        rx: 2,
-      }),
-      svg("rect", { class: "tfnb-bar", x: left + 9, y: 8.5, width: width - 18, height: 4, rx: 2 }),
+      ...["tfnb-bar-track", "tfnb-bar-dead", "tfnb-bar"].map((name) =>
+        svg("rect", { class: name, x: left + 9, y: 8.5, width: width - 18, height: 4, rx: 2 }),
+      ),
     );
     return [
       ...this.dots(placed, -placed.width / 2),
-      ...tails(placed, room / 2),
+      ...tails(placed, room / 2, this.direction),
       body,
       title(scene, item),
     ];
@@ -217,8 +218,19 @@ export class ItemPainter {
   }
 }
 
-function tails(placed: PlacedItem, shift: number): SVGElement[] {
+function tails(placed: PlacedItem, shift: number, direction: Direction): SVGElement[] {
   const found: SVGElement[] = [];
+  if (direction === "right") {
+    const [left, right] = [-placed.width / 2, placed.width / 2];
+    const y = -placed.height / 4;
+    if (placed.hasInputTail) {
+      found.push(svg("path", { class: "tfnb-tail", d: `M${left - 8} ${y}H${left}` }));
+    }
+    if (placed.hasOutputTail) {
+      found.push(svg("path", { class: "tfnb-tail", d: `M${right} ${y}H${right + 8}` }));
+    }
+    return found;
+  }
   const half = placed.height / 2;
   const x = shift - Math.min(placed.width / 4, 14);
   if (placed.hasInputTail) {

@@ -18,7 +18,11 @@ export interface LayoutRequest {
   }[];
   /** The number of lanes to keep boxes in, 0 for a plain layered layout. */
   lanes: number;
+  /** Where data flows to; in lanes always down. */
+  direction?: Direction;
 }
+
+export type Direction = "down" | "right";
 
 export interface Point {
   x: number;
@@ -50,10 +54,10 @@ function layered(request: LayoutRequest): LayoutResult {
   const isLarge = request.boxes.length > MANY_BOXES;
   const graph = new Graph({ multigraph: true });
   graph.setGraph({
-    rankdir: "TB",
+    rankdir: request.direction === "right" ? "LR" : "TB",
     nodesep: NODE_GAP,
     edgesep: 8,
-    ranksep: 26,
+    ranksep: request.direction === "right" ? 34 : 26,
     marginx: MARGIN,
     marginy: MARGIN,
     ranker: isLarge ? "tight-tree" : "network-simplex",
@@ -106,22 +110,23 @@ function withinBounds(
   width: number,
   height: number,
 ): Omit<LayoutResult, "lanes"> {
-  let left = 0;
+  let [left, top] = [0, 0];
   let right = Number.isFinite(width) ? width : 0;
+  let bottom = Number.isFinite(height) ? height : 0;
+  const hold = ({ x, y }: Point, halfWidth: number, halfHeight: number) => {
+    left = Math.min(left, x - halfWidth - MARGIN);
+    right = Math.max(right, x + halfWidth + MARGIN);
+    top = Math.min(top, y - halfHeight - MARGIN);
+    bottom = Math.max(bottom, y + halfHeight + MARGIN);
+  };
   request.boxes.forEach((box, i) => {
-    left = Math.min(left, centres[i]!.x - box.width / 2 - MARGIN);
-    right = Math.max(right, centres[i]!.x + box.width / 2 + MARGIN);
+    hold(centres[i]!, box.width / 2, box.height / 2);
   });
-  for (const { points } of edges) {
-    for (const { x } of points) {
-      left = Math.min(left, x - MARGIN);
-      right = Math.max(right, x + MARGIN);
-    }
-  }
-  const shift = ({ x, y }: Point): Point => ({ x: x - left, y });
+  for (const { points } of edges) for (const point of points) hold(point, 0, 0);
+  const shift = ({ x, y }: Point): Point => ({ x: x - left, y: y - top });
   return {
     width: right - left,
-    height: Number.isFinite(height) ? height : 0,
+    height: bottom - top,
     centres: centres.map(shift),
     edges: edges.map(({ points, label }) => ({ points: points.map(shift), label: shift(label) })),
   };

@@ -8,6 +8,8 @@ import { cutMiddle } from "./text_measure.ts";
 
 export class Legend {
   readonly element = html("div", "tfnb-legend");
+  /** What is to be known of the whole. */
+  readonly note = html("span", "tfnb-legend-count");
   private chosen: number | null = null;
 
   constructor(
@@ -43,7 +45,7 @@ export class Legend {
       button.addEventListener("click", () => this.choose(place));
       return button;
     });
-    this.element.replaceChildren(...buttons);
+    this.element.replaceChildren(...buttons, this.note);
   }
 
   /** The states of nodes while a step runs, instead of categories. */
@@ -57,12 +59,12 @@ export class Legend {
       entry.append(swatch, html("span", "tfnb-legend-label", state));
       return entry;
     });
-    this.element.replaceChildren(...entries);
+    this.element.replaceChildren(...entries, this.note);
   }
 
   private choose(place: number): void {
     this.chosen = this.chosen === place ? null : place;
-    [...this.element.children].forEach((button, i) => {
+    [...this.element.querySelectorAll("button")].forEach((button, i) => {
       button.setAttribute("aria-pressed", String(i === this.chosen));
     });
     this.onChoose(this.chosen);

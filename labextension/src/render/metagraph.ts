@@ -68,7 +68,8 @@ export function metagraph(scene: Scene, scope: number, keepAll = false): Metagra
     for (const item of rest) {
       const { inputs, outputs } = neighbours.get(item)!;
       const degree = inputs.size + outputs.size;
-      if (rest.length >= MIN_CROWD && degree > limit) hubs.add(item);
+      const isHub = rest.length >= MIN_CROWD && degree > limit;
+      if (isHub || scene.isAside(item)) hubs.add(item);
     }
     const linked = new Set<ItemId>();
     for (const { from, to } of bundles) {

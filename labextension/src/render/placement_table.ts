@@ -1,6 +1,7 @@
 /** Why each node is where it is: requested and chosen device with the placer's reason, one row per node. */
 
-import { html } from "./dom.ts";
+import { html, linkButton, type Span } from "./dom.ts";
+import { cores } from "./names.ts";
 import { shortDevice } from "./palette.ts";
 import type { Scene } from "./scene.ts";
 
@@ -15,6 +16,7 @@ export class PlacementTable {
   private order: number[] = [];
   private shown = 0;
   private device: string | null = null;
+  private cores = new Map<string, Span>();
 
   constructor(private readonly onPick: (node: number) => void) {
     const table = html("table", "tfnb-table");
@@ -44,6 +46,8 @@ export class PlacementTable {
   setScene(scene: Scene): void {
     this.scene = scene;
     this.device = null;
+    const names = Array.from({ length: scene.count }, (_, node) => scene.name(node));
+    this.cores = cores(names);
     this.order = Array.from({ length: scene.count }, (_, node) => node);
     this.summarise();
     this.restart();
@@ -122,10 +126,7 @@ export class PlacementTable {
     this.texts(node).forEach((text, column) => {
       const cell = html("td");
       if (column === 0) {
-        const button = html("button", "tfnb-link", text);
-        button.type = "button";
-        button.addEventListener("click", () => this.onPick(node));
-        cell.append(button);
+        cell.append(linkButton(text, () => this.onPick(node), this.cores.get(text)));
       } else {
         cell.textContent = text;
       }

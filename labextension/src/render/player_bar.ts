@@ -1,11 +1,11 @@
-/** The controls of time: to an event, one event on or back, to the next iteration, and at a walking pace. */
+/** Playback controls: seek to an event, step one event, jump to the next iteration, play. */
 
 import { html, ICONS, iconButton, setText } from "./dom.ts";
 import { duration } from "./progress_panel.ts";
 import { KIND, type RunRecord } from "./run_record.ts";
 import type { Scene } from "./scene.ts";
 
-/** A recorded step is played in about this many milliseconds, at most so many events a second. */
+/** Target duration of a playback; MOST_PER_SECOND limits the event rate. */
 const PLAY_MS = 12_000;
 const MOST_PER_SECOND = 400;
 const FRAME_MS = 50;
@@ -61,7 +61,7 @@ export class PlayerBar {
     this.move(record.count);
   }
 
-  /** How many events have happened at the moment on show. */
+  /** Number of events before the current position. */
   get events(): number {
     return this.position;
   }

@@ -24,8 +24,19 @@ export interface FrameProgress {
 
 /** The small counters that travel beside the states (tfnb/notebook/step_publisher.py). */
 export interface Counters {
-  phase: "waiting" | "running" | "done" | "failed";
+  phase:
+    | "waiting"
+    | "running"
+    | "blocked"
+    | "held"
+    | "stopped"
+    | "idle"
+    | "done"
+    | "cancelled"
+    | "failed";
   steps: number;
+  failed?: number;
+  cancelled?: number;
   running: number;
   elapsed_ns: number;
   step_ns: number;
@@ -38,14 +49,29 @@ export interface Counters {
   partitions: PartitionProgress[];
   frames: FrameProgress[];
   moreFrames: number;
+  /** What steps in flight wait for. */
+  waits?: string[];
+  /** What there is to show, by what it fetches; none where the kernel would not hear of a choice. */
+  choices?: { number: number; what: string; steps: number; ns: number }[];
+  chosen?: number | null;
   dropped: number;
   error: string;
+}
+
+/** Whether steps are in flight. */
+export function isActive(phase: Counters["phase"] | undefined): boolean {
+  return phase !== undefined && ["running", "blocked", "held", "stopped"].includes(phase);
 }
 
 const PHASES: Record<Counters["phase"], string> = {
   waiting: "Waiting for a step",
   running: "Running",
+  blocked: "Waits",
+  held: "Held",
+  stopped: "Stopped by the debugger",
+  idle: "No step runs",
   done: "Done",
+  cancelled: "Cancelled",
   failed: "Failed",
 };
 
@@ -56,12 +82,19 @@ export class ProgressPanel {
   private readonly rows = html("div", "tfnb-progress-rows");
   private readonly frames = html("div", "tfnb-frames");
   private readonly queues = html("div", "tfnb-frames");
+  private readonly waits = html("div", "tfnb-waits");
   private readonly note = html("div", "tfnb-note");
+  private readonly choice = html("select", "tfnb-select");
 
-  constructor() {
+  /** `onChoose` hears of a signature's number, or of "" for the steps that take longest. */
+  constructor(onChoose: (number: string) => void = () => {}) {
     const head = html("div", "tfnb-progress-head");
-    head.append(this.phase, this.figures);
-    this.element.append(head, this.rows, this.frames, this.queues, this.note);
+    this.choice.setAttribute("aria-label", "Step on show");
+    this.choice.hidden = true;
+    this.choice.addEventListener("change", () => onChoose(this.choice.value));
+    head.append(this.phase, this.figures, this.choice);
+    this.waits.setAttribute("role", "status");
+    this.element.append(head, this.waits, this.rows, this.frames, this.queues, this.note);
     this.element.setAttribute("aria-label", "Progress");
   }
 
@@ -70,6 +103,9 @@ export class ProgressPanel {
     this.element.dataset["phase"] = phase;
     setText(this.phase, PHASES[phase]);
     this.showFigures(counters);
+    this.showChoices(counters);
+    setText(this.waits, (counters.waits ?? []).join("\n"));
+    this.waits.hidden = !counters.waits?.length;
     match(this.rows, counters.partitions.length, partitionRow);
     counters.partitions.forEach((partition, i) => {
       fillPartition(this.rows.children[i] as HTMLElement, partition, counters);
@@ -98,9 +134,29 @@ export class ProgressPanel {
     this.note.hidden = notes.length === 0;
   }
 
+  /** The steps to choose from; a list that is being used stays as it is. */
+  private showChoices({ choices = [], chosen }: Counters): void {
+    this.choice.hidden = choices.length < 2;
+    if (this.choice.hidden || this.choice.matches(":focus")) return;
+    match(this.choice, choices.length + 1, () => html("option"));
+    const options = [...this.choice.options];
+    options[0]!.value = "";
+    setText(options[0]!, "Longest step");
+    choices.forEach(({ number, what, steps, ns }, i) => {
+      const option = options[i + 1]!;
+      option.value = String(number);
+      const times = `${steps.toLocaleString("en")}×`;
+      setText(option, `${what || "no fetch"} · ${steps ? `${times} ${duration(ns)}` : "runs"}`);
+    });
+    this.choice.value = String(chosen ?? "");
+  }
+
   private showFigures(counters: Counters): void {
     const figures: [string, string][] = [
       [counters.steps === 1 ? "step done" : "steps done", counters.steps.toLocaleString("en")],
+      ...(["cancelled", "failed"] as const)
+        .filter((how) => (counters[how] ?? 0) > 0)
+        .map((how): [string, string] => [how, counters[how]!.toLocaleString("en")]),
       ["elapsed", duration(counters.elapsed_ns)],
       ["this step", duration(counters.step_ns)],
     ];
@@ -156,7 +212,7 @@ function fillPartition(
     `${sampled ? "≥ " : ""}${partition.done.toLocaleString("en")} / ${partition.total.toLocaleString("en")}`,
   );
   const runs = `${dropped > 0 || sampled ? "≥ " : ""}${partition.runs.toLocaleString("en")} runs`;
-  setText(current!, phase === "running" ? partition.current : runs);
+  setText(current!, isActive(phase) ? partition.current : runs);
   current!.title = partition.current;
 }
 
@@ -172,7 +228,7 @@ function frameRow(): HTMLElement {
 
 function fillFrame(row: HTMLElement, frame: FrameProgress): void {
   const [name, iteration, live] = [...row.children] as HTMLElement[];
-  row.style.setProperty("--tfnb-depth", String(frame.depth));
+  row.style.setProperty("--tf-depth", String(frame.depth));
   row.dataset["done"] = String(frame.isDone);
   setText(name!, frame.name);
   name!.title = `${frame.name} on ${frame.device}`;

@@ -257,7 +257,9 @@ export async function decodeRunRecord(bytes: Uint8Array<ArrayBuffer>): Promise<R
 export class Replay {
   private readonly states: Uint8Array;
   private readonly runs: Uint32Array;
-  private readonly snapshots: { states: Uint8Array; runs: Uint32Array }[] = [];
+  /** Of how many iterations each node runs now. */
+  private readonly running: Int32Array;
+  private readonly snapshots: { states: Uint8Array; runs: Uint32Array; running: Int32Array }[] = [];
   private at = 0;
 
   constructor(
@@ -267,11 +269,13 @@ export class Replay {
     this.states = new Uint8Array(nodeCount).fill(STATE.idle);
     for (const one of record.executions) this.states[one.node] = STATE.waiting;
     this.runs = new Uint32Array(nodeCount);
+    this.running = new Int32Array(nodeCount);
     this.keep();
   }
 
   private keep(): void {
-    this.snapshots.push({ states: this.states.slice(), runs: this.runs.slice() });
+    const { states, runs, running } = this;
+    this.snapshots.push({ states: states.slice(), runs: runs.slice(), running: running.slice() });
   }
 
   /** One byte per node, as states.ts paints it. */
@@ -293,6 +297,7 @@ export class Replay {
       const snapshot = this.snapshots[nearest]!;
       this.states.set(snapshot.states);
       this.runs.set(snapshot.runs);
+      this.running.set(snapshot.running);
       this.at = nearest * SNAPSHOT_EVERY;
     }
     while (this.at < events) {
@@ -301,10 +306,11 @@ export class Replay {
         this.keep();
       }
     }
-    if (this.at === this.record.count && this.record.header.error) {
-      for (let i = 0; i < this.nodeCount; i++) {
-        if (this.states[i] === STATE.running) this.states[i] = STATE.failed;
-      }
+    if (this.at !== this.record.count) return;
+    // The step is over: where a node's end was not kept, that of the step tells of it.
+    const left = this.record.header.error ? STATE.failed : STATE.done;
+    for (let i = 0; i < this.nodeCount; i++) {
+      if (this.states[i] === STATE.running) this.states[i] = left;
     }
   }
 
@@ -314,15 +320,23 @@ export class Replay {
     switch (this.record.kind[event]) {
       case KIND.started:
         this.states[node] = STATE.running;
+        this.running[node]!++;
         break;
       case KIND.done:
-        this.states[node] = STATE.done;
         this.runs[node]!++;
+        this.states[node] = this.isLeft(node) ? STATE.running : STATE.done;
         break;
       case KIND.dead:
         // A node of a loop is dead in the last iteration; it counts as dead only if it never ran.
-        this.states[node] = this.runs[node]! > 0 ? STATE.done : STATE.dead;
+        if (this.isLeft(node)) this.states[node] = STATE.running;
+        else this.states[node] = this.runs[node]! > 0 ? STATE.done : STATE.dead;
         break;
     }
+  }
+
+  /** An iteration of a node has ended; whether another one of it still runs. */
+  private isLeft(node: number): boolean {
+    if (this.running[node]! > 0) this.running[node]!--;
+    return this.running[node]! > 0;
   }
 }

@@ -6,6 +6,7 @@
  */
 
 import { inflate } from "./inflate.ts";
+import { cutApart } from "./names.ts";
 
 export type ItemId = number;
 
@@ -36,6 +37,10 @@ interface Payload {
   version: number;
   title: string;
   layout?: "nested" | "lanes";
+  /** Items beside the data flow: summaries, savers, initializers. */
+  aside?: number[];
+  /** What is to be known of the whole. */
+  note?: string;
   nodes: {
     name: string[];
     op: number[];
@@ -72,6 +77,7 @@ interface Payload {
 }
 
 export const CONTROL = -1;
+const MAX_LABEL = 26;
 export const ROOT = 0;
 const VERSION = 1;
 
@@ -81,6 +87,8 @@ export class Scene {
   readonly title: string;
   readonly partitions: readonly string[];
   readonly isLanes: boolean;
+  readonly note: string;
+  private readonly aside: ReadonlySet<ItemId>;
   /** Edge e joins src[e]:srcSlot[e] to dst[e]:dstSlot[e]; slots are CONTROL for control edges. */
   readonly src: Int32Array;
   readonly srcSlot: Int32Array;
@@ -94,6 +102,7 @@ export class Scene {
   costs: (Cost | null)[] | null = null;
   private readonly childScopes: number[][] = [];
   private readonly childNodes: number[][] = [];
+  private readonly shortLabels = new Map<number, Map<ItemId, string>>();
 
   constructor(private readonly payload: Payload) {
     if (payload.version !== VERSION) {
@@ -107,6 +116,8 @@ export class Scene {
     this.scopeCount = scopes.label.length;
     this.partitions = payload.partitions;
     this.isLanes = payload.layout === "lanes";
+    this.note = payload.note ?? "";
+    this.aside = new Set(payload.aside);
     const edgeCount = edges.length / 4;
     this.src = new Int32Array(edgeCount);
     this.srcSlot = new Int32Array(edgeCount);
@@ -150,6 +161,11 @@ export class Scene {
 
   isScope(item: ItemId): boolean {
     return item >= this.count;
+  }
+
+  /** Whether a box stands beside the data flow, whatever it is linked to. */
+  isAside(item: ItemId): boolean {
+    return this.aside.has(item);
   }
 
   scopeItem(scope: number): ItemId {
@@ -213,6 +229,24 @@ export class Scene {
     if (!path) return name;
     if (name === path) return `(${name.slice(name.lastIndexOf("/") + 1)})`;
     return name.startsWith(`${path}/`) ? name.slice(path.length + 1) : name;
+  }
+
+  /** The label as far as a box has room, cut so that it is told from its neighbours'. */
+  shortLabel(item: ItemId): string {
+    const label = this.label(item);
+    if (label.length <= MAX_LABEL) return label;
+    const scope = this.parentOf(item);
+    let cut = this.shortLabels.get(scope);
+    if (cut === undefined) {
+      const children = this.children(scope);
+      const texts = cutApart(
+        children.map((child) => this.label(child)),
+        MAX_LABEL,
+      );
+      cut = new Map(children.map((child, i) => [child, texts[i]!]));
+      this.shortLabels.set(scope, cut);
+    }
+    return cut.get(item)!;
   }
 
   op(node: number): string {

@@ -9,8 +9,30 @@ import type { Arrangement } from "./arrangement.ts";
 import type { ItemPainter } from "./item_painter.ts";
 import type { ItemId, Scene } from "./scene.ts";
 
-export const STATE_NAMES = ["idle", "waiting", "running", "done", "dead", "failed"] as const;
-export const STATE = { idle: 0, waiting: 1, running: 2, done: 3, dead: 4, failed: 5 } as const;
+/**
+ * `blocked`: a node that runs until another step gives it something, like an element of a queue; `stopped`: where a
+ * debugger holds the step.
+ */
+export const STATE_NAMES = [
+  "idle",
+  "waiting",
+  "running",
+  "done",
+  "dead",
+  "failed",
+  "blocked",
+  "stopped",
+] as const;
+export const STATE = {
+  idle: 0,
+  waiting: 1,
+  running: 2,
+  done: 3,
+  dead: 4,
+  failed: 5,
+  blocked: 6,
+  stopped: 7,
+} as const;
 const STATE_BITS = 0b111;
 const RAN_BIT = 0b1000;
 const COUNT_SHIFT = 4;
@@ -52,7 +74,13 @@ export class StatePainter {
     if (!isLast && arrangement.items.size > MANY_BOXES && this.messages % 2 === 0) return;
     for (const [item, placed] of arrangement.items) {
       const group = painter.element(item);
-      if (group === undefined || placed.isOpen) continue;
+      if (group === undefined) continue;
+      if (placed.isOpen) {
+        // What is inside shows its own state; that from before it was opened goes.
+        delete group.dataset["state"];
+        group.classList.remove("tfnb-ran");
+        continue;
+      }
       if (this.scene.isScope(item)) this.paintScope(item, group);
       else this.paintNode(item, group);
     }
@@ -78,19 +106,24 @@ export class StatePainter {
       if (byte & RAN_BIT) ran++;
     }
     const taking = end - first - tally[0]!;
-    const finished = tally[STATE.done]! + tally[STATE.dead]!;
+    const [done, dead] = [tally[STATE.done]!, tally[STATE.dead]!];
     let state = "waiting";
     if (taking === 0) state = "idle";
     else if (tally[STATE.failed]! > 0) state = "failed";
+    else if (tally[STATE.stopped]! > 0) state = "stopped";
+    else if (tally[STATE.blocked]! > 0) state = "blocked";
     else if (tally[STATE.running]! > 0) state = "running";
-    else if (finished === taking) state = tally[STATE.done] === 0 ? "dead" : "done";
-    const share = taking === 0 ? 0 : finished / taking;
-    const look = `${state}${Math.round(share * 100)}${ran > 0}`;
+    else if (done + dead === taking) state = done === 0 ? "dead" : "done";
+    // Dead nodes are over, not done: they have a colour of their own in the bar.
+    const share = (part: number) => (taking === 0 ? 0 : part / taking).toFixed(3);
+    const look = [state, share(done), share(done + dead), ran > 0].join();
     if (this.shown.get(item) === look) return;
     this.shown.set(item, look);
     group.dataset["state"] = state;
     group.classList.toggle("tfnb-ran", ran > 0);
-    const bar = group.querySelector<SVGRectElement>(".tfnb-bar");
-    bar?.style.setProperty("--tfnb-share", share.toFixed(3));
+    const fill = (name: string, part: number) =>
+      group.querySelector<SVGRectElement>(name)?.style.setProperty("--tf-share", share(part));
+    fill(".tfnb-bar-dead", done + dead);
+    fill(".tfnb-bar", done);
   }
 }

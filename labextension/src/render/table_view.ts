@@ -3,7 +3,8 @@
  * its node; the rows that the selected one points to, or that point to it, are marked, too.
  */
 
-import { html, ICONS, iconButton, setText, svg } from "./dom.ts";
+import { html, ICONS, iconButton, linkButton, type Span, setText, svg } from "./dom.ts";
+import { cores } from "./names.ts";
 
 export interface TableCell {
   text: string;
@@ -18,6 +19,8 @@ export interface TableCell {
   bar?: number;
   /** Paths in a box of 280 by 36. */
   lines?: string[];
+  /** What a table sorts by in place of the text. */
+  order?: number;
 }
 
 export interface TableState {
@@ -30,6 +33,8 @@ export interface TableState {
   columns: string[];
   /** A text stands over the rows that follow it. */
   rows: (TableCell[] | string)[];
+  /** Whether the heads of columns sort the rows; there are no texts over them then. */
+  isSortable?: boolean;
 }
 
 interface Row {
@@ -49,6 +54,8 @@ export class TableView {
   private readonly table = html("table", "tfnb-table");
   private readonly button: HTMLElement;
   private rows: Row[] = [];
+  private state: TableState | null = null;
+  private order: { column: number; isDown: boolean } | null = null;
   private selected = "";
 
   constructor(
@@ -64,11 +71,16 @@ export class TableView {
     this.element.append(bar, this.note, this.scroll);
   }
 
+  private cores = new Map<string, Span>();
+
   set canSave(can: boolean) {
     this.button.hidden = !can;
   }
 
-  show({ title, note, tone, columns, rows }: TableState): void {
+  show(state: TableState): void {
+    const { title, note, tone, columns, isSortable = false } = state;
+    this.state = state;
+    const rows = isSortable ? this.inOrder(state.rows) : state.rows;
     const focused = this.rows.find(({ button }) => button?.matches(":focus"))?.node;
     setText(this.title, title);
     setText(this.note, note);
@@ -76,8 +88,12 @@ export class TableView {
     this.note.dataset["tone"] = tone;
     this.table.setAttribute("aria-label", title);
     const heads = html("tr");
-    heads.append(...columns.map((name) => heading(name, "col")));
+    heads.append(
+      ...columns.map((name, i) => (isSortable ? this.sorting(name, i) : heading(name, "col"))),
+    );
     this.rows = [];
+    const cells = rows.flatMap((row) => (typeof row === "string" ? [] : row));
+    this.cores = cores(cells.filter(({ node }) => node).map(({ text }) => text));
     const body = rows.map((row) => {
       if (typeof row !== "string") return this.row(row);
       const head = heading(row, "rowgroup");
@@ -94,6 +110,40 @@ export class TableView {
     this.turnTo(again ?? this.rows[0]?.button);
     if (focused) again?.focus();
     this.select(this.selected);
+  }
+
+  /** The head of a column that sorts by it, numbers from the largest; pressed again, the other way. */
+  private sorting(name: string, column: number): HTMLElement {
+    const head = heading("", "col");
+    const own = this.order?.column === column ? this.order : null;
+    head.ariaSort = own ? (own.isDown ? "descending" : "ascending") : "none";
+    const button = html("button", "tfnb-table-sort", name);
+    button.append(html("span", "tfnb-table-arrow", own ? (own.isDown ? "▾" : "▴") : ""));
+    button.lastElementChild!.ariaHidden = "true";
+    button.addEventListener("click", () => {
+      const cells = this.state!.rows.flatMap((row) =>
+        typeof row === "string" ? [] : [row[column]],
+      );
+      const isNumber = cells.some((cell) => cell?.order !== undefined);
+      this.order = { column, isDown: own ? !own.isDown : isNumber };
+      this.show(this.state!);
+      this.table.tHead!.querySelectorAll("button")[column]!.focus();
+    });
+    head.append(button);
+    return head;
+  }
+
+  private inOrder(rows: TableState["rows"]): TableState["rows"] {
+    const { order } = this;
+    if (!order) return rows;
+    const compare = (a: TableCell | undefined, b: TableCell | undefined) =>
+      a?.order !== undefined && b?.order !== undefined
+        ? a.order - b.order
+        : (a?.text ?? "").localeCompare(b?.text ?? "", "en", { numeric: true });
+    const sorted = rows.filter((row) => typeof row !== "string");
+    sorted.sort((a, b) => compare(a[order.column], b[order.column]) * (order.isDown ? -1 : 1));
+    // "… 3 more" stays at the end.
+    return [...sorted, ...rows.filter((row) => typeof row === "string")];
   }
 
   select(name: string): void {
@@ -149,10 +199,7 @@ export class TableView {
   }
 
   private link(text: string, node: string): HTMLElement {
-    const button = html("button", "tfnb-link", text);
-    button.type = "button";
-    button.addEventListener("click", () => this.onPick(node));
-    return button;
+    return linkButton(text, () => this.onPick(node), this.cores.get(text));
   }
 
   /** The one row that Tab comes to. */

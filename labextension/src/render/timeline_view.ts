@@ -1,9 +1,9 @@
 /**
  * The timeline: a lane for each device, and below it one for each iteration of a loop that was in flight beside
- * others.  Drawn on a canvas; the list beside it has the same for those who cannot see or point.
+ * others.  It is drawn on a canvas; the list beside it has the same data for screen readers and keyboards.
  */
 
-import { html, ICONS, iconButton, setText } from "./dom.ts";
+import { html, ICONS, iconButton, linkButton, setText } from "./dom.ts";
 import type { MemoryCurve } from "./memory.ts";
 import { KINDS, shortDevice } from "./palette.ts";
 import { bytesText, duration } from "./progress_panel.ts";
@@ -16,7 +16,7 @@ const LABELS = 170;
 const MOST_SLOTS = 12;
 const MOST_SLOWEST = 12;
 const MOST_HELD = 40;
-/** The room of the memory curve below the lanes. */
+/** Height of the memory curve below the lanes. */
 const CURVE = 64;
 const ZOOM = 1.6;
 
@@ -34,7 +34,7 @@ export class TimelineView {
   private readonly heldTitle = html("div", "tfnb-slowest-title");
   private readonly held = html("ol", "tfnb-slowest tfnb-held");
   private curve: MemoryCurve | null = null;
-  /** Whose tensors are listed: the moment under the pointer, else the cursor's. */
+  /** Time whose live tensors are listed: under the pointer, else the cursor's. */
   private heldNs = -1;
   private record: RunRecord | null = null;
   private scene: Scene | null = null;
@@ -110,7 +110,7 @@ export class TimelineView {
     this.redraw();
   }
 
-  /** Lists what is held at a moment; without one, at the cursor's. */
+  /** Lists the tensors held at a time; without one, at the cursor's. */
   private fillHeld(ns = this.record?.timeAfter(this.events) ?? 0): void {
     const { record, scene, curve } = this;
     if (!record || !scene || !curve || ns === this.heldNs) return;
@@ -123,15 +123,13 @@ export class TimelineView {
     this.held.replaceChildren(
       ...live.slice(0, MOST_HELD).map((i) => {
         const row = html("li");
-        // What a function made that the node called is no output of it.
+        // Tensors made inside a function that the node called are not its outputs.
         const output = slot[i]! < 0 ? " (inside)" : `:${slot[i]}`;
         const name = scene.name(node[i]!) + output;
-        const button = html("button", "tfnb-link", name);
-        button.type = "button";
+        const button = linkButton(name, () => this.onPick(node[i]!));
         const often = iteration[i]! > 0 ? `, iteration ${iteration[i]}` : "";
         const what = `${record.header.forms[form[i]!]}${often}`;
         button.title = `${name} ${what}`;
-        button.addEventListener("click", () => this.onPick(node[i]!));
         row.append(button, html("span", "tfnb-slowest-time", `${bytesText(bytes[i]!)} · ${what}`));
         return row;
       }),
@@ -141,7 +139,7 @@ export class TimelineView {
     }
   }
 
-  /** Where the curve begins. */
+  /** Top of the memory curve. */
   private get curveTop(): number {
     return HEAD + this.lanes.length * LANE + 8;
   }
@@ -171,10 +169,8 @@ export class TimelineView {
     this.slowest.replaceChildren(
       ...ordered.map(([node, [ns, often]]) => {
         const row = html("li");
-        const button = html("button", "tfnb-link", scene.name(node));
-        button.type = "button";
+        const button = linkButton(scene.name(node), () => this.onPick(node));
         button.title = `${scene.name(node)} (${scene.op(node)})`;
-        button.addEventListener("click", () => this.onPick(node));
         const times = often > 1 ? ` in ${often.toLocaleString("en")} runs` : "";
         row.append(button, html("span", "tfnb-slowest-time", `${duration(ns)}${times}`));
         return row;
@@ -208,7 +204,7 @@ export class TimelineView {
   }
 
   private wheel(event: WheelEvent): void {
-    if (!event.ctrlKey && !event.metaKey) return; // a plain wheel is the notebook's
+    if (!event.ctrlKey && !event.metaKey) return; // without these keys the wheel scrolls the notebook
     event.preventDefault();
     this.zoom(event.deltaY < 0 ? ZOOM : 1 / ZOOM, this.timeAt(event.offsetX));
   }
@@ -343,7 +339,7 @@ export class TimelineView {
     this.drawCurve(context, colours, width);
     const cursor = this.xOf(record.timeAfter(this.events));
     if (cursor >= LABELS && cursor <= width) {
-      context.fillStyle = colours.get("--tfnb-accent");
+      context.fillStyle = colours.get("--tf-accent");
       context.fillRect(cursor, 0, 1.5, height);
     }
     setText(this.status, this.range());
@@ -363,24 +359,24 @@ export class TimelineView {
     context.textAlign = "left";
     for (let t = Math.ceil(this.from / step) * step; t <= this.to; t += step) {
       const x = this.xOf(t);
-      context.fillStyle = colours.get("--tfnb-border");
+      context.fillStyle = colours.get("--tf-border");
       context.fillRect(x, HEAD - 6, 1, height);
-      context.fillStyle = colours.get("--tfnb-muted");
+      context.fillStyle = colours.get("--tf-muted");
       if (x < width - 40) context.fillText(duration(t), x + 3, 9);
     }
   }
 
-  /** How many bytes tensors take: a line over a hatched ground, its highest value beside it. */
+  /** Draws the bytes of tensors: a line over a hatched area, its highest value beside it. */
   private drawCurve(context: CanvasRenderingContext2D, colours: Colours, width: number): void {
     const { curve } = this;
     if (!curve?.peak) return;
     const [top, bottom] = [this.curveTop + 4, this.curveTop + CURVE - 6];
     const yOf = (held: number) => bottom - ((bottom - top) * held) / curve.peak;
-    context.fillStyle = colours.get("--tfnb-border");
+    context.fillStyle = colours.get("--tf-border");
     context.fillRect(0, this.curveTop - 4, width, 1);
-    context.fillStyle = colours.get("--tfnb-text");
+    context.fillStyle = colours.get("--tf-text");
     context.fillText("memory", 8, top + 8);
-    context.fillStyle = colours.get("--tfnb-muted");
+    context.fillStyle = colours.get("--tf-muted");
     context.fillText(`at most ${bytesText(curve.peak)}`, 8, top + 24);
     const path = new Path2D();
     path.moveTo(LABELS, bottom);
@@ -401,10 +397,10 @@ export class TimelineView {
     path.lineTo(width - 8, bottom);
     context.save();
     context.globalAlpha = 0.22;
-    context.fillStyle = colours.get("--tfnb-cat-4");
+    context.fillStyle = colours.get("--tf-cat-4");
     context.fill(path);
     context.restore();
-    context.strokeStyle = colours.get("--tfnb-cat-4");
+    context.strokeStyle = colours.get("--tf-cat-4");
     context.lineWidth = 1.2;
     context.stroke(path);
   }
@@ -419,14 +415,14 @@ export class TimelineView {
     const record = this.record!;
     const scene = this.scene!;
     if (lane.isFirst) {
-      context.fillStyle = colours.get("--tfnb-border");
+      context.fillStyle = colours.get("--tf-border");
       context.fillRect(0, y - 0.5, width, 1);
     }
     if (lane.executions.some((one) => one.frame === this.frame)) {
-      context.fillStyle = colours.get("--tfnb-accent");
+      context.fillStyle = colours.get("--tf-accent");
       context.fillRect(1, y + 2, 3, LANE - 4);
     }
-    context.fillStyle = colours.get(lane.isFirst ? "--tfnb-text" : "--tfnb-muted");
+    context.fillStyle = colours.get(lane.isFirst ? "--tf-text" : "--tf-muted");
     context.fillText(shortened(context, lane.label, LABELS - 14), 8, y + LANE / 2);
     let lastX = -1;
     for (const one of lane.executions) {
@@ -435,27 +431,27 @@ export class TimelineView {
       if (begin > this.to) break;
       const x = Math.max(LABELS, this.xOf(begin));
       const w = Math.max(1, Math.min(width, this.xOf(end)) - x);
-      if (x + w < lastX + 0.6 && one.node !== this.selected) continue; // nobody would see it
+      if (x + w < lastX + 0.6 && one.node !== this.selected) continue; // too narrow to be visible
       lastX = x + w;
       const kind = KINDS.indexOf(scene.opKind(one.node) as (typeof KINDS)[number]);
-      context.fillStyle = colours.get(`--tfnb-cat-${Math.max(0, kind)}`);
+      context.fillStyle = colours.get(`--tf-cat-${Math.max(0, kind)}`);
       context.globalAlpha = one.isDead ? 0.25 : 1;
       context.fillRect(x, y + 3, w, LANE - 6);
       context.globalAlpha = 1;
       if (one.node === this.selected) {
-        context.strokeStyle = colours.get("--tfnb-text");
+        context.strokeStyle = colours.get("--tf-text");
         context.lineWidth = 1.5;
         context.strokeRect(x, y + 2, w, LANE - 4);
       }
       if (w > 40) {
-        context.fillStyle = colours.get("--tfnb-surface");
+        context.fillStyle = colours.get("--tf-surface");
         context.fillText(shortened(context, scene.label(one.node), w - 6), x + 3, y + LANE / 2);
       }
     }
   }
 }
 
-/** Lanes by partition; a loop's iterations take the first slot that is free when they begin. */
+/** Makes lanes by partition; an iteration takes the first slot that is free when it begins. */
 function lanesOf(record: RunRecord, scene: Scene): Lane[] {
   const slotOf = new Map<string, number>();
   const groups = new Map<string, Group>();
@@ -507,7 +503,7 @@ interface Group {
   slots: Execution[][];
 }
 
-/** A lane for each slot, and one for what waits meanwhile. */
+/** Makes a lane for each slot, and one for nodes that wait meanwhile. */
 function lanesOfGroup(group: Group): Lane[] {
   if (group.depth === 1e9) {
     const ran = group.slots[0]!.sort((a, b) => a.ran![0] - b.ran![0]);
@@ -527,7 +523,7 @@ function lanesOfGroup(group: Group): Lane[] {
   return lanes;
 }
 
-/** 1, 2 or 5 times a power of ten, at least as much as asked for. */
+/** Returns 1, 2 or 5 times a power of ten, at least the given value. */
 function niceStep(ns: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(ns, 1)));
   return power * ([1, 2, 5, 10].find((factor) => factor * power >= ns) ?? 10);
@@ -540,7 +536,7 @@ function shortened(context: CanvasRenderingContext2D, text: string, width: numbe
   return `…${short.slice(-room)}`;
 }
 
-/** Colours of the stylesheet, each looked up once a picture. */
+/** Colours of the stylesheet, each looked up once per picture. */
 class Colours {
   private readonly style: CSSStyleDeclaration;
   private readonly known = new Map<string, string>();

@@ -2,6 +2,7 @@
 
 import { html, ICONS, iconButton } from "./dom.ts";
 import type { PictureForm } from "./export_picture.ts";
+import type { Direction } from "./layout_worker.ts";
 import { COLOUR_NAMES, type ColourBy } from "./palette.ts";
 
 export interface ToolbarActions {
@@ -10,6 +11,8 @@ export interface ToolbarActions {
   closeAll: () => void;
   zoom: (factor: number) => void;
   fit: () => void;
+  /** Lets data flow down, or to the right. */
+  turn: () => void;
   help: () => void;
   save: (form: PictureForm) => void;
 }
@@ -17,6 +20,7 @@ export interface ToolbarActions {
 export class Toolbar {
   readonly element = html("div", "tfnb-toolbar");
   private readonly colourSelect = html("select", "tfnb-select");
+  private readonly turn: HTMLButtonElement;
 
   constructor(search: HTMLElement, actions: ToolbarActions) {
     this.element.setAttribute("role", "toolbar");
@@ -25,23 +29,31 @@ export class Toolbar {
     });
     const label = html("label", "tfnb-colour-by");
     label.append(html("span", "", "Colour"), this.colourSelect);
-    this.element.append(
-      search,
-      label,
-      html("span", "tfnb-gap"),
+    this.turn = iconButton("Let data flow to the right", ICONS.turn, actions.turn);
+    const buttons = html("div", "tfnb-tools");
+    buttons.append(
       iconButton("Open one more level of scopes", ICONS.expand, actions.openLevel),
       iconButton("Close all scopes", ICONS.collapse, actions.closeAll),
       html("span", "tfnb-rule"),
       iconButton("Zoom out (−)", ICONS.zoomOut, () => actions.zoom(1 / ZOOM_STEP)),
       iconButton("Zoom in (+)", ICONS.zoomIn, () => actions.zoom(ZOOM_STEP)),
       iconButton("Show the whole graph (0)", ICONS.fit, actions.fit),
+      this.turn,
+      html("span", "tfnb-rule"),
       iconButton("Save as SVG", ICONS.save, () => actions.save("svg")),
       iconButton("Save as PNG", ICONS.image, () => actions.save("png")),
       iconButton("Save as HTML", ICONS.page, () => actions.save("html")),
       iconButton("Mouse and keyboard", ICONS.help, actions.help),
     );
+    this.element.append(search, label, buttons);
     // The notebook must not take what is typed or pressed here for its own shortcuts.
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
+  }
+
+  /** Shows which way data flows; lanes leave no choice. */
+  showDirection(direction: Direction, isChoice: boolean): void {
+    this.turn.hidden = !isChoice;
+    this.turn.setAttribute("aria-pressed", String(direction === "right"));
   }
 
   /** Shows which colourings there are, and which is in use. */

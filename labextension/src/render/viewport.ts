@@ -4,6 +4,7 @@ import { Disposables, round, svg } from "./dom.ts";
 
 export const MIN_SCALE = 0.35;
 const SMALLEST_SCALE = 0.08;
+export const FIT_MARGIN = 14;
 const MAX_SCALE = 2.5;
 const FIT_MAX_SCALE = 1.15;
 const WHEEL_RATE = 0.0022;
@@ -50,6 +51,11 @@ export class Viewport {
     return this.scale;
   }
 
+  /** The canvas's size in CSS pixels. */
+  get extent(): { width: number; height: number } {
+    return this.size;
+  }
+
   /** The part of the drawing that is seen. */
   get visible(): Box {
     const { x, y, scale, size } = this;
@@ -74,15 +80,11 @@ export class Viewport {
     return this.hasMoved;
   }
 
-  fit(box: Box = this.bounds, animate = true, minScale = MIN_SCALE): void {
-    const margin = 14;
+  /** Shows a box, the whole drawing if none is given; at less than `minScale` only its beginning. */
+  fit(box: Box = this.bounds, animate = true, minScale = 0): void {
+    const margin = FIT_MARGIN;
     const { width, height } = this.size;
-    const wanted = Math.min(
-      (width - 2 * margin) / box.width,
-      (height - 2 * margin) / box.height,
-      FIT_MAX_SCALE,
-    );
-    this.scale = Math.max(wanted, minScale);
+    this.scale = Math.max(fittingScale(box, this.size), minScale);
     const [w, h] = [box.width * this.scale, box.height * this.scale];
     // What does not fit at the smallest legible scale shows its beginning: the top, and the middle of the width, or,
     // where there are lanes, the first.
@@ -93,8 +95,13 @@ export class Viewport {
     this.apply(animate);
   }
 
-  zoom(factor: number): void {
-    this.zoomAt(this.size.width / 2, this.size.height / 2, factor, true);
+  /** Zooms around a point of the drawing, or, where that is not seen or none is given, around the middle. */
+  zoom(factor: number, about: { x: number; y: number } | null = null): void {
+    const { width, height } = this.size;
+    const x = about ? about.x * this.scale + this.x : -1;
+    const y = about ? about.y * this.scale + this.y : -1;
+    const isSeen = x >= 0 && y >= 0 && x <= width && y <= height;
+    this.zoomAt(isSeen ? x : width / 2, isSeen ? y : height / 2, factor, true);
   }
 
   pan(dx: number, dy: number): void {
@@ -159,7 +166,9 @@ export class Viewport {
   }
 
   private zoomAt(x: number, y: number, factor: number, animate: boolean): void {
-    const scale = Math.min(MAX_SCALE, Math.max(SMALLEST_SCALE, this.scale * factor));
+    // A drawing so large that it fits at a smaller scale only can be zoomed out that far.
+    const smallest = Math.min(SMALLEST_SCALE, fittingScale(this.bounds, this.size));
+    const scale = Math.min(MAX_SCALE, Math.max(smallest, this.scale * factor));
     this.x = x - ((x - this.x) * scale) / this.scale;
     this.y = y - ((y - this.y) * scale) / this.scale;
     this.scale = scale;
@@ -200,10 +209,22 @@ export class Viewport {
 
   private apply(animate: boolean): void {
     this.content.classList.toggle("tfnb-glide", animate);
-    this.content.style.transform = `translate(${round(this.x)}px, ${round(this.y)}px) scale(${this.scale.toFixed(4)})`;
+    this.content.style.transform = `translate(${round(this.x)}px, ${round(this.y)}px) scale(${this.scale.toPrecision(5)})`;
     this.svg.dataset["zoom"] = this.scale < 0.55 ? "far" : "near";
     this.onMove();
   }
+}
+
+/** The scale at which a box is seen whole. */
+export function fittingScale(
+  box: { width: number; height: number },
+  size: { width: number; height: number },
+): number {
+  return Math.min(
+    (size.width - 2 * FIT_MARGIN) / box.width,
+    (size.height - 2 * FIT_MARGIN) / box.height,
+    FIT_MAX_SCALE,
+  );
 }
 
 function swallow(event: Event): void {

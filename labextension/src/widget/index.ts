@@ -1,14 +1,16 @@
 /** The anywidget: connects the model's traits (tfnb/notebook/views/widget.py) with the views. */
 
 import layoutSource from "layout-source";
+import { CurvesPanel, type CurvesState } from "../render/curves.ts";
 import { DebugPanel, type DebugState } from "../render/debug_panel.ts";
 import { Disposables, html } from "../render/dom.ts";
 import { pngOf } from "../render/export_picture.ts";
 import { GraphView } from "../render/graph_view.ts";
 import { LayoutClient } from "../render/layout_client.ts";
+import { Notice } from "../render/notice.ts";
 import { PassesView } from "../render/passes_view.ts";
 import { PlacementTable } from "../render/placement_table.ts";
-import { type Counters, ProgressPanel } from "../render/progress_panel.ts";
+import { type Counters, isActive, ProgressPanel } from "../render/progress_panel.ts";
 import { decodeRunRecord } from "../render/run_record.ts";
 import { RunView } from "../render/run_view.ts";
 import { decodeScene } from "../render/scene.ts";
@@ -31,7 +33,8 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 
 function render({ model, el }: Context): () => void {
   const options = model.get("_options");
-  if (["compare", "values", "partial"].includes(options.view)) return renderTable({ model, el });
+  if (["compare", "values", "partial", "times"].includes(options.view))
+    return renderTable({ model, el });
   const undo = new Disposables();
   const root = html("div", `tfnb tfnb-view-${options.view}`);
   const layouts = new LayoutClient(layoutSource);
@@ -52,6 +55,11 @@ function render({ model, el }: Context): () => void {
   const settings = { colourBy: options.colourBy, height: options.height, page };
   const graph = new GraphView(layouts, {
     ...settings,
+    look: model.get("_look") ?? {},
+    onLook: (look) => {
+      model.set("_look", look);
+      model.save_changes();
+    },
     onSelect: (name) => {
       run?.selected(name);
       debug?.selected(name, name !== model.get("selected"));
@@ -60,7 +68,9 @@ function render({ model, el }: Context): () => void {
     },
   });
   const table = options.view === "placement" ? new PlacementTable((n) => void graph.goTo(n)) : null;
-  const panel = ["progress", "debug"].includes(options.view) ? new ProgressPanel() : null;
+  const panel = ["progress", "debug"].includes(options.view)
+    ? new ProgressPanel((number) => model.send({ command: "show", number }))
+    : null;
   const debug =
     options.view === "debug"
       ? new DebugPanel(
@@ -84,9 +94,13 @@ function render({ model, el }: Context): () => void {
       : null;
   const message = html("div", "tfnb-message");
   const news = panel ? new KernelNews(el) : null;
+  const notice = new Notice((words) => model.send(words));
   if (news) root.append(news.element);
+  root.append(notice.element);
   if (debug) root.append(debug.element);
+  const curves = options.view === "progress" ? new CurvesPanel() : null;
   if (panel) root.append(panel.element);
+  if (curves) root.append(curves.element);
   const main = (run ?? passes ?? graph).element;
   root.append(message, main);
   if (table) root.append(table.element);
@@ -107,7 +121,9 @@ function render({ model, el }: Context): () => void {
     message.hidden = bytes.length > 0;
     message.textContent = panel
       ? "The graph appears with the first step."
-      : "There is nothing to show.";
+      : options.view === "run"
+        ? "The step appears here when it has ended."
+        : "There is nothing to show.";
     if (bytes.length === 0) return;
     try {
       const scene = await decodeScene(bytes);
@@ -137,14 +153,16 @@ function render({ model, el }: Context): () => void {
     const states = bytesOf(model.get("_states"));
     if (states.length === 0) return;
     const { phase } = model.get("_counters") as Partial<Counters>;
-    graph.setStates(states, phase !== "running");
+    graph.setStates(states, !isActive(phase));
   };
   const showCounters = () => {
     const counters = model.get("_counters");
-    news?.heard((counters as Partial<Counters>).phase === "running");
+    news?.heard(isActive((counters as Partial<Counters>).phase));
     if (panel && "phase" in counters) {
       panel.show(counters as Counters);
+      const isNew = root.dataset["phase"] !== (counters as Counters).phase;
       root.dataset["phase"] = (counters as Counters).phase;
+      if (isNew) showDebugger();
     }
   };
   const showSelected = () => {
@@ -173,10 +191,18 @@ function render({ model, el }: Context): () => void {
   }
   const showDebugger = () => {
     const state = model.get("_debug");
-    if (debug && "stop" in state) debug.show(state as DebugState);
+    const { phase } = model.get("_counters") as Partial<Counters>;
+    if (debug && "stop" in state) debug.show(state as DebugState, isActive(phase));
   };
+  const showNotice = () => notice.show(model.get("_notice") ?? {});
   listen("change:_debug", showDebugger);
+  listen("change:_notice", showNotice);
   listen("change:_counters", showCounters);
+  const showCurves = () => {
+    const state = model.get("_curves") ?? {};
+    if ("curves" in state) curves?.show(state as CurvesState);
+  };
+  listen("change:_curves", showCurves);
   listen("change:selected", showSelected);
   undo.add(keepKeys(root));
   undo.add(() => {
@@ -186,7 +212,9 @@ function render({ model, el }: Context): () => void {
     layouts.dispose();
     root.remove();
   });
+  showNotice();
   showCounters();
+  showCurves();
   if (debug) showDebugger();
   void showScene();
   return () => undo.dispose();

@@ -1,6 +1,9 @@
 /** What anywidget hands to a view: the traits of tfnb/notebook/views/widget.py. */
 
+import type { CurvesState } from "../render/curves.ts";
 import type { DebugState, Message } from "../render/debug_panel.ts";
+import type { Look } from "../render/graph_view.ts";
+import type { NoticeState } from "../render/notice.ts";
 import type { ColourBy } from "../render/palette.ts";
 import type { PassState } from "../render/passes_view.ts";
 import type { Counters } from "../render/progress_panel.ts";
@@ -16,6 +19,7 @@ export interface Options {
     | "debug"
     | "passes"
     | "compare"
+    | "times"
     | "values"
     | "partial";
   colourBy: ColourBy;
@@ -32,8 +36,12 @@ export interface Traits {
   _passes: { passes?: PassState[] };
   _table: TableState | Record<string, never>;
   _counters: Counters | Record<string, never>;
+  _curves: CurvesState | Record<string, never>;
   _debug: DebugState | Record<string, never>;
+  /** Absent in a page that was saved. */
+  _notice?: NoticeState;
   _options: Options;
+  _look: Look;
   selected: string;
 }
 

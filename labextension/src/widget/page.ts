@@ -3,7 +3,16 @@
 import template from "page-template";
 
 const BYTES = ["_scene", "_record", "_lanes", "_states"];
-const PLAIN = ["_counters", "_options", "_debug", "_passes", "_table", "selected"];
+const PLAIN = [
+  "_counters",
+  "_curves",
+  "_options",
+  "_debug",
+  "_passes",
+  "_table",
+  "_look",
+  "selected",
+];
 
 /** `get` reads the widget's traits; null where its code is not among them. */
 export function pageOf(get: (name: string) => unknown, title: string): string | null {

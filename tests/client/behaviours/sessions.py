@@ -62,14 +62,14 @@ def _ends_with(tf: Any, wait: Any, started: threading.Event, sess: Any) -> list[
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert started.wait(30)
+    assert started.wait(60)
     waiting = getattr(sess, "waiting", lambda: "waits for")  # TensorFlow does not tell
     for _ in range(30_000):
         if "waits for" in str(waiting()):
             break
         thread.join(0.001)
     sess.close()
-    thread.join(30)
+    thread.join(60)
     return found
 
 

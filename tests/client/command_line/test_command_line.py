@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,8 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.client.command_line.main import main
+from tfnb.client.command_line.completion import SHELLS, completion_script
+from tfnb.client.command_line.main import main, parser
 
 ROOT = Path(__file__).parents[3]
 
@@ -66,6 +69,115 @@ def test_a_summary_as_json(saved_model: Path, capsys: pytest.CaptureFixture[str]
     assert "signature serving_default" in capsys.readouterr().out
 
 
+def _run_as_told(text: str) -> int:
+    """Runs the line that a summary ends with."""
+    words = shlex.split(text.splitlines()[-1])
+    assert words[:2] == ["tfnb", "run"]
+    return main(words[1:])
+
+
+def test_the_line_that_a_summary_proposes_runs(
+    graph_file: Path, saved_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With every feed that the output needs, and the checkpoint beside the file."""
+    with tf.Graph().as_default() as graph:
+        inputs = [tf.placeholder(tf.float32, [None, 2], name=f"in{i}") for i in range(6)]
+        text = tf.placeholder(tf.string, [2], name="text")
+        unused = tf.placeholder_with_default(1.0, [], name="spare")
+        with tf.control_dependencies([tf.assert_equal(tf.size(text), 2), unused]):
+            tf.add_n(inputs, name="sum")
+    wide = tmp_path / "wide graph.pb"
+    wide.write_bytes(graph.as_graph_def().SerializeToString())
+    (tmp_path / "trained").mkdir()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.get_variable("v", initializer=[4.0])
+        tf.multiply(v, tf.placeholder(tf.float32, [1], name="x"), name="y")
+        sess.run(v.initializer)
+        prefix = tf.train.Saver().save(sess, str(tmp_path / "trained" / "model"))
+    for path in (graph_file, saved_model, wide, f"{prefix}.meta"):
+        assert main(["summary", str(path)]) == 0
+        told = capsys.readouterr().out
+        assert "spare=" not in told
+        assert _run_as_told(told) == 0
+        assert " = " in capsys.readouterr().out
+    assert _run_as_told(repr(tf.summary(wide))) == 0
+
+
+def test_a_checkpoint_is_summed_up_and_no_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its prefix, one of its files, or its folder; of either format."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.get_variable("v", initializer=[4.0, 5.0])
+        sess.run(v.initializer)
+        tf.train.Saver().save(sess, str(tmp_path / "new"))
+        saver = tf.train.Saver(write_version=tf.train.SaverDef.V1)
+        old = saver.save(sess, str(tmp_path / "old"), write_meta_graph=False)
+    whole = tmp_path / "new"
+    for path in (whole, f"{whole}.index", f"{whole}.data-00000-of-00001", tmp_path, old):
+        assert main(["summary", str(path)]) == 0
+        assert "checkpoint\nvariables (1)\n  v float32 (2,)" in capsys.readouterr().out
+        assert "v float32 (2,)" in repr(tf.summary(path))
+    assert main(["run", str(whole), "--fetch", "v"]) == 3
+    assert "is a checkpoint, which has the values of variables" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["none.pb", "none.pbtxt", "none.meta"])
+@pytest.mark.parametrize("content", ["", " \n"])
+def test_an_empty_file_is_no_model(
+    name: str, content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is said, and not that it has 0 nodes."""
+    path = tmp_path / name
+    path.write_text(content)
+    for arguments in (["summary"], ["run", "--fetch", "y"]):
+        assert main([*arguments, str(path)]) == 3
+        assert f"is empty ({len(content)} bytes)" in capsys.readouterr().err
+
+
+def _bash_completes(*words: str) -> list[str]:
+    """What bash would offer for the last word."""
+    script = completion_script(parser(), "bash")
+    call = (
+        f"{script}\nCOMP_WORDS=(tfnb {shlex.join(words)}); COMP_CWORD={len(words)}; _tfnb; "
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "--norc", "-c", call], capture_output=True, text=True, timeout=280, check=True
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.slow
+def test_bash_completes_commands_options_values_and_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the parser knows."""
+    if shutil.which("bash") is None:
+        pytest.skip("bash is not installed")
+    (tmp_path / "model.pb").touch()
+    monkeypatch.chdir(tmp_path)
+    assert _bash_completes("su") == ["summary"]
+    assert _bash_completes("run", "--fe") == ["--feed", "--fetch"]
+    assert _bash_completes("run", "--allow", "re") == ["read"]
+    assert _bash_completes("summary", "mo") == ["model.pb"]
+    assert _bash_completes("run", "m.pb", "--checkpoint", "mo") == ["model.pb"]
+    assert _bash_completes("completion", "") == ["bash", "zsh", "fish"]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_completion_names_every_command_and_option(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And a shell that is installed can read it."""
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for word in ("summary", "run", "convert", "completion", "allow", "checkpoint", "json"):
+        assert word in script
+    if shutil.which(shell) is not None:
+        subprocess.run([shell, "-n"], input=script, text=True, timeout=280, check=True)
+
+
 def test_ops_that_are_not_known_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,6 +210,23 @@ def test_a_run_prints_what_has_no_file(
     """And takes JSON."""
     assert main(["run", str(graph_file), "--feed", "x=[[1, 2]]", "--fetch", "y"]) == 0
     assert capsys.readouterr().out == "y = [[3. 5.]]\n"
+
+
+def test_a_run_says_what_took_how_long(
+    graph_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By type of op, on standard error: results stay alone on standard output."""
+    arguments = ["run", str(graph_file), "--feed", "x=[[1, 2]]", "--fetch", "y", "--times"]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "y = [[3. 5.]]\n"
+    head, *rows = captured.err.splitlines()
+    assert head.split() == ["time", "share", "runs", "op"]
+    told = {row.split()[-1]: row.split() for row in rows}
+    assert {"Mul", "AddV2"} <= set(told) or {"Mul", "Add"} <= set(told)
+    assert told["Mul"][3] == "1"
+    shares = [float(row[2].rstrip("%")) for row in told.values()]
+    assert shares == sorted(shares, reverse=True)
 
 
 def test_a_saved_model_runs_by_the_names_of_its_signature(
@@ -318,7 +447,7 @@ def test_it_is_a_program(graph_file: Path, tmp_path: Path) -> None:
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=280,
             check=False,
         )
 

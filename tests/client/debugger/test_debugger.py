@@ -11,6 +11,7 @@ import tfnb as tf
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.step_inspection import EntryState, NodeState
 from tfnb.framework import function
+from tfnb.notebook.step_recorder import EventLog, StepRecorder
 
 
 class Script:
@@ -287,7 +288,7 @@ def test_another_thread_pauses_an_endless_loop_looks_and_cancels_it(session):
     frames = debugger.stop.frames()
     assert frames[0].name == ""
     debugger.cancel()
-    thread.join(30)
+    thread.join(60)
     debugger.detach()
     assert errors
 
@@ -414,7 +415,7 @@ def test_a_closed_session_ends_a_step_that_stands(session):
     thread.start()
     assert debugger.wait_for_stop(30) is not None
     session.close()
-    thread.join(30)
+    thread.join(60)
     assert errors
     assert debugger.stop is None
 
@@ -466,3 +467,65 @@ def test_results_are_those_of_an_undebugged_step(session):
     with Script(*[_step] * 100_000).attach(session, stop_at_start=True):
         stepped = [session.run([loss, train])[0] for _ in range(3)]
     np.testing.assert_array_equal(plain, stepped)
+
+
+def test_states_around_are_those_of_the_iteration_where_the_step_stands(session):
+    """Of nested loops, too: an inner one that this iteration has not entered is not ready."""
+    x = tf.placeholder(tf.float32, [], name="x")
+
+    def body(i, y):
+        inner = tf.while_loop(
+            lambda j, _: j < 2,
+            lambda j, z: (j + 1, tf.negative(z, name="in")),
+            [0, y],
+            name="inner",
+        )[1]
+        return i + 1, tf.square(inner, name="behind")
+
+    loop = tf.while_loop(lambda i, _: i < 3, body, [0, x], name="outer", parallel_iterations=1)
+
+    def look(debugger, stop):
+        found = stop.states_around()
+        debugger.resume()
+        return found
+
+    script = Script(look, look)
+    with script.attach(session) as debugger:
+        debugger.break_at("outer/LoopCond", iteration=1)
+        debugger.break_at("outer/inner/in", iteration=1, once=True)
+        session.run(loop, {x: 1.0})
+    first, second = script.seen
+    assert script.places[0][1] == "outer/inner/in"
+    assert (first["outer/inner/in"], first["outer/behind"]) == (
+        NodeState.RUNNING, NodeState.UNREADY
+    )  # fmt: skip
+    assert first["_arg_x_0_0"] == first["outer/LoopCond"] == NodeState.DONE
+    assert second["outer/LoopCond"] == NodeState.RUNNING
+    assert second["outer/behind"] == second["outer/inner/in"] == NodeState.UNREADY
+
+
+def test_a_pause_reaches_a_loop_without_end_that_somebody_else_watches() -> None:
+    """As the cells of a notebook do: its breakpoint is nowhere, so that nothing else stops it."""
+    is_running = threading.Event()
+    with tf.Graph().as_default(), tf.Session() as session:
+
+        def run(k):
+            is_running.set()
+            return k
+
+        def body(k):
+            found = tf.py_func(run, [k], tf.int32)
+            found.set_shape([])
+            return found
+
+        endless = tf.while_loop(lambda k: k >= 0, body, [0], name="forever")
+        events = session._session.step_events
+        events.add(StepRecorder(EventLog(), 0))
+        debugger = Debugger(session, on_stop=lambda stop: debugger.cancel())
+        debugger.break_at("nowhere")
+        with debugger:
+            thread = threading.Thread(target=lambda: is_running.wait(60) and debugger.pause())
+            thread.start()
+            with pytest.raises(tf.errors.CancelledError):
+                session.run(endless)
+            thread.join(60)

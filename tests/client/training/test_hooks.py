@@ -298,7 +298,7 @@ def test_a_worker_waits_for_a_step() -> None:
             is_ready.set()
 
     def advance() -> None:
-        assert is_ready.wait(30)
+        assert is_ready.wait(60)
         for _ in range(3):
             raw[0].run(op)
 

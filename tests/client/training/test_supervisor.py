@@ -86,7 +86,7 @@ def test_summaries_come_from_the_thread(tmp_path: Path) -> None:
     tf.summary.scalar("loss", value)
     sv = tf.train.Supervisor(logdir=str(tmp_path), save_summaries_secs=0.01, save_model_secs=0)
     with sv.managed_session() as sess:
-        assert is_written.wait(30)
+        assert is_written.wait(60)
         sess.run(step)
     tags = {value.tag for event in events(tmp_path) for value in event.summary.value}
     assert "loss" in tags

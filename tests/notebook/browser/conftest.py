@@ -76,6 +76,7 @@ def notebook_of(server_folder: Path) -> Callable[..., str]:
 def lab(chromium: Any, server: str) -> Iterator[Lab]:
     """A page with JupyterLab."""
     page = chromium.new_page(viewport={"width": 1320, "height": 940}, device_scale_factor=1.5)
+    page.set_default_timeout(90_000)  # busy machines are slow
     found = Lab(page, server)
     yield found
     found.close()
@@ -93,6 +94,7 @@ def notebook_server(server_folder: Path) -> Iterator[str]:
 def notebook7(chromium: Any, notebook_server: str) -> Iterator[Notebook7]:
     """A page with Jupyter Notebook 7."""
     page = chromium.new_page(viewport={"width": 1320, "height": 940}, device_scale_factor=1.5)
+    page.set_default_timeout(90_000)  # busy machines are slow
     found = Notebook7(page, notebook_server)
     yield found
     found.close()
@@ -103,6 +105,7 @@ def notebook7(chromium: Any, notebook_server: str) -> Iterator[Notebook7]:
 def widget_page(chromium: Any) -> Iterator[WidgetPage]:
     """A page of nothing but the widget, as anywidget would mount it."""
     page = chromium.new_page(viewport={"width": 1000, "height": 700})
+    page.set_default_timeout(90_000)  # busy machines are slow
     yield WidgetPage(page)
     page.close()
 

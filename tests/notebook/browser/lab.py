@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 ROOT = Path(__file__).parents[3]
-START_LIMIT_S = 90.0
+START_LIMIT_S = 180.0
 
 _OPEN = """async ([path, theme]) => {
   const app = window.jupyterapp;
@@ -80,7 +80,7 @@ class Lab:
     def open(self, path: str, theme: str = "JupyterLab Light") -> int:
         """Opens a notebook with a ready kernel; returns its number of cells."""
         self.page.goto(f"{self.url}/lab?reset")
-        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
         cells: int = self.page.evaluate(_OPEN, [path, theme])
         self.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
         return cells
@@ -141,7 +141,7 @@ class Notebook7(Lab):
     def open(self, path: str, theme: str = "JupyterLab Light") -> int:
         """Opens a notebook with a ready kernel; returns its number of cells."""
         self.page.goto(f"{self.url}/notebooks/{path}")
-        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
         cells: int = self.page.evaluate(_OPEN_IN_NOTEBOOK, theme)
         return cells
 

@@ -98,7 +98,7 @@ STOP = {
                 "entries": [["images:0", "value"]],
                 "missing": ["images"],
             }
-            for state in ("not ready", "ready", "runs", "waits", "done", "dead")
+            for state in ("not ready", "ready", "stands", "waits", "done", "dead")
         ],
         "moreNodes": 3,
     },

@@ -34,7 +34,7 @@ def _stands(page: Any, text: str) -> None:
     page.wait_for_function(
         "(text) => document.querySelector('.tfnb-debug-heading')?.textContent.includes(text)",
         arg=text,
-        timeout=30_000,
+        timeout=90_000,
     )
 
 
@@ -43,7 +43,7 @@ def _press(page: Any, name: str) -> None:
 
 
 def _wait_until_done(lab: Lab) -> None:
-    lab.page.wait_for_function("() => window.isDone", timeout=30_000)
+    lab.page.wait_for_function("() => window.isDone", timeout=90_000)
 
 
 def test_a_loop_is_stopped_stepped_changed_and_resumed(
@@ -59,7 +59,7 @@ def test_a_loop_is_stopped_stepped_changed_and_resumed(
     heading = page.locator(".tfnb-debug-heading").inner_text()
     assert "iteration 3 of loop/while_context" in heading
     assert "8." in page.locator(".tfnb-debug-text").first.inner_text()
-    assert page.locator('.tfnb-debug-node[data-state="runs"]').count() == 1
+    assert page.locator('.tfnb-debug-node[data-state="stands"]').count() == 1
     page.wait_for_selector(".tfnb-selected")
     page.screenshot(path=str(shots / "debugger.png"))
 

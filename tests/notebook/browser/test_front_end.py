@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,12 @@ import pytest
 
 from tfnb.notebook.graph_def_scene import describe_graph_def
 from tfnb.notebook.scene import Scene, SceneNode, Site, build_scene
+from tfnb.notebook.step_model import BLOCKED, DEAD, DONE, WAITING
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.notebook.browser.widget_page import WidgetPage
 
 pytestmark = pytest.mark.browser
@@ -158,10 +162,14 @@ def test_hostile_names_are_text(widget_page: WidgetPage) -> None:
     assert widget_page.problems == []
 
 
-@pytest.mark.parametrize("scene", [scoped_chain(150, 20), flat_chain(10_000)], ids=["3k", "10k"])
-def test_large_graphs_open_in_under_two_seconds(widget_page: WidgetPage, scene: Scene) -> None:
+@pytest.mark.parametrize(
+    "make", [partial(scoped_chain, 150, 20), partial(flat_chain, 10_000)], ids=["3k", "10k"]
+)
+def test_large_graphs_open_in_under_two_seconds(
+    widget_page: WidgetPage, make: Callable[[], Scene]
+) -> None:
     """Scoped or flat, the first picture is there quickly and has few boxes."""
-    took = widget_page.mount(scene)
+    took = widget_page.mount(make())
 
     assert took < 2000
     assert 2 <= widget_page.page.locator(".tfnb-item").count() <= 160
@@ -252,3 +260,50 @@ def _base64(data: bytes) -> str:
     import base64
 
     return base64.b64encode(data).decode()
+
+
+_SHARES = """(scope) => [".tfnb-bar", ".tfnb-bar-dead"].map((name) =>
+  Number(scope.querySelector(name).style.getPropertyValue("--tf-share")))"""
+
+
+def test_dead_nodes_of_a_closed_scope_are_not_done(widget_page: WidgetPage) -> None:
+    """A branch that was not taken has no green bar; one with dead nodes inside a shorter one."""
+    names = [f"{scope}/n{i}" for scope in ("taken", "not_taken", "both") for i in range(4)]
+    states = [DONE] * 4 + [DEAD] * 4 + [DONE] * 3 + [DEAD]
+    scene = build_scene([SceneNode(name, "Neg") for name in names])
+    place = scene.position()
+    sent = bytearray(len(names))
+    for old, state in enumerate(states):
+        sent[place[old]] = state
+    widget_page.mount(scene, view="progress", states=bytes(sent))
+    widget_page.page.get_by_label("Close all scopes").click()
+    found = {
+        name: (box.get_attribute("data-state"), *box.evaluate(_SHARES))
+        for name in ("taken", "not_taken", "both")
+        for box in [widget_page.page.locator(f'.tfnb-closed:has(:text-is("{name}"))')]
+    }
+    assert found == {
+        "taken": ("done", 1, 1),
+        "not_taken": ("dead", 0, 1),
+        "both": ("done", 0.75, 1),
+    }
+
+
+def test_a_node_that_waits_for_another_step_is_seen_in_its_closed_scope(
+    widget_page: WidgetPage,
+) -> None:
+    """And in the header, with what it waits for."""
+    scene = build_scene([SceneNode(f"input/{name}", "Neg") for name in ("queue", "take", "after")])
+    counters = {
+        "phase": "blocked", "steps": 0, "running": 1, "elapsed_ns": 2_000, "step_ns": 500,
+        "runs_per_second": 0.0, "partitions": [], "frames": [], "moreFrames": 0, "dropped": 0,
+        "error": "", "waits": [f"'take' waits for {HOSTILE}"],
+    }  # fmt: skip
+    states = bytes([DONE, BLOCKED, WAITING])
+    widget_page.mount(scene, view="progress", states=states, counters=counters)
+    page = widget_page.page
+    page.get_by_label("Close all scopes").click()
+    assert widget_page.closed_scope("input").get_attribute("data-state") == "blocked"
+    assert page.locator(".tfnb-phase").inner_text() == "Waits"
+    assert page.locator(".tfnb-waits").inner_text() == f"'take' waits for {HOSTILE}"
+    assert widget_page.problems == []

@@ -39,9 +39,9 @@ def test_a_kernel_that_dies_leaves_a_word_in_its_view(
     lab.open(notebook_of("gone.ipynb", _CELL, _WATCH))
     lab.run(0)
     lab.start(1)
-    page.wait_for_selector(".tfnb-view-progress[data-ready]", timeout=30_000)
+    page.wait_for_selector(".tfnb-view-progress[data-ready]", timeout=90_000)
     notice = page.locator(".tfnb-news")
-    notice.wait_for(state="visible", timeout=30_000)
+    notice.wait_for(state="visible", timeout=90_000)
     assert notice.inner_text().startswith("Nothing was heard of the kernel for")
     assert page.locator(".tfnb-view-progress .tfnb-item").count() > 0
     page.locator(".jp-Dialog .jp-mod-accept").click()

@@ -33,7 +33,7 @@ try:
 except tf.errors.CancelledError as error:
     print("ended:", error.message)
 """
-LIMIT_MS = 30_000
+LIMIT_MS = 90_000
 
 
 def show_panel(lab: Lab) -> Any:
@@ -57,7 +57,8 @@ def test_the_panel_shows_sessions_their_executors_and_what_they_hold(
     wait_for_text(panel, "without tfnb")
     lab.run(0)
     wait_for_text(panel, "InteractiveSession")
-    wait_for_text(panel, "x:0 → score:0, jobs_enqueue (run)")
+    wait_for_text(panel, "score:0, jobs_enqueue (run)")
+    wait_for_text(panel, "fed x:0")
     wait_for_text(panel, "1 element of 5")
     wait_for_text(panel, "float32 (3, 2) · 24 B")
     lab.page.screenshot(path=str(shots / "panel.png"))
@@ -139,7 +140,7 @@ def test_a_running_loop_is_paused_resumed_and_cancelled(
     lab.page.screenshot(path=str(shots / "lab.png"))
     assert complaints(lab.page, ".tfnb-lab-toolbar") == []
     assert complaints(lab.page, ".tfnb-lab") == []
-    press(panel, "Resume direct_1")
+    press(panel, "Resume sess")
     toolbar.get_by_text("running").wait_for(timeout=LIMIT_MS)
     panel.get_by_role("button", name="Cancel step").click()
     wait_until_done(lab)
@@ -203,7 +204,7 @@ def test_panel_and_tabs_are_there_again_after_a_reload(
     lab.start(1)
     wait_for_text(panel, "in iteration")
     lab.page.goto(f"{lab.url}/lab")
-    lab.page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+    lab.page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
     lab.page.evaluate("async () => { await window.jupyterapp.restored; }")
     drawn(lab, "graph")
     panel = lab.page.locator(".tfnb-lab")
@@ -253,10 +254,10 @@ def test_a_tab_opens_again_what_the_kernel_has_closed(
     lab.run(1)
     for _ in range(60):
         lab.run(2)
-        if "Graph of direct_1" in str(lab.outputs(2)):
+        if "Graph of sess" in str(lab.outputs(2)):
             break
         lab.page.wait_for_timeout(250)
-    assert "Graph of direct_1" in str(lab.outputs(2))
+    assert "Graph of sess" in str(lab.outputs(2))
 
 
 def test_several_kernels_are_shown_side_by_side(lab: Lab, notebook_of: Callable[..., str]) -> None:
@@ -301,7 +302,10 @@ def test_the_keyboard_is_enough(lab: Lab, notebook_of: Callable[..., str]) -> No
 
     def command(name: str) -> None:
         page.keyboard.press("Control+Shift+C")
-        page.locator(".lm-CommandPalette-input, .lm-CommandPalette input").first.wait_for()
+        # Before the palette has the focus, what is typed goes to the cell.
+        page.wait_for_function(
+            "() => document.activeElement?.matches('.lm-CommandPalette input')", timeout=LIMIT_MS
+        )
         page.keyboard.type(name)
         page.locator(".lm-CommandPalette-itemLabel", has_text=name).first.wait_for()
         page.keyboard.press("Enter")

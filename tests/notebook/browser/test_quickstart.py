@@ -29,7 +29,7 @@ def test_the_quickstart_runs_and_its_views_live(lab: Lab, shots: Path) -> None:
     assert page.locator(".tfnb-view-graph .tfnb-item").count() > 3
 
     lab.start(watch)
-    page.wait_for_selector(".tfnb-view-progress[data-ready]", timeout=30_000)
+    page.wait_for_selector(".tfnb-view-progress[data-ready]", timeout=90_000)
     page.evaluate(_SHOW, lab.cell(watch))
     seen: list[str] = []
     shot = None

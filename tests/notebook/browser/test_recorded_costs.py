@@ -53,7 +53,9 @@ def scene(chain: tuple[Any, RunRecord]) -> Scene:
 
 
 def node_named(page: Any, name: str) -> Any:
-    """A node's box."""
+    """A node's box, also where the first view leaves its scope closed."""
+    page.locator(".tfnb-node").first.wait_for()
+    page.get_by_role("button", name="Open one more level").click()
     return page.locator(f'.tfnb-node[aria-label^="{name},"]').first
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,4 +196,19 @@ def test_hostile_names_are_text(widget_page: WidgetPage) -> None:
         widget_page.settle()
     assert page.locator("img").count() == 0
     assert HOSTILE in page.locator(".tfnb-run-note").inner_text()
+    assert widget_page.problems == []
+
+
+def test_what_was_not_kept_is_done_at_the_end(widget_page: WidgetPage, record: RunRecord) -> None:
+    """Of a step of more events than are kept: in the end nothing of it runs."""
+    last = int(np.flatnonzero(record.kind == STARTED)[len(record.kind) // 4]) + 1
+    cut = {
+        name: getattr(record, name)[:last]
+        for name in ("kind", "node", "frame", "iteration", "time_ns")
+    }
+    running = '.tfnb-canvas [data-state="running"]'
+    page = mount(widget_page, replace(record, dropped=len(record.kind) - last, **cut))
+    assert page.locator(running).count() == 0
+    page.get_by_label("One event back").click()
+    assert page.locator(running).count() > 0
     assert widget_page.problems == []

@@ -15,6 +15,9 @@ from tests.notebook.browser.test_lab_panel import LIMIT_MS, drawn, press, show_p
 from tfnb.client.debugger.run_difference import NodeInRuns, RunDifference
 from tfnb.client.debugger.watched_tensor import WatchedTensor, WatchedValue
 from tfnb.common_runtime.partial_run import PartialRunState
+from tfnb.notebook.summary_svg import duration_text
+from tfnb.notebook.table import cell
+from tfnb.notebook.table import table as node_table
 from tfnb.notebook.values_svg import values_table
 from tfnb.notebook.views.compare import comparison_table
 from tfnb.notebook.views.partial import partial_table
@@ -108,6 +111,47 @@ def test_a_table_is_driven_by_keys_and_accessible(
           (one) => getComputedStyle(one).backgroundColor)"""
     )
     assert surface == paper == ("rgb(33, 33, 33)" if is_dark else "rgb(255, 255, 255)")
+    assert widget_page.problems == []
+
+
+def test_a_table_sorts_by_each_column(widget_page: WidgetPage) -> None:
+    """By numbers, not by their text; from the largest, and with a second press the other way."""
+    names = [("MatMul", 9_000_000, 2), ("Add", 1_500, 300), (HOSTILE, 80_000, 10), ("Neg", 0, 1)]
+    rows = [
+        [
+            cell(op, node=f"n/{op}"),
+            cell(duration_text(ns), order=ns, bar=ns / 9_000_000),
+            cell(str(runs), order=runs),
+        ]
+        for op, ns, runs in names
+    ]
+    shown = node_table("Times", ("Op", "Time", "Runs"), [*rows, "… 3 more"], is_sortable=True)
+    widget_page.mount(None, "times", table=shown)
+    page = widget_page.page
+
+    def seen() -> list[str]:
+        assert page.locator("tbody tr").last.inner_text() == "… 3 more"
+        return [text.split("\t")[0][:3] for text in page.locator("tbody tr").all_inner_texts()][:4]
+
+    def press_head(name: str) -> str:
+        page.locator("thead").get_by_role("button", name=name).click()
+        sort: str = page.locator("th", has_text=name).get_attribute("aria-sort") or ""
+        return sort
+
+    assert press_head("Runs") == "descending"
+    assert [one for one in seen() if one in ("Mat", "Add", "Neg")] == ["Add", "Mat", "Neg"]
+    assert seen()[0] == "Add"
+    assert press_head("Runs") == "ascending"
+    assert seen()[0] == "Neg"
+    page.keyboard.press("Enter")  # the head keeps the focus
+    assert seen()[0] == "Add"
+    assert press_head("Time") == "descending"
+    assert seen() == ["Mat", "<im", "Add", "Neg"]
+    assert press_head("Op") == "ascending"
+    assert [one for one in seen() if one in ("Mat", "Add", "Neg")] == ["Add", "Mat", "Neg"]
+    page.get_by_role("button", name="Add").click()
+    assert page.evaluate("() => model.get('selected')") == "n/Add"
+    assert complaints(page) == []
     assert widget_page.problems == []
 
 
@@ -249,7 +293,7 @@ def test_tabs_follow_what_runs_and_are_there_after_a_reload(
     lab.run(3)
     tabs["partial"].get_by_text("lacks 1").wait_for(timeout=LIMIT_MS)
     page.goto(f"{lab.url}/lab/tree/{path}")
-    page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+    page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
     page.evaluate("async () => { await window.jupyterapp.restored; }")
     tab = page.locator(".tfnb-lab-tab .tfnb-view-partial")
     tab.get_by_text("lacks 1").wait_for(timeout=LIMIT_MS)

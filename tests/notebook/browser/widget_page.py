@@ -30,7 +30,7 @@ _MOUNT = """async (given) => {
   const traits = {
     _scene: bytes(scene), _states: bytes(states), _counters: counters, _options: options,
     _record: bytes(record), _debug: debug, _lanes: bytes(lanes), _passes: passes,
-    _table: table,
+    _table: table, _look: {},
     _esm: source, _css: css, selected: "",
   };
   const handlers = {};

@@ -1,4 +1,7 @@
-"""The arguments of the command ``tfnb``, and its exit codes."""
+"""The arguments of the command ``tfnb``, and its exit codes.
+
+Commands that need a room above this one are handed in by ``tfnb/__main__.py``, as :class:`Command`.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,18 @@ import argparse
 import json
 import sys
 import traceback
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tfnb.client.command_line import completion
 from tfnb.core import errors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tfnb.client.command_line.progress import Progress
+    from tfnb.client.model_file import ModelFile
 
 OK = 0
 FAILED = 1
@@ -32,12 +39,40 @@ exit codes:
 """
 
 
-def parser() -> argparse.ArgumentParser:
+_EXAMPLES = """\
+examples:
+  tfnb summary model.pb
+  tfnb run model.pb --feed 'x=[[1, 2]]' --fetch y
+  tfnb run saved_model/ --feed input=@x.npy -o result.npz
+  tfnb convert saved_model/ frozen.pb
+  tfnb graph model.pb -o model.svg
+  source <(tfnb completion bash)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that is written elsewhere.
+
+    Attributes:
+        name: What is typed.
+        help: What it does, in a line.
+        add_arguments: Adds its arguments to its parser.
+        do: Does it.
+    """
+
+    name: str
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    do: Callable[[argparse.Namespace, Progress], None]
+
+
+def parser(commands_above: Sequence[Command] = ()) -> argparse.ArgumentParser:
     """The parser of the command line."""
     top = argparse.ArgumentParser(
         prog="tfnb",
         description="Look into TensorFlow 1 models, run them, convert them.",
-        epilog=_EPILOG,
+        epilog=f"{_EXAMPLES}\n{_EPILOG}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     version = sys.modules["tfnb"].__version__
@@ -58,7 +93,7 @@ def parser() -> argparse.ArgumentParser:
     summary = commands.add_parser(
         "summary", parents=[every], help="what a model takes, gives, contains and needs"
     )
-    summary.add_argument("file", help="GraphDef, MetaGraphDef, or the folder of a SavedModel")
+    summary.add_argument("file", help="GraphDef, MetaGraphDef, SavedModel folder, or checkpoint")
     summary.add_argument("--json", action="store_true", help="all of it, as JSON")
 
     run = commands.add_parser("run", parents=[every], help="run a model once")
@@ -68,12 +103,15 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="@x.npy, @x.npz[key], or JSON",
+        help="@x.npy, @x.npz[key], JSON, or zeros(1,3)",
     )
     run.add_argument("--fetch", action="append", default=[], metavar="NAME", help="y or y:0")
     run.add_argument("-o", "--output", help=".npz, or .npy for one fetch; printed if missing")
     run.add_argument("--signature", help="whose keys may be used as names")
     run.add_argument("--checkpoint", help=_CHECKPOINT)
+    run.add_argument(
+        "--times", action="store_true", help="which types of ops took how long, on standard error"
+    )
     run.add_argument(
         "--allow",
         action="append",
@@ -92,16 +130,33 @@ def parser() -> argparse.ArgumentParser:
     )
     convert.add_argument("--signature", help="whose outputs are kept when freezing")
     convert.add_argument("--checkpoint", help=_CHECKPOINT)
+    for command in commands_above:
+        own = commands.add_parser(command.name, parents=[every], help=command.help)
+        command.add_arguments(own)
+        own.set_defaults(do=command.do)
+    complete = commands.add_parser(
+        "completion",
+        help="print what a shell needs to complete this command",
+        epilog=completion.HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    complete.add_argument("shell", choices=completion.SHELLS)
+    complete.set_defaults(
+        do=lambda options, _: print(completion.completion_script(top, options.shell), end=""),
+        progress_after=1.0,
+        quiet=False,
+        traceback=False,
+    )
     return top
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, commands_above: Sequence[Command] = ()) -> int:
     """Do what the command line says; gives the exit code."""
     from tfnb.client.command_line.progress import Progress
     from tfnb.client.command_line.run import UsageError
     from tfnb.client.model_file import ModelFileError
 
-    options = parser().parse_args(arguments)
+    options = parser(commands_above).parse_args(arguments)
     progress = Progress(options.progress_after, options.quiet)
     try:
         _do(options, progress)
@@ -109,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("tfnb: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader of the output closed the pipe
         sys.stderr.close()
         return OK
     except UsageError as error:
@@ -127,6 +182,31 @@ class _MissingFile(Exception):
     """A file of the command line cannot be read."""
 
 
+@contextmanager
+def _files_named() -> Iterator[None]:
+    """Raises ``_MissingFile`` for a file of the command line that cannot be read."""
+    try:
+        yield
+    except (errors.NotFoundError, errors.PermissionDeniedError) as error:
+        raise _MissingFile(error.message) from error
+
+
+def model_of(options: argparse.Namespace, progress: Progress) -> ModelFile:
+    """The model that the command line names.
+
+    Raises:
+        ModelFileError: The file holds none, or none with these tags.
+    """
+    from tfnb.client.model_file import read_model
+
+    with progress.phase(f"reading {options.file}"), _files_named():
+        return read_model(options.file, _tags(options))
+
+
+def _tags(options: argparse.Namespace) -> list[str] | None:
+    return None if options.tags is None else [tag for tag in options.tags.split(",") if tag]
+
+
 def _failed(options: argparse.Namespace, error: Exception, code: int) -> int:
     if options.traceback:
         traceback.print_exc()
@@ -138,22 +218,26 @@ def _failed(options: argparse.Namespace, error: Exception, code: int) -> int:
 def _do(options: argparse.Namespace, progress: Progress) -> None:
     from tfnb.client.command_line.convert import convert
     from tfnb.client.command_line.run import run
-    from tfnb.client.model_file import read_model
-    from tfnb.client.model_summary import describe, text_of
+    from tfnb.client.model_summary import describe_path, example_command, text_of
 
-    tags = None if options.tags is None else [tag for tag in options.tags.split(",") if tag]
-    with progress.phase(f"reading {options.file}"):
-        try:
-            model = read_model(options.file, tags)
-        except (errors.NotFoundError, errors.PermissionDeniedError) as error:
-            raise _MissingFile(error.message) from error
+    if hasattr(options, "do"):
+        options.do(options, progress)
+        return
     if options.command == "summary":
-        found = describe(model)
-        print(json.dumps(found, indent=1) if options.json else text_of(found))
-    elif options.command == "run":
+        with progress.phase(f"reading {options.file}"), _files_named():
+            found = describe_path(options.file, _tags(options))
+        if options.json:
+            print(json.dumps(found, indent=1))
+            return
+        print(text_of(found))
+        if example := example_command(found):
+            print(f"to run it\n  {example}")
+        return
+    model = model_of(options, progress)
+    if options.command == "run":
         run(
             *(model, options.feed, options.fetch, options.output, progress),
-            *(options.signature, options.checkpoint, options.allow),
+            *(options.signature, options.checkpoint, options.allow, options.times),
         )
     else:
         count = convert(

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from tfnb.client import safety
 from tfnb.client.model_file import ModelFileError
 from tfnb.client.session import Session
-from tfnb.core import file_system
+from tfnb.core import dtypes, file_system
 from tfnb.framework.graph import Graph
 from tfnb.framework.importer import import_graph_def
 from tfnb.ops.saved_model.loader import SavedModelLoader
@@ -21,22 +22,50 @@ from tfnb.ops.training.checkpoint_state import checkpoint_exists
 from tfnb.ops.training.checkpoint_values import checkpoint_path_of
 from tfnb.ops.training.graph_restore import restore_variables
 from tfnb.ops.training.meta_graph import import_meta_graph
+from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.client.command_line.progress import Progress
     from tfnb.client.model_file import ModelFile
+    from tfnb.core.dtypes import DType
+
+
+_TRACED = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
+_OP_OF_LABEL = re.compile(r" = ([^\s(]+)\(")
+_ZEROS = re.compile(r"zeros\(((?:\d{1,10}(?:,\d{1,10})*)?)\)", re.ASCII)
 
 
 class UsageError(Exception):
     """The command line makes no sense."""
 
 
+@dataclass(frozen=True, slots=True)
+class Zeros:
+    """An array of zeros, of the type that the fed tensor has."""
+
+    shape: tuple[int, ...]
+
+    def of_type(self, dtype: DType) -> Any:
+        """The array.
+
+        Raises:
+            UsageError: No memory has room for it.
+        """
+        try:
+            if dtype == dtypes.string:
+                return np.full(self.shape, b"", object)
+            return np.zeros(self.shape, dtype.as_numpy_dtype)
+        except (MemoryError, ValueError) as error:
+            raise UsageError(f"zeros({','.join(map(str, self.shape))}): {error}") from None
+
+
 def feed_value(text: str) -> tuple[str, Any]:
     """Name and value of ``name=value``.
 
-    The value is ``@file.npy``, ``@file.npz[key]``, or JSON: ``2.5``, ``[[1, 2]]``, ``"text"``.
+    The value is ``@file.npy``, ``@file.npz[key]``, JSON: ``2.5``, ``[[1, 2]]``, ``"text"``, or an
+    array of zeros (of strings: empty ones) of a shape: ``zeros(1,28,28)``.
 
     Raises:
         UsageError: It is none of these.
@@ -48,6 +77,9 @@ def feed_value(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise UsageError(f"--feed {text}: say name=value, for example x=@x.npy or x=[1,2]")
+    zeros = _ZEROS.fullmatch(value)
+    if zeros is not None:
+        return name, Zeros(tuple(int(size) for size in zeros[1].split(",") if size))
     if not value.startswith("@"):
         try:
             return name, json.loads(value)
@@ -156,6 +188,7 @@ def run(
     signature_key: str | None = None,
     checkpoint: str | None = None,
     allowed: Sequence[Any] = (),
+    shows_times: bool = False,
 ) -> None:
     """Run a model once; write what was fetched to a file, or print it.
 
@@ -168,6 +201,7 @@ def run(
         signature_key: The signature whose keys are names; the only one if None.
         checkpoint: Where variables are restored from.
         allowed: Effects that the graph may have.
+        shows_times: Whether to say on standard error which types of ops took how long.
 
     Raises:
         UsageError: The arguments make no sense.
@@ -187,10 +221,17 @@ def run(
     feed_dict = {tensor_name(model, n, signature, "inputs"): v for n, v in given.items()}
     wanted = [tensor_name(model, name, signature, "outputs") for name in fetches]
     with open_session(model, checkpoint, progress) as sess:
+        for name, value in feed_dict.items():
+            if isinstance(value, Zeros):
+                feed_dict[name] = value.of_type(sess.graph.get_tensor_by_name(name).dtype)
         for effect in allowed:
             safety.allow(effect, graph=sess.graph)
         with progress.phase(f"running {', '.join(fetches)}"):
-            values = sess.run(wanted, feed_dict=feed_dict)
+            traced = _TRACED if shows_times else None
+            metadata = config_pb2.RunMetadata() if shows_times else None
+            values = sess.run(wanted, feed_dict, options=traced, run_metadata=metadata)
+        if metadata is not None:
+            print(times_text(metadata.step_stats), file=sys.stderr)
     results = dict(zip(fetches, values, strict=True))
     if output is None:
         for name, value in results.items():
@@ -199,6 +240,24 @@ def run(
     with progress.phase(f"writing {output}"):
         write_arrays(output, results)
     print(f"{output}: {', '.join(results)}", file=sys.stderr)
+
+
+def times_text(step_stats: Any) -> str:
+    """Which types of ops took how long in a traced step, the longest first; one in a line."""
+    found: dict[str, list[int]] = {}  # type of op -> nanoseconds, runs
+    for device in step_stats.dev_stats:
+        for stats in device.node_stats:
+            label = _OP_OF_LABEL.search(stats.timeline_label)
+            if label is None or stats.node_name in ("_SOURCE", "_SINK"):
+                continue
+            row = found.setdefault(label[1], [0, 0])
+            row[0] += stats.op_end_rel_nanos - stats.op_start_rel_nanos
+            row[1] += 1
+    total = sum(ns for ns, _ in found.values()) or 1
+    lines = [f"{'time':>12}  {'share':>6}  {'runs':>8}  op"]
+    for op, (ns, runs) in sorted(found.items(), key=lambda row: (-row[1][0], row[0])):
+        lines.append(f"{ns / 1e6:>9,.3f} ms  {ns / total:>6.1%}  {runs:>8,}  {op}")
+    return "\n".join(lines)
 
 
 def write_arrays(path: str, arrays: dict[str, Any]) -> None:

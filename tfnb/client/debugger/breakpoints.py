@@ -41,6 +41,16 @@ _STATISTICS: dict[str, Callable[[Any], Any]] = {
     "abs max": lambda array: np.max(np.abs(array)),
     "": lambda array: array,
 }
+# The same with less around it, for arrays of integers or floats.
+_QUICK_STATISTICS: dict[str, Callable[[Any, Any, float], Any]] = {
+    "min": lambda array, compare, bound: compare(array.min(), bound),
+    "max": lambda array, compare, bound: compare(array.max(), bound),
+    "mean": lambda array, compare, bound: compare(array.mean(), bound),
+    "abs max": lambda array, compare, bound: compare(np.abs(array).max(), bound),
+    "": lambda array, compare, bound: compare(array, bound).any(),
+}
+_FLOATS = (np.float32, np.float64, np.float16)
+_INTEGERS = (np.int32, np.int64, np.int8, np.int16, np.uint8, np.uint16, np.uint32, np.uint64)
 _PATTERN = re.compile(
     r"\s*(abs\s+max|min|max|mean|)\s*(<=|>=|==|!=|<|>)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*",
     re.IGNORECASE,
@@ -135,9 +145,30 @@ def parse_condition(text: str) -> Callable[[Stop], bool]:
     Raises:
       ValueError: it is none.
     """
+    found = value_test(text)
+    if found is None:
+        return lambda stop: stop.is_dead
+    test, _ = found
+    return lambda stop: test(stop.output_values)
+
+
+type_of_quick_test = dict[type, "Callable[[Any], bool | None]"]
+
+
+def value_test(text: str) -> tuple[Callable[[Sequence[Any]], bool], type_of_quick_test] | None:
+    """What a condition's text asks of values: of several; and by its class of one, but quickly.
+
+    A quick test answers None where only the other knows.
+
+    Returns:
+      None where it asks for dead nodes.
+
+    Raises:
+      ValueError: it is none.
+    """
     words = " ".join(text.lower().split())
     if words == "dead":
-        return lambda stop: stop.is_dead
+        return None
     named: dict[str, Callable[[Any], Any]] = {
         "nan": np.isnan,
         "inf": np.isinf,
@@ -146,15 +177,50 @@ def parse_condition(text: str) -> Callable[[Stop], bool]:
     }
     if words in named:
         test = named[words]
-        return lambda stop: any(bool(np.any(test(a))) for a in _inexact(stop.output_values))
+        return (
+            lambda values: any(bool(np.any(test(one))) for one in _inexact(values)),
+            _quick_tests(
+                (lambda value: value != value) if words == "nan" else test,
+                lambda value: False,
+                lambda array: array.dtype.kind == "f" and test(array).any(),
+            ),
+        )
     found = _PATTERN.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is no condition: {_HELP}")
-    statistic = _STATISTICS[" ".join(found[1].lower().split())]
+    name = " ".join(found[1].lower().split())
+    statistic, quick = _STATISTICS[name], _QUICK_STATISTICS[name]
     compare, bound = _COMPARISONS[found[2]], float(found[3])
-    return lambda stop: any(
-        bool(np.any(compare(statistic(array), bound))) for array in _numbers(stop.output_values)
+    is_one = name == "abs max"
+    return (
+        lambda values: any(
+            bool(np.any(compare(statistic(one), bound))) for one in _numbers(values)
+        ),
+        _quick_tests(
+            # A number is its own least, greatest and mean.
+            (lambda value: compare(abs(value), bound))
+            if is_one
+            else (lambda value: compare(value, bound)),
+            # NumPy takes long to compare its integers with a float.
+            (lambda value: None) if is_one else (lambda value: compare(float(value), bound)),
+            lambda array: quick(array, compare, bound),
+        ),
     )
+
+
+def _quick_tests(
+    of_float: Callable[[Any], Any],
+    of_integer: Callable[[Any], Any],
+    of_array: Callable[[Any], Any],
+) -> type_of_quick_test:
+    def of_numbers(array: Any) -> Any:
+        return bool(of_array(array)) if array.size and array.dtype.kind in "iuf" else None
+
+    return {
+        **dict.fromkeys(_FLOATS, of_float),
+        **dict.fromkeys(_INTEGERS, of_integer),
+        np.ndarray: of_numbers,
+    }
 
 
 def _numbers(values: Sequence[Any]) -> list[Any]:

@@ -1,12 +1,13 @@
-"""The debugger: breakpoints, stepping, looking at values and changing them, in the real executor.
+"""The debugger: breakpoints, stepping, inspecting and changing values, in the real executor.
 
-While a debugger is attached to a session, its steps run node by node on the reference executor
+While a debugger is attached to a session, its steps run as emitted functions until a breakpoint is
+near (``near_breakpoints.py``) or ``pause`` is called, then node by node on the reference executor
 (``debugged_executor.py``).  The thread that called ``run`` stops inside of it; another thread (a
-notebook's buttons, a test) or the function ``on_stop`` says how it goes on.  Steps of several
+notebook's buttons, a test) or the function ``on_stop`` says how it continues.  Steps of several
 threads stop one after the other.
 
-A stop holds no lock that the runtime needs: other sessions run on, ``close`` and time-outs end the
-step, and Ctrl-C does.
+A stopped step holds no lock that the runtime needs: other sessions keep running, and ``close``,
+time-outs and Ctrl-C end the step.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.client.debugger.breakpoints import Breakpoint
+from tfnb.client.debugger.near_breakpoints import near_breakpoints
 from tfnb.client.debugger.stop import Stop
 from tfnb.client.debugger.watched_tensor import WatchedTensor
 from tfnb.client.session import live_sessions
 from tfnb.common_runtime.immutable_executor_state import INTO_PARENT
 from tfnb.core import errors
+from tfnb.core.step_events import NOT_NEAR, Near, RunsThrough
+from tfnb.core.weak_registry import WeakTable
 from tfnb.framework.default_session import get_default_session
 
 if TYPE_CHECKING:
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 
     from tfnb.client.session import BaseSession
     from tfnb.common_runtime.debugged_executor import DebuggedExecutorState
+    from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
+    from tfnb.common_runtime.lowering.journal import Journal
     from tfnb.common_runtime.propagator_state import FrameState, IterationState, type_of_tagged_node
     from tfnb.common_runtime.run_state import RunState
     from tfnb.core.step_events import StepEvents
@@ -37,15 +43,15 @@ if TYPE_CHECKING:
 EXPORTS = {"debugger": ["Debugger"]}
 
 _log = logging.getLogger("tfnb")
-# How long the stopped thread sleeps at most before it looks for an interrupt, in seconds.
+# Longest sleep of the stopped thread between two checks for an interrupt, in seconds.
 _NAP_S = 0.05
 
 
 @dataclass(slots=True)
 class _Goal:
-    """How far a step runs without a breakpoint: ``kind`` is node, over, iteration or frame.
+    """The goal of a stepping command: ``kind`` is node, over, iteration or frame.
 
-    ``has_left``: a live Exit of the frame has run, so that what runs outside may be behind it.
+    ``has_left``: a live Exit of the frame has run, so nodes outside may run after the loop.
     """
 
     kind: str
@@ -55,7 +61,7 @@ class _Goal:
     has_left: bool = False
 
     def is_reached(self, executor: DebuggedExecutorState, tagged: type_of_tagged_node) -> bool:
-        """Whether the step has come there, before a node runs."""
+        """Whether the step has reached the goal, before a node runs."""
         if self.kind == "node":
             return True
         if executor.run_state.depth > self.depth:
@@ -72,7 +78,7 @@ class _Goal:
         return self.has_left and not _is_inside(here, frame)
 
     def note(self, tagged: type_of_tagged_node) -> None:
-        """A node has run."""
+        """Records that a node has run."""
         item, iteration, is_dead = tagged
         if item.destination == INTO_PARENT and iteration.frame is self.frame and not is_dead:
             self.has_left = True
@@ -87,20 +93,23 @@ def _is_inside(iteration: IterationState | None, frame: FrameState) -> bool:
 
 
 class Debugger:
-    """Stops the steps of a session where its breakpoints say.
+    """Stops the steps of a session at breakpoints.
 
     Args:
-      session: whose steps; the default session if not given.
-      events: in place of a session, the events of its runtime: for who hears of a session while it
-        is being made.
-      on_stop: is called with each :class:`Stop`, in the thread that runs the step; it may look,
-        change values, and say how to go on (:meth:`step`, :meth:`resume`, ...). If it does not, the
-        thread waits until somebody does.  One that raises is dropped, and the step goes on.
-      on_go: is called when a stopped step goes on.
+      session: the session to debug; the default session if not given.
+      events: in place of a session, the events of its runtime; for callers that have no session
+        yet because it is being made.
+      on_stop: is called with each :class:`Stop`, in the thread that runs the step; it may inspect
+        and change values, and say how to continue (:meth:`step`, :meth:`resume`, ...). If it does
+        not, the thread waits for another thread to do so.  If it raises, it is dropped and the
+        step continues.
+      on_go: is called when a stopped step continues.
       stop_at_start: whether every step stops before its first node.
+      only_watches: steps never stop, tensors are only watched.  Steps then run as emitted
+        functions wherever those can keep the values.
 
     Attributes:
-      stop: where a step stands; None while none does.
+      stop: where the stopped step is; None if no step is stopped.
       breakpoints: all of them, in the order they were set.
     """
 
@@ -112,22 +121,26 @@ class Debugger:
         on_stop: Callable[[Stop], None] | None = None,
         on_go: Callable[[], None] | None = None,
         stop_at_start: bool = False,
+        only_watches: bool = False,
     ) -> None:
         self._events = _events_of(session) if events is None else events
         self._on_stop = on_stop
         self._on_go = on_go
         self._stop_at_start = stop_at_start
+        self._only_watches = only_watches
         self.stop: Stop | None = None
         self.breakpoints: list[Breakpoint] = []
         self.watched: list[WatchedTensor] = []
         self._num_breakpoints = 0
-        self._turn = threading.Lock()  # held by the step that stands
+        self._turn = threading.Lock()  # held by the stopped step
         self._changed = threading.Condition()
-        # How the step that stands goes on; guarded by _changed.
+        # How the stopped step continues; guarded by _changed.
         self._command: _Goal | BaseException | str | None = None
         self._stop_soon = False
         self._goals: dict[int, _Goal] = {}  # by the thread that drives a step
-        self._muted: set[int] = set()  # threads whose steps nobody debugs
+        self._muted: set[int] = set()  # threads whose steps are not debugged
+        # By partition: the breakpoints it was checked for, and where a step comes near one.
+        self._known: WeakTable[ImmutableExecutorState, tuple[list[Any], Near | None]] = WeakTable()
 
     def __repr__(self) -> str:
         where = "no step stands" if self.stop is None else repr(self.stop)
@@ -136,7 +149,7 @@ class Debugger:
     # -- life --------------------------------------------------------------------------------------
 
     def attach(self) -> Self:
-        """From now on the session's steps are debugged.
+        """Debugs the session's steps from now on.
 
         Raises:
           RuntimeError: another debugger is attached to the session.
@@ -147,7 +160,7 @@ class Debugger:
         return self
 
     def detach(self) -> None:
-        """Lets all steps run through; later ones run as before.  A second call does nothing."""
+        """Lets all steps run to their end without stopping.  A second call does nothing."""
         if self._events.debugger is self:
             self._events.set_debugger(None)
         self._goals.clear()
@@ -173,6 +186,36 @@ class Debugger:
         """Whether the session's steps are debugged."""
         return self._events.debugger is self
 
+    @property
+    def has_a_reason(self) -> bool:
+        """Whether a step may stop or its values are recorded: else it need not be attached."""
+        return bool(
+            self.stop is not None
+            or self._stop_soon
+            or self._stop_at_start
+            or self.watched
+            or any(one.enabled for one in self.breakpoints)
+            or (self._goals and any(map(self.drives, self.steps_in_flight())))
+        )
+
+    def steps_in_flight(self) -> list[RunState]:
+        """The session's running steps, debugged or not; none if the session is gone."""
+        try:
+            runtime = self._session()._session
+        except RuntimeError:
+            return []
+        found: list[RunState] = getattr(runtime, "active_steps", list)()
+        return found
+
+    def drives(self, run_state: RunState) -> bool:
+        """Whether this debugger can stop a step: it began while the debugger was attached.
+
+        The step runs node by node, or as an emitted function that a breakpoint or a pause ends.
+        """
+        if self.is_attached and getattr(run_state, "may_be_left", False):
+            return True
+        return any(getattr(one, "debugger", None) is self for one in run_state.executors)
+
     # -- breakpoints and watched tensors -----------------------------------------------------------
 
     def break_at(
@@ -185,19 +228,20 @@ class Debugger:
         condition: Any = None,
         once: bool = False,
     ) -> Breakpoint:
-        """Sets a breakpoint; what is left out fits every node.
+        """Sets a breakpoint; an argument left out matches every node.
 
         Args:
           node: an operation or tensor, its name, or a pattern with ``*`` and ``?``.
-          op: an op type, likewise.
-          frame: the name of a loop's frame, likewise.
+          op: an op type or pattern.
+          frame: the name of a loop's frame, or a pattern.
           iteration: the iteration of that frame.
           condition: ``"nan"``, ``"inf"``, ``"dead"``, a comparison like ``"max > 3"``, or a
-            function of the :class:`Stop`; then the step stops after the node where it holds.
-          once: whether the breakpoint goes when it was hit.
+            function of the :class:`Stop`; then the step stops after the node where it holds.  A
+            function may be called twice for a node where it holds.
+          once: whether the breakpoint is removed after its first hit.
 
         Raises:
-          ValueError: the condition's text is none.
+          ValueError: the condition's text is not a condition.
           TypeError: the condition is neither text nor a function.
         """
         found = Breakpoint(_node_name(node), op, frame, iteration, condition, once)
@@ -207,7 +251,7 @@ class Debugger:
         return found
 
     def clear(self, breakpoint_: Breakpoint | int | None = None) -> None:
-        """Takes a breakpoint off, by itself or by its number; all of them if none is named."""
+        """Removes a breakpoint, given itself or its number; all of them if none is given."""
         if breakpoint_ is None:
             self.breakpoints = []
             return
@@ -217,25 +261,31 @@ class Debugger:
         self.breakpoints = kept
 
     def watch(self, tensor: Any, *, keep: int = 10_000) -> WatchedTensor:
-        """Records a tensor's values from now on: every iteration, also where it cannot be fetched.
+        """Records a tensor's values from now on: every iteration, even where it is not fetchable.
 
         Args:
           tensor: a tensor or its name.
-          keep: how many values are kept; the oldest go first.
+          keep: how many values are kept; the oldest are dropped first.
         """
         name = getattr(tensor, "name", tensor)
         found = WatchedTensor(name if ":" in name else f"{name}:0", keep)
         self.watched = [*self.watched, found]
         return found
 
-    # -- how a stopped step goes on ----------------------------------------------------------------
+    # -- commands for the stopped step -------------------------------------------------------------
 
     def pause(self) -> None:
-        """Has the next node that is about to run stop its step."""
+        """Stops a step before the next node that is about to run."""
         self._stop_soon = True
+        for run_state in self.steps_in_flight():
+            run_state.leave_function()
+
+    def take_back_pause(self) -> None:
+        """Cancels :meth:`pause`."""
+        self._stop_soon = False
 
     def resume(self) -> None:
-        """Goes on until a breakpoint, or the end."""
+        """Continues until a breakpoint or the end of the step."""
         self._go("resume")
 
     def step(self) -> None:
@@ -248,31 +298,31 @@ class Debugger:
         self._go(_Goal("over", depth))
 
     def step_iteration(self) -> None:
-        """Goes on until the next iteration of this loop begins, or the loop has ended.
+        """Continues until the next iteration of this loop begins, or the loop has ended.
 
         Raises:
-          RuntimeError: no step stands, or it stands outside of loops.
+          RuntimeError: no step is stopped, or it is stopped outside of loops.
         """
         (_, iteration, _), depth = self._position("a loop")
         self._go(_Goal("iteration", depth, iteration.frame, iteration.number))
 
     def step_frame(self) -> None:
-        """Goes on until this loop has ended.
+        """Continues until this loop has ended.
 
         Raises:
-          RuntimeError: no step stands, or it stands outside of loops.
+          RuntimeError: no step is stopped, or it is stopped outside of loops.
         """
         (_, iteration, _), depth = self._position("a loop")
         self._go(_Goal("frame", depth, iteration.frame))
 
     def run_to(self, node: Any, *, iteration: int | None = None) -> None:
-        """Goes on until a node, in an iteration."""
+        """Continues until a node, optionally in a given iteration."""
         self._position()
         self.break_at(node, iteration=iteration, once=True)
         self._go("resume")
 
     def cancel(self) -> None:
-        """Ends the step that stands with a CancelledError; if none does, all that run."""
+        """Ends the stopped step with a CancelledError; all running steps if none is stopped."""
         error = errors.cancelled("The step was cancelled in the debugger.")
         if self.stop is not None:
             self._go(error)
@@ -281,7 +331,7 @@ class Debugger:
             run_state.end(error)
 
     def run_next(self, node: str) -> None:
-        """Puts a ready node in front, so that it runs next.
+        """Moves a ready node to the front of the queue, so that it runs next.
 
         Raises:
           ValueError: the node is not ready.
@@ -298,16 +348,16 @@ class Debugger:
                 self._command = "again"
                 self._changed.notify_all()
 
-    # -- looking and changing ----------------------------------------------------------------------
+    # -- inspecting and changing values ------------------------------------------------------------
 
     def value(self, tensor: Any) -> Any:
-        """The value of a tensor that lies in the step, or that its last node gave.
+        """The value of a tensor that the step holds, or that its last node returned.
 
-        Where several iterations hold one, it is that of the iteration where the step stands, else
-        the youngest.
+        If several iterations hold one, it is the value of the iteration where the step is stopped,
+        else of the latest.
 
         Raises:
-          KeyError: none lies there now.
+          KeyError: the step holds no value of the tensor now.
         """
         stop = self._standing()
         name = _tensor_name(tensor)
@@ -326,17 +376,17 @@ class Debugger:
     def set_value(
         self, tensor: Any, value: Any, *, frame: str | None = None, iteration: int | None = None
     ) -> None:
-        """Puts another value where a tensor's value lies; whoever takes it next gets the new one.
+        """Replaces a tensor's value in the stopped step; its consumers that have not run read it.
 
         Args:
           tensor: a tensor or its name.
-          value: of the tensor's dtype, or what NumPy makes it of.
-          frame: only in frames of that name.
-          iteration: only in that iteration.
+          value: of the tensor's dtype, or a value that NumPy converts to it.
+          frame: replace only in frames of that name.
+          iteration: replace only in that iteration.
 
         Raises:
-          InvalidArgumentError: it has another type, or is a variable or a resource.
-          KeyError: no value of the tensor lies in the step.
+          InvalidArgumentError: the value has another type, or is a variable or a resource.
+          KeyError: the step holds no value of the tensor.
         """
         name = _tensor_name(tensor)
         stop = self._standing()
@@ -344,7 +394,7 @@ class Debugger:
             raise KeyError(f"no value of '{name}' lies in the step now")
 
     def evaluate(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """Runs fetches in a step of their own, which nobody debugs, while another one stands."""
+        """Runs fetches in a separate step, not debugged, while another step is stopped."""
         thread = threading.get_ident()
         self._muted.add(thread)
         try:
@@ -353,15 +403,15 @@ class Debugger:
             self._muted.discard(thread)
 
     def wait_for_stop(self, timeout_s: float | None = None) -> Stop | None:
-        """For another thread: waits until a step stands; None if that takes too long."""
+        """Waits, in another thread, until a step is stopped; returns None after the time-out."""
         with self._changed:
             self._changed.wait_for(lambda: self.stop is not None, timeout_s)
             return self.stop
 
-    # -- what the runtime calls --------------------------------------------------------------------
+    # -- calls from the runtime --------------------------------------------------------------------
 
     def wants(self, run_state: RunState) -> bool:
-        """Whether a step is to run node by node; the runtime asks when one begins."""
+        """Whether a step runs node by node; the runtime asks when a step begins."""
         thread = threading.get_ident()
         if thread in self._muted:
             return False
@@ -370,6 +420,64 @@ class Debugger:
             if self._stop_at_start:
                 self._goals[thread] = _Goal("node")
         return True
+
+    def lets_run(
+        self, run_state: RunState, immutable: ImmutableExecutorState
+    ) -> RunsThrough | None:
+        """How a partition runs as an emitted function: until a breakpoint is near, or a pause."""
+        thread = threading.get_ident()
+        if thread in self._muted:
+            return RunsThrough()
+        names = tuple(dict.fromkeys(one.name for one in self.watched))
+        if self._only_watches:
+            return RunsThrough(names)
+        if run_state.depth == 0:
+            self._goals.pop(thread, None)
+        if self._stop_soon or self._stop_at_start or thread in self._goals:
+            return None
+        if any(immutable.find_id(name.rpartition(":")[0]) >= 0 for name in names):
+            return None
+        near = self._near(immutable)
+        if near is None or (near and run_state.depth):
+            return None
+        if run_state.depth:
+            return RunsThrough()
+        return RunsThrough((), near)
+
+    def near_now(self, immutable: ImmutableExecutorState) -> Near | None:
+        """Where a breakpoint may be hit first in the next step; None if more must be checked."""
+        if self._goals or self._stop_soon or self._muted or self._stop_at_start or self.watched:
+            return None
+        return self._near(immutable)
+
+    def _near(self, immutable: ImmutableExecutorState) -> Near | None:
+        """Where a breakpoint may be hit first; None: right from the beginning."""
+        enabled = [one for one in self.breakpoints if one.enabled]
+        if not enabled:
+            return NOT_NEAR
+        asked = [(one.node, one.op, one.frame, one.iteration, one.condition) for one in enabled]
+        known = self._known.get(immutable)
+        if known is None or known[0] != asked:
+            near = near_breakpoints(enabled, immutable)
+            if near is not None and not near:
+                near = NOT_NEAR
+            known = self._known[immutable] = asked, near
+        return known[1]
+
+    @property
+    def stops_soon(self) -> bool:
+        """Whether :meth:`pause` has been called."""
+        return self._stop_soon
+
+    @property
+    def most_kept(self) -> int:
+        """The largest number of values kept for a watched tensor."""
+        return max((one.keep for one in self.watched), default=1)
+
+    def kept(self, run_state: RunState, journal: Journal) -> None:
+        """Passes the values that an emitted function kept to the watched tensors."""
+        for one in self.watched:
+            one.note_journal(run_state.step_id, journal)
 
     def choose(self, executor: DebuggedExecutorState, ready: Any) -> Any:
         """Takes out the node that runs next, and stops before it if there is a reason."""
@@ -381,7 +489,7 @@ class Debugger:
         return ready.popleft()
 
     def ran(self, executor: DebuggedExecutorState, tagged: Any, outputs: Any) -> None:
-        """Notes watched tensors, and stops behind a node if there is a reason."""
+        """Records watched tensors, and stops after a node if there is a reason."""
         if self.watched:
             for watched in self.watched:
                 watched.note(executor, tagged, outputs)
@@ -402,10 +510,10 @@ class Debugger:
         stop.forget()
 
     def _session(self) -> Any:
-        """The session whose steps these are.
+        """The session that is debugged.
 
         Raises:
-          RuntimeError: it is gone.
+          RuntimeError: the session is gone.
         """
         for session in live_sessions():
             if session._session.step_events is self._events:
@@ -448,10 +556,10 @@ class Debugger:
         outputs: Any,
         reason: str,
     ) -> bool:
-        """Keeps the step here until somebody says how to go on.
+        """Keeps the step stopped until a command says how to continue.
 
         Returns:
-          Whether the node runs; else another one was put in front of it.
+          Whether the node runs; False if another node was put in front of it.
         """
         thread, run_state = threading.get_ident(), executor.run_state
         self._goals.pop(thread, None)
@@ -467,6 +575,10 @@ class Debugger:
                 self._changed.notify_all()
             self._tell(stop)
             command = self._await_command(run_state)
+            if isinstance(command, _Goal):
+                self._goals[thread] = command
+            elif command == "again":
+                self._goals[thread] = _Goal("node")
         finally:
             with self._changed:
                 self.stop = None
@@ -477,12 +589,7 @@ class Debugger:
                 self._guarded(self._on_go)
         if isinstance(command, BaseException):
             raise command
-        if isinstance(command, _Goal):
-            self._goals[thread] = command
-        if command == "again":
-            self._goals[thread] = _Goal("node")
-            return False
-        return True
+        return bool(command != "again")
 
     def _tell(self, stop: Stop) -> None:
         on_stop = self._on_stop
@@ -552,7 +659,7 @@ def _events_of(session: BaseSession | None) -> StepEvents:
 
 
 def _node_name(node: Any) -> str:
-    """The name of a node, of an operation, a tensor, or text."""
+    """The name of the node of an operation, a tensor, or text."""
     name: str = getattr(node, "name", node)
     return name.rpartition(":")[0] if name.rpartition(":")[2].isdigit() else name
 

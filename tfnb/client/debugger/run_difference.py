@@ -95,6 +95,18 @@ class _Tape:
         self._values = values
         self._start_ns = 0
 
+    most_kept = 1
+    stops_soon = False
+
+    def near_now(self, immutable: Any) -> None:
+        """It is asked each time."""
+
+    def lets_run(self, run_state: RunState, immutable: Any) -> None:
+        """All values are wanted, node by node."""
+
+    def kept(self, run_state: RunState, journal: Any) -> None:
+        """Nothing is kept by emitted functions."""
+
     def wants(self, run_state: RunState) -> bool:
         """Every step."""
         return True

@@ -1,14 +1,14 @@
-"""Where a step stands: the node, the loop around it, the values that lie there.
+"""The position of a stopped step: the node, the loops around it, the values available there.
 
-A :class:`Stop` is given to whoever listens and to conditions written in Python.  It is good while
-the step stands there; afterwards it keeps its names and numbers and has no values any more.
+Listeners and conditions written in Python receive a :class:`Stop`.  It is valid while the step
+stands there; afterwards it keeps its names and numbers, but has no values.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tfnb.common_runtime.step_inspection import FrameView, NodeView, StepInspector
+from tfnb.common_runtime.step_inspection import FrameView, NodeState, NodeView, StepInspector
 from tfnb.common_runtime.waiting import explain_node
 from tfnb.core.resource_mgr import RefCell
 
@@ -28,12 +28,12 @@ class LoopPlace(NamedTuple):
 
 
 class Stop:
-    """A step that stands before or behind a node.
+    """A step that is stopped before or after a node.
 
     Attributes:
       step_id: the step's number.
-      function: the function whose call this is, "" for the graph itself.
-      device: the partition's device; ``partition`` is its number.
+      function: the function that is called, "" for the graph itself.
+      device: the partition's device; ``partition`` is the partition's number.
       node: the node's name; ``op`` is its type.
       frame: the name of the frame it runs in, "" outside of loops.
       frame_id: the frame's number in the partition.
@@ -75,11 +75,11 @@ class Stop:
         dead = ", dead" if self.is_dead else ""
         return f"<{self.phase} {self.node!r} ({self.op}){place}{dead}>"
 
-    # -- what lies there ---------------------------------------------------------------------------
+    # -- values at the stop ------------------------------------------------------------------------
 
     @property
     def inputs(self) -> list[tuple[str, Any]]:
-        """The node's inputs, (tensor name, value); None for one that came dead. Before it runs."""
+        """The node's inputs before it runs, as (tensor name, value); None for a dead input."""
         if self.phase != "before" or self._tagged is None:
             return []
         entries = self.inspector.entries(self._tagged[0], self._tagged[1])
@@ -87,12 +87,12 @@ class Stop:
 
     @property
     def outputs(self) -> list[tuple[str, Any]]:
-        """What the node gave, (tensor name, value); None for a dead one. After it has run."""
+        """The node's outputs after it has run, as (tensor name, value); None for a dead output."""
         return [(f"{self.node}:{number}", value) for number, value in enumerate(self.output_values)]
 
     @property
     def output_values(self) -> list[Any]:
-        """The values of :attr:`outputs`; of a reference, what the variable holds."""
+        """The values of :attr:`outputs`; for a reference, the variable's value."""
         found = () if self._outputs is None else self._outputs
         return [value.value if isinstance(value, RefCell) else value for value in found]
 
@@ -105,7 +105,7 @@ class Stop:
 
     @property
     def inspector(self) -> StepInspector:
-        """All that lies in the step's frames; made anew at each stop.
+        """The inspector of the step's frames; made anew at each stop.
 
         Raises:
           RuntimeError: the step went on.
@@ -119,25 +119,29 @@ class Stop:
         return self._inspector
 
     def frames(self) -> list[FrameView]:
-        """Every frame that lives, of all partitions."""
+        """Return every live frame of all partitions."""
         return self.inspector.frames()
 
     def nodes(self, frame_id: int | None = None, iteration: int | None = None) -> list[NodeView]:
-        """The nodes of an iteration of a frame; of where the step stands if nothing is said."""
+        """Return the nodes of a frame's iteration; by default, of the stop's own."""
         return self.inspector.nodes(
             self.partition,
             self.frame_id if frame_id is None else frame_id,
             self.iteration if iteration is None else iteration,
         )
 
+    def states_around(self) -> dict[str, NodeState]:
+        """Return the states of this partition's nodes, seen from the stop's frame and iteration."""
+        return self.inspector.states_around(self.partition, self.frame_id, self.iteration)
+
     def why(self, node: str) -> Standstill:
-        """Why a node has not run yet."""
+        """Return why a node has not run yet."""
         if self._executor is None:
             raise RuntimeError("The step went on; ask again at the next stop.")
         return explain_node(self._executor.run_state.executors or (self._executor,), node)
 
     def forget(self) -> None:
-        """The step goes on: lets go of everything but names and numbers."""
+        """Release everything but names and numbers, because the step continues."""
         self._executor = self._tagged = self._inspector = self._outputs = None
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXPORTS = {"profiler": ["Profiler", "advise", "profile"]}
 
 _DEFAULT = 0
-# What the view and its columns are, above the text of each.
+# The explanation of the view and its columns, printed above the text of each view.
 _COMMANDS = {
     "scope": "scope: nodes below the name scopes that they stand in",
     "graph": "graph: nodes below those that take their outputs",
@@ -57,21 +57,21 @@ def profile(
     cmd: str = "scope",
     options: dict[str, Any] | int = _DEFAULT,
 ) -> GraphNodeProto | MultiGraphNodeProto:
-    """Sums up what the nodes of a graph take, and prints it.
+    """Sum up and print the time, memory and parameters of a graph's nodes.
 
     Args:
-      graph: None: the default graph.
-      run_meta: of a run, for its time and memory, and to complete shapes.
-      op_log: what is known of the nodes besides: types to select them by, float operations.
-      cmd: how the nodes are put in order: "scope" by name, "graph" by data flow, "op" by op, "code"
-        by the line that made them.
-      options: of a ProfileOptionBuilder; if none are given, trainable parameters are counted.
+      graph: the graph; None for the default graph.
+      run_meta: the metadata of a run, for time and memory, and to complete shapes.
+      op_log: additional data of the nodes: types to select them by, float operations.
+      cmd: how the nodes are grouped: "scope" by name, "graph" by data flow, "op" by op, "code"
+        by the source line that made them.
+      options: those of a ProfileOptionBuilder; by default trainable parameters are counted.
 
     Returns:
-      A GraphNodeProto, or for "op" and "code" a MultiGraphNodeProto: the root of all.
+      The root: a GraphNodeProto, or a MultiGraphNodeProto for "op" and "code".
 
     Raises:
-      InvalidArgumentError: there is no such ``cmd``.
+      InvalidArgumentError: ``cmd`` is unknown.
     """
     graph = graph or get_default_graph()
     if options == _DEFAULT:
@@ -90,12 +90,12 @@ def advise(
     run_meta: RunMetadata | None = None,
     options: dict[str, dict[str, str]] | int | None = _DEFAULT,
 ) -> AdviceProto:
-    """Looks for what takes most, and prints it.
+    """Find and print the most expensive parts of a graph.
 
     Args:
-      graph: None: the default graph.
-      run_meta: of a run; without one there is little to say.
-      options: the checkers, with an empty dict for each; if none are given, all.
+      graph: the graph; None for the default graph.
+      run_meta: the metadata of a run; without it there is little to report.
+      options: checker name -> empty dict; by default all checkers run.
     """
     from tfnb.client.profiler.advisor import CHECKERS, advice
 
@@ -107,11 +107,11 @@ def advise(
 
 
 class Profiler:
-    """Sums up what the nodes of a graph take in several steps.
+    """Sums up the time, memory and parameters of a graph's nodes over several steps.
 
     Args:
-      graph: None: the default graph.
-      op_log: what is known of the nodes besides.
+      graph: the graph; None for the default graph.
+      op_log: additional data of the nodes.
     """
 
     def __init__(self, graph: Graph | None = None, op_log: OpLogProto | None = None) -> None:
@@ -119,40 +119,40 @@ class Profiler:
         self._nodes = _nodes(self._graph, None, merged_op_log(self._graph, op_log))
 
     def add_step(self, step: int, run_meta: RunMetadata) -> None:
-        """Adds what a run told, as one of a step; a step may have several."""
+        """Add the metadata of a run to a step; a step may have several runs."""
         log = merged_op_log(self._graph, None, run_meta)
         self._nodes.add(self._graph.as_graph_def(add_shapes=True).node)
         self._nodes.add_run(step, run_meta)
         self._nodes.add_log(log)
 
     def profile_python(self, options: dict[str, Any]) -> MultiGraphNodeProto:
-        """Sums up by the line that made a node; options as of a ProfileOptionBuilder."""
+        """Sum up by the source line that made a node; options as of a ProfileOptionBuilder."""
         answer: MultiGraphNodeProto = _answer(self._nodes, "code", _options(options))
         return answer
 
     def profile_operations(self, options: dict[str, Any]) -> MultiGraphNodeProto:
-        """Sums up by op; options as of a ProfileOptionBuilder."""
+        """Sum up by op; options as of a ProfileOptionBuilder."""
         answer: MultiGraphNodeProto = _answer(self._nodes, "op", _options(options))
         return answer
 
     def profile_name_scope(self, options: dict[str, Any]) -> GraphNodeProto:
-        """Sums up by name; options as of a ProfileOptionBuilder."""
+        """Sum up by name; options as of a ProfileOptionBuilder."""
         answer: GraphNodeProto = _answer(self._nodes, "scope", _options(options))
         return answer
 
     def profile_graph(self, options: dict[str, Any]) -> GraphNodeProto:
-        """Sums up by data flow; options as of a ProfileOptionBuilder."""
+        """Sum up by data flow; options as of a ProfileOptionBuilder."""
         answer: GraphNodeProto = _answer(self._nodes, "graph", _options(options))
         return answer
 
     def advise(self, options: dict[str, dict[str, str]] | None) -> AdviceProto:
-        """Looks for what takes most; of checkers, with an empty dict for each."""
+        """Find the most expensive parts; options map each checker to an empty dict."""
         from tfnb.client.profiler.advisor import advice
 
         return advice(self._nodes, options)
 
     def serialize_to_string(self) -> bytes:
-        """All that is known, as a ProfileProto."""
+        """Return all collected data as a serialized ProfileProto."""
         message: bytes = self._nodes.message().SerializeToString()
         return message
 
@@ -167,7 +167,7 @@ def _nodes(graph: Graph, run_meta: RunMetadata | None, log: OpLogProto) -> Nodes
 
 
 def _options(options: dict[str, Any]) -> OptionsProto:
-    """The options as a message, which checks their types."""
+    """Convert the options to a message, which checks their types."""
     message = tfprof_options_pb2.OptionsProto()
     others = {"max_depth": 10, "step": -1, "order_by": "name", "output": "stdout"}
     for field in message.DESCRIPTOR.fields:
@@ -181,7 +181,7 @@ def _options(options: dict[str, Any]) -> OptionsProto:
 
 
 def _parsed_output(output: str) -> tuple[str, str, str]:
-    """The type of an output, its file, and what is wrong with it."""
+    """Split an output option into its type, its file and an error text."""
     kind, _, given = (output or "stdout").partition(":")
     if kind not in _OUTPUTS:
         valid = ",".join(_OUTPUTS)
@@ -202,7 +202,7 @@ def _parsed_output(output: str) -> tuple[str, str, str]:
 
 
 def _text(options: OptionsProto, kind: str, file: str) -> str:
-    """The options as they are printed."""
+    """Return the options as they are printed."""
     names = (
         "max_depth min_bytes min_peak_bytes min_residual_bytes min_output_bytes min_micros "
         "min_accelerator_micros min_cpu_micros min_params min_float_ops min_occurrence step "
@@ -220,7 +220,7 @@ def _text(options: OptionsProto, kind: str, file: str) -> str:
 
 
 def _answer(nodes: Nodes, command: str, options: OptionsProto) -> Any:
-    """The message of a view, after it was written where the options say."""
+    """Write a view where the options say, and return its message."""
     several = command in ("code", "op")
     empty = (
         tfprof_output_pb2.MultiGraphNodeProto() if several else tfprof_output_pb2.GraphNodeProto()
@@ -249,7 +249,7 @@ def _answer(nodes: Nodes, command: str, options: OptionsProto) -> Any:
 
 
 def _shown(nodes: Nodes, command: str, options: OptionsProto, kind: str, file: str) -> Any:
-    """The message of a view, or None where there is nothing to show."""
+    """Return the message of a view, or None if it is empty."""
     if options.step >= 0 and options.step not in nodes.steps:
         steps = "".join(f"{step} " for step in sorted(nodes.steps))
         sys.stderr.write(f"Options -step={options.step} not found.\nAvailable steps: {steps}\n")

@@ -1,4 +1,4 @@
-"""What is asked of the profiler, as a dict of options."""
+"""Builds the options of the profiler, as a dict."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def _options(max_depth: int, order_by: str, select: list[str], **others: Any) ->
 
 
 class ProfileOptionBuilder:
-    """Makes options for ``tf.profiler.profile``, of others or of none.
+    """Builds options for ``tf.profiler.profile``, from given options or from the defaults.
 
     Args:
-      options: where to begin; a copy is taken.
+      options: the options to start from; they are copied.
     """
 
     def __init__(self, options: dict[str, Any] | None = None) -> None:
@@ -61,11 +61,11 @@ class ProfileOptionBuilder:
         min_residual_bytes: int = 0,
         min_output_bytes: int = 0,
     ) -> dict[str, Any]:
-        """Options that show time and memory, of what has no less than the given."""
+        """Options that show time and memory of nodes that reach the given minimums."""
         return _options(10000, "micros", ["micros", "bytes"], **locals())
 
     def build(self) -> dict[str, Any]:
-        """The options; a copy."""
+        """Return a copy of the options."""
         return deepcopy(self._options)
 
     def _with(self, **options: Any) -> Self:
@@ -73,7 +73,7 @@ class ProfileOptionBuilder:
         return self
 
     def with_max_depth(self, max_depth: int) -> Self:
-        """Shows so many levels."""
+        """Show at most this many levels."""
         return self._with(max_depth=max_depth)
 
     def with_min_memory(
@@ -83,7 +83,7 @@ class ProfileOptionBuilder:
         min_residual_bytes: int = 0,
         min_output_bytes: int = 0,
     ) -> Self:
-        """Shows what asks for, has at its peak, keeps, and gives out no less than so many bytes."""
+        """Show nodes that reach these minimums of requested, peak, residual and output bytes."""
         return self._with(
             min_bytes=min_bytes,
             min_peak_bytes=min_peak_bytes,
@@ -94,7 +94,7 @@ class ProfileOptionBuilder:
     def with_min_execution_time(
         self, min_micros: int = 0, min_accelerator_micros: int = 0, min_cpu_micros: int = 0
     ) -> Self:
-        """Shows what takes no less time, altogether, on accelerators, on the CPU."""
+        """Show nodes that reach these minimums of total, accelerator and CPU time."""
         return self._with(
             min_micros=min_micros,
             min_accelerator_micros=min_accelerator_micros,
@@ -102,19 +102,19 @@ class ProfileOptionBuilder:
         )
 
     def with_min_parameters(self, min_params: int) -> Self:
-        """Shows what has no fewer parameters."""
+        """Show nodes with at least this number of parameters."""
         return self._with(min_params=min_params)
 
     def with_min_occurrence(self, min_occurrence: int) -> Self:
-        """Shows what occurs no less often."""
+        """Show nodes that occur at least this often."""
         return self._with(min_occurrence=min_occurrence)
 
     def with_min_float_operations(self, min_float_ops: int) -> Self:
-        """Shows what takes no fewer float operations."""
+        """Show nodes with at least this number of float operations."""
         return self._with(min_float_ops=min_float_ops)
 
     def with_accounted_types(self, account_type_regexes: list[str]) -> Self:
-        """Counts nodes with a type (op, device, or of an OpLogProto) that one of these matches."""
+        """Count nodes with a type (op, device, or type of an OpLogProto) that a regex matches."""
         return self._with(account_type_regexes=copy(account_type_regexes))
 
     def with_node_names(
@@ -124,14 +124,14 @@ class ProfileOptionBuilder:
         hide_name_regexes: list[str] | None = None,
         trim_name_regexes: list[str] | None = None,
     ) -> Self:
-        """Begins at names, shows and hides names, and goes no further than names."""
+        """Set the regexes of names to start at, to show, to hide, and to stop at."""
         options = locals()
         del options["self"]
         given = {name: copy(value) for name, value in options.items() if value is not None}
         return self._with(**given)
 
     def account_displayed_op_only(self, is_true: bool) -> Self:
-        """Whether nodes that are not shown are not counted either."""
+        """Set whether only nodes that are shown are counted."""
         return self._with(account_displayed_op_only=is_true)
 
     def with_empty_output(self) -> Self:
@@ -163,5 +163,5 @@ class ProfileOptionBuilder:
         return self._with(select=copy(attributes))
 
     def with_step(self, step: int) -> Self:
-        """Shows one step of those added to a Profiler; -1: their average."""
+        """Show one step of those added to a Profiler; -1 shows their average."""
         return self._with(step=step)

@@ -4,18 +4,13 @@
 from the ``EXPORTS`` of the modules. ``resolve`` imports that module and gives the object; a
 ``Namespace`` (``tf.nn``) keeps what it resolved. The same table tells the op registry which family
 to import for an op that a GraphDef names.
-
-In a checkout, where families change from hour to hour, a name that the table lacks is looked for in
-all of them that have the word.
 """
 
 from __future__ import annotations
 
 import importlib
-import re
 import sys
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -27,10 +22,6 @@ from tfnb.core import op_registry
 _OPS_PACKAGE = "tfnb.ops"
 # Importing these gives tensors their operators, so they come with whatever op is used first.
 _BASE_FAMILIES = ("tfnb.ops.math_ops",)
-
-_OP_NAME = re.compile("_?[A-Z]")
-# Files that name what is somewhere else, or nowhere.
-_TABLES = ("table.py", "other_names.py", "missing.py")
 
 # Namespaces that can be called, too: TensorFlow has the module, tfnb a function of that name.
 _FUNCTIONS = {"summary": ("tfnb.client.model_summary", "summary")}
@@ -85,8 +76,6 @@ def resolve(namespace: str, name: str) -> Any:
         AttributeError: There is none; says what replaces it, or that it is not there yet.
     """
     origin = names().get(namespace, {}).get(name)
-    if origin is None and not name.startswith("__"):
-        origin = _discovered(name).get(namespace, {}).get(name)
     if origin is None:
         known = names().get(namespace, ())
         raise AttributeError(missing.message(namespace, name, sorted(known)))
@@ -189,13 +178,10 @@ def import_family(op_name: str) -> None:
     if not op_name:
         for module in OPS:
             importlib.import_module(module)
-        _discovered("")
         return
     family = _family_of_op().get(op_name)
     if family is not None:
         importlib.import_module(family)
-    elif _OP_NAME.match(op_name):  # the names of users' functions mostly look otherwise
-        _discovered(op_name)
 
 
 @cache
@@ -207,47 +193,6 @@ def _import_base_families() -> None:
     for module in _BASE_FAMILIES:
         if module not in sys.modules:
             importlib.import_module(module)
-
-
-@cache
-def _sources() -> dict[str, str]:
-    """The families of a checkout by the names of their modules; elsewhere nothing."""
-    root = Path(__file__).parents[2]
-    if not (root.parent / "scripts" / "generate_public_names.py").exists():
-        return {}
-    return {
-        ".".join(path.relative_to(root.parent).with_suffix("").parts): path.read_text("utf-8")
-        for room in ("framework", "ops", "client")
-        for path in sorted((root / room).rglob("[a-z]*.py"))
-        if path.name not in _TABLES
-    }
-
-
-@cache
-def _words() -> frozenset[str]:
-    return frozenset(word for source in _sources().values() for word in re.findall(r"\w+", source))
-
-
-@cache
-def _discovered(word: str) -> dict[str, dict[str, Origin]]:
-    """What the families of a checkout that have a word export, read from themselves."""
-    found: dict[str, dict[str, Origin]] = {}
-    if word and word not in _words():
-        return found
-    has_word = re.compile(rf"\b{re.escape(word)}\b")
-    for name, source in _sources().items():
-        if word and not has_word.search(source):
-            continue
-        try:
-            module = importlib.import_module(name)
-        except Exception as error:
-            missing.note_broken_family(name, error)
-            continue
-        for namespace, origins in parse_exports(getattr(module, "EXPORTS", {}), name).items():
-            found.setdefault(namespace, {}).update(origins)
-    for namespace in list(found):
-        _add_parents(found, namespace)
-    return found
 
 
 op_registry.add_loader(import_family)

@@ -45,6 +45,7 @@ __all__ = [
     "complex128",
     "complex64",
     "double",
+    "experimental",
     "float16",
     "float32",
     "float64",

@@ -16,7 +16,7 @@ from tfnb.ops.init_ops import truncated_normal_initializer as truncated_normal
 from tfnb.ops.init_ops import uniform_unit_scaling_initializer as uniform_unit_scaling
 from tfnb.ops.init_ops import variance_scaling_initializer as variance_scaling
 from tfnb.ops.init_ops import zeros_initializer as zeros
-from tfnb.ops.lookup_ops import tables_initializer as tables_initializer
+from tfnb.ops.lookup import tables_initializer as tables_initializer
 from tfnb.ops.variables import global_variables_initializer as global_variables
 from tfnb.ops.variables import local_variables_initializer as local_variables
 from tfnb.ops.variables import variables_initializer as variables

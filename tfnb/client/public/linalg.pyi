@@ -4,6 +4,7 @@ from tfnb.ops.clip_ops import global_norm as global_norm
 from tfnb.ops.einsum_ops import einsum as einsum
 from tfnb.ops.linalg_ops import adjoint as adjoint
 from tfnb.ops.linalg_ops import cholesky_solve as cholesky_solve
+from tfnb.ops.linalg_ops import eigh_tridiagonal as eigh_tridiagonal
 from tfnb.ops.linalg_ops import eye as eye
 from tfnb.ops.linalg_ops import logdet as logdet
 from tfnb.ops.linalg_ops import lu_matrix_inverse as lu_matrix_inverse
@@ -101,8 +102,10 @@ __all__ = [
     "diag",
     "diag_part",
     "eigh",
+    "eigh_tridiagonal",
     "eigvalsh",
     "einsum",
+    "experimental",
     "expm",
     "eye",
     "global_norm",

@@ -2,6 +2,7 @@
 # ruff: noqa
 from typing import Any
 
+from tfnb.ops.activation_ops import log_sigmoid as log_sigmoid
 from tfnb.ops.activation_ops import softplus as softplus
 from tfnb.ops.activation_ops import softsign as softsign
 from tfnb.ops.bessel_ops import bessel_i0 as bessel_i0
@@ -62,7 +63,6 @@ from tfnb.ops.math_ops import equal as equal
 from tfnb.ops.math_ops import exp as exp
 from tfnb.ops.math_ops import floor as floor
 from tfnb.ops.math_ops import floordiv as floordiv
-from tfnb.ops.math_ops import log_sigmoid as log_sigmoid
 from tfnb.ops.math_ops import logical_xor as logical_xor
 from tfnb.ops.math_ops import multiply as multiply
 from tfnb.ops.math_ops import multiply_no_nan as multiply_no_nan

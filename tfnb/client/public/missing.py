@@ -46,7 +46,6 @@ _REPLACED = {
     "tf.saved_model.experimental": f"{_GRAPHS_ONLY}: use tf.saved_model.Builder",
     "tf.train.CheckpointOptions": "use the arguments of tf.train.Saver",
     "tf.data.NumpyIterator": f"{_GRAPHS_ONLY}: use tf.data.make_one_shot_iterator",
-    "tf.data.experimental.snapshot": "dataset.cache() keeps elements in memory",
     "tf.data.experimental.make_saveable_from_iterator": "the place of an iterator is not saved",
     "tf.optimizers": "use tf.train, for example tf.train.AdamOptimizer",
 }
@@ -67,9 +66,6 @@ _REPLACED.update(
     }
 )
 _NO_CPP = "no C++ is compiled against tfnb: write the op in Python, with tf.py_func or register_op"
-_NO_SPECS = (
-    f"{_GRAPHS_ONLY} that would need it; pipelines take tf.TensorSpec and tf.SparseTensorSpec"
-)
 _NO_OPERATORS = "multiply the spectrum with tf.signal.fft, or use tf.linalg.LinearOperatorToeplitz"
 _NO_SDCA = "use an optimizer of tf.train with tf.losses"
 _AS_TEXT = "decode it with tf.py_func"
@@ -79,16 +75,9 @@ _GROUPS = {
     _NO_CPP: (
         "sysconfig.get_include sysconfig.get_lib sysconfig.get_compile_flags "
         "sysconfig.get_link_flags load_op_library load_library load_file_system_library "
-        "user_ops.my_fact CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD user_ops"
+        "user_ops.my_fact user_ops"
     ),
-    _NO_SPECS: (
-        "TypeSpec IndexedSlicesSpec NoneTensorSpec OptionalSpec RaggedTensorSpec TensorArraySpec "
-        "type_spec_from_value"
-    ),
-    _NO_OPERATORS: (
-        "linalg.experimental "
-        + " ".join(f"linalg.LinearOperator{kind}" for kind in _OPERATORS.split())
-    ),
+    _NO_OPERATORS: (" ".join(f"linalg.LinearOperator{kind}" for kind in _OPERATORS.split())),
     _NO_SDCA: "train.sdca_fprint train.sdca_optimizer train.sdca_shrink_l1",
     _AS_TEXT: (
         "image.decode_jxl image.decode_webp io.decode_jxl io.decode_webp io.decode_proto "
@@ -104,10 +93,7 @@ _GROUPS = {
     "use tf.add_check_numerics_ops or tf.check_numerics": (
         "debugging.enable_check_numerics debugging.disable_check_numerics"
     ),
-    "use tf.random_shuffle": "random_index_shuffle random.experimental.index_shuffle",
-    "use tf.map_fn": "vectorized_map",
     "import the graph with tf.import_graph_def, or run it in a session": "wrap_function",
-    "batch outside of the graph, or with tf.train.batch": "nondifferentiable_batch_function",
     "use tf.nn.conv2d or tf.nn.conv3d": "conv",
     "use tf.nn.conv2d_backprop_filter": "conv2d_backprop_filter_v2",
     "use tf.nn.conv2d_backprop_input": "conv2d_backprop_input_v2",
@@ -118,35 +104,19 @@ _GROUPS = {
         "image.sample_distorted_bounding_box"
     ),
     "use tf.image.non_max_suppression over the boxes": "image.generate_bounding_box_proposals",
-    "use tf.linalg.eigh of the dense matrix": "linalg.eigh_tridiagonal",
     "tfnb starts no servers: use tf.Session with several devices": "train.Server",
     "write it with tf.quantization.fake_quant_with_min_max_vars": (
         "train.do_quantize_training_on_graphdef"
     ),
     "use tf.TFRecordReader, or a tf.data pipeline": "LMDBReader",
-    "use tf.TensorSpec and tf.SparseTensorSpec": " ".join(
-        f"data.experimental.{kind}Structure"
-        for kind in ("Optional", "RaggedTensor", "SparseTensor", "TensorArray", "Tensor")
-    )
-    + " data.experimental.Structure",
     "elements are computed when they are asked for: there is nothing to tune": (
-        "data.experimental.AutotuneAlgorithm data.experimental.get_model_proto "
-        "data.experimental.ExternalStatePolicy data.experimental.enable_debug_mode "
-        "data.experimental.SHARD_HINT"
+        "data.experimental.get_model_proto data.experimental.enable_debug_mode"
     ),
-    "use dataset.cache or files of tf.python_io.TFRecordWriter": (
-        "data.experimental.distributed_save"
-    ),
+    "use dataset.save": ("data.experimental.distributed_save"),
     "datasets are computed in the process that asks": (
         "data.experimental.service data.experimental.ServiceOptions"
     ),
     "it belongs to absl's implementation": "flags.tf_decorator app.flags.tf_decorator",
-    "scale the loss, and divide the gradients of compute_gradients by as much": (
-        "train.experimental.LossScale train.experimental.DynamicLossScale "
-        "train.experimental.FixedLossScale train.experimental.MixedPrecisionLossScaleOptimizer "
-        "train.experimental.disable_mixed_precision_graph_rewrite "
-        "train.experimental.enable_mixed_precision_graph_rewrite"
-    ),
     "use the arguments of tf.train.Saver": (
         "train.experimental.MaxShardSizePolicy train.experimental.PythonState "
         "train.experimental.ShardByTaskPolicy train.experimental.ShardableTensor "
@@ -160,9 +130,6 @@ _SESSION_CONFIG = "sessions have their settings from tf.ConfigProto; there is no
 _WHOLE_AREAS = {
     "tf.data.experimental.service": "datasets are computed in the process that asks",
     "tf.debugging.experimental": "use RunOptions(trace_level=FULL_TRACE) and RunMetadata",
-    "tf.dtypes.experimental": "use tf.int8, tf.uint8, tf.float16 or tf.bfloat16",
-    "tf.linalg.experimental": _NO_OPERATORS,
-    "tf.nn.experimental": "use tf.nn.dropout with a seed",
     "tf.quantization.experimental": "use tf.quantization.fake_quant_with_min_max_vars",
     "tf.saved_model.experimental": f"{_GRAPHS_ONLY}: use tf.saved_model.Builder",
     "tf.test.experimental": "the session waits for its devices itself",
@@ -173,19 +140,11 @@ _WHOLE_AREAS = {
     "tf.estimator": "write the loop with tf.Session or tf.train.MonitoredTrainingSession",
     "tf.experimental": f"{_GRAPHS_ONLY}: it belongs to TensorFlow 2",
     "tf.lite": "tfnb does not convert models",
-    "tf.mixed_precision": "cast with tf.cast, and scale the loss",
     "tf.mlir": "tfnb has no MLIR; session.optimization_reports says what was optimized",
     "tf.tpu": "tfnb knows CPU and GPU devices",
     "tf.types": f"{_GRAPHS_ONLY}: it belongs to TensorFlow 2",
     "tf.xla": "tfnb does not compile through XLA",
 }
-
-_broken: dict[str, Exception] = {}
-
-
-def note_broken_family(module: str, error: Exception) -> None:
-    """Remember that a module could not be imported, to say so when one of its names is missed."""
-    _broken[module] = error
 
 
 def message(namespace: str, name: str, known: list[str]) -> str:
@@ -202,15 +161,23 @@ def message(namespace: str, name: str, known: list[str]) -> str:
     advice = _REPLACED.get(full) or _area_of(full)
     if advice is not None:
         return f"{text}: {advice}."
-    import difflib  # only a program that is about to fail needs it
-
-    close = difflib.get_close_matches(name, known, n=2, cutoff=0.75)
+    close = _close_names(name, known)
     if close:
         text += f". Did you mean {' or '.join(repr(c) for c in close)}?"
-    if _broken:
-        where = ", ".join(f"{module} ({error})" for module, error in _broken.items())
-        text += f" (could not be imported: {where})"
     return text
+
+
+def _close_names(name: str, known: list[str]) -> list[str]:
+    """What may have been meant.
+
+    Private and special names are asked for by tools, such as `inspect` and pytest, thousands of
+    times: they want an answer and no advice.
+    """
+    if name.startswith("_"):
+        return []
+    import difflib  # only a program that is about to fail needs it
+
+    return difflib.get_close_matches(name, known, n=2, cutoff=0.75)
 
 
 def _area_of(full: str) -> str | None:

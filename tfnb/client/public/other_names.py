@@ -11,6 +11,10 @@ _DTYPES = (
     "uint8 uint16 uint32 uint64 complex64 complex128 bool string resource variant "
     "qint8 qint16 qint32 quint8 quint16 QUANTIZED_DTYPES"
 )
+_SMALL_DTYPES = (
+    "float8_e5m2 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2fnuz float4_e2m1fn "
+    "int4 uint4 int2 uint2"
+)
 _ERRORS = (
     "OpError CancelledError UnknownError InvalidArgumentError DeadlineExceededError NotFoundError "
     "AlreadyExistsError PermissionDeniedError UnauthenticatedError ResourceExhaustedError "
@@ -28,7 +32,12 @@ _VERSIONS = (
 
 OTHER_NAMES: dict[str, dict[str, str]] = {
     "": {"app": "flags:flags"},  # a namespace under a second name
-    "tfnb.core.dtypes": {"tf": _DTYPES, "dtypes": _DTYPES},
+    "tfnb.core.dtypes": {
+        "tf": _DTYPES,
+        "dtypes": _DTYPES,
+        "dtypes.experimental": _SMALL_DTYPES,
+        "experimental": _SMALL_DTYPES,
+    },
     "tfnb.core.errors": {"tf": "OpError", "errors": _ERRORS},
     "tfnb.core.tensor_shape": {
         "tf": "TensorShape Dimension dimension_value dimension_at_index",

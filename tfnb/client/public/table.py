@@ -129,6 +129,7 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.client.sysconfig": {
         "sysconfig": "get_build_info CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD",
+        "tf": "CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD",
     },
     "tfnb.client.training.hooks": {
         "train": (
@@ -222,13 +223,18 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.framework.tensor": {
         "tf": "Tensor",
     },
+    "tfnb.framework.type_spec": {
+        "data.experimental": "Structure:TypeSpec",
+        "tf": "TypeSpec",
+    },
     "tfnb.ops.accumulators": {
         "sparse": "SparseConditionalAccumulator",
         "tf": "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator",
     },
     "tfnb.ops.activation_ops": {
-        "math": "softplus softsign",
+        "math": "log_sigmoid softplus softsign",
         "nn": "crelu elu leaky_relu relu relu6 selu silu softplus softsign swish:silu",
+        "tf": "log_sigmoid",
     },
     "tfnb.ops.array_extras": {
         "manip": "reshape tile",
@@ -236,6 +242,9 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.audio_ops": {
         "audio": "decode_wav encode_wav",
+    },
+    "tfnb.ops.batch_functions": {
+        "tf": "nondifferentiable_batch_function",
     },
     "tfnb.ops.bessel_ops": {
         "math": "bessel_i0 bessel_i0e bessel_i1 bessel_i1e",
@@ -386,7 +395,7 @@ TABLE: dict[str, dict[str, str]] = {
             "AUTOTUNE Dataset INFINITE_CARDINALITY UNKNOWN_CARDINALITY get_output_classes "
             "get_output_shapes get_output_types"
         ),
-        "data.experimental": "AUTOTUNE INFINITE_CARDINALITY UNKNOWN_CARDINALITY",
+        "data.experimental": "AUTOTUNE INFINITE_CARDINALITY SHARD_HINT UNKNOWN_CARDINALITY",
     },
     "tfnb.ops.data.experimental": {
         "data.experimental": (
@@ -405,7 +414,8 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.data.options": {
         "data": "Options ThreadingOptions",
         "data.experimental": (
-            "AutoShardPolicy AutotuneOptions DistributeOptions OptimizationOptions ThreadingOptions"
+            "AutoShardPolicy AutotuneAlgorithm AutotuneOptions DistributeOptions "
+            "ExternalStatePolicy OptimizationOptions ThreadingOptions"
         ),
     },
     "tfnb.ops.data.ragged_spec": {
@@ -423,6 +433,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.data.resampling": {
         "data.experimental": "rejection_resample:rejection_resample_transformation",
     },
+    "tfnb.ops.data.saving": {
+        "data.experimental": "snapshot",
+    },
     "tfnb.ops.data.structure": {
         "data": "DatasetSpec",
         "data.experimental": "DatasetStructure:DatasetSpec get_structure",
@@ -434,6 +447,14 @@ TABLE: dict[str, dict[str, str]] = {
             "make_batched_features_dataset make_csv_dataset parse_example_dataset "
             "table_from_dataset"
         ),
+    },
+    "tfnb.ops.data.type_specs": {
+        "data.experimental": (
+            "OptionalStructure:OptionalSpec RaggedTensorStructure:ragged_tensor_structure "
+            "SparseTensorStructure:sparse_tensor_structure "
+            "TensorArrayStructure:tensor_array_structure TensorStructure:tensor_structure"
+        ),
+        "tf": "IndexedSlicesSpec NoneTensorSpec OptionalSpec TensorArraySpec type_spec_from_value",
     },
     "tfnb.ops.data_flow_ops": {
         "tf": "dynamic_partition dynamic_stitch",
@@ -650,11 +671,13 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.linalg_ops": {
         "linalg": (
-            "adjoint cholesky_solve eigh:self_adjoint_eig eigvalsh:self_adjoint_eigvals "
-            "expm:matrix_exponential eye logdet lstsq:matrix_solve_ls lu_matrix_inverse "
-            "lu_reconstruct lu_solve matrix_rank norm normalize pinv svd "
-            "triangular_solve:matrix_triangular_solve tridiagonal_matmul tridiagonal_solve"
+            "adjoint eigh_tridiagonal cholesky_solve eigh:self_adjoint_eig "
+            "eigvalsh:self_adjoint_eigvals expm:matrix_exponential eye logdet "
+            "lstsq:matrix_solve_ls lu_matrix_inverse lu_reconstruct lu_solve matrix_rank norm "
+            "normalize pinv svd triangular_solve:matrix_triangular_solve tridiagonal_matmul "
+            "tridiagonal_solve"
         ),
+        "linalg.experimental": "conjugate_gradient",
         "tf": (
             "cholesky_solve eye matrix_solve_ls matrix_triangular_solve norm self_adjoint_eig "
             "self_adjoint_eigvals svd"
@@ -682,14 +705,12 @@ TABLE: dict[str, dict[str, str]] = {
         "tf": "Print print:print_ timestamp",
     },
     "tfnb.ops.lookup": {
+        "initializers": "tables_initializer",
         "lookup": (
             "KeyValueTensorInitializer StaticHashTable StaticVocabularyTable TextFileIndex "
             "TextFileInitializer"
         ),
         "lookup.experimental": "DenseHashTable MutableHashTable",
-    },
-    "tfnb.ops.lookup_ops": {
-        "initializers": "tables_initializer",
         "tf": "tables_initializer initialize_all_tables",
     },
     "tfnb.ops.losses": {
@@ -708,15 +729,15 @@ TABLE: dict[str, dict[str, str]] = {
         "linalg": "tensordot trace",
         "math": (
             "abs accumulate_n acos add add_n ceil divide divide_no_nan:div_no_nan equal exp floor "
-            "floordiv log_sigmoid logical_not logical_xor multiply multiply_no_nan not_equal "
-            "polyval pow reciprocal_no_nan round rsqrt scalar_mul sigmoid sign sqrt subtract "
-            "truediv xdivy xlog1py xlogy"
+            "floordiv logical_not logical_xor multiply multiply_no_nan not_equal polyval pow "
+            "reciprocal_no_nan round rsqrt scalar_mul sigmoid sign sqrt subtract truediv xdivy "
+            "xlog1py xlogy"
         ),
         "nn": "sigmoid",
         "tf": (
             "abs accumulate_n acos add add_n ceil div div_no_nan divide equal exp floor floordiv "
-            "log_sigmoid logical_not logical_xor multiply not_equal pow round rsqrt scalar_mul "
-            "sigmoid sign sqrt subtract tensordot trace truediv"
+            "logical_not logical_xor multiply not_equal pow round rsqrt scalar_mul sigmoid sign "
+            "sqrt subtract tensordot trace truediv"
         ),
     },
     "tfnb.ops.matmul_ops": {
@@ -772,6 +793,7 @@ TABLE: dict[str, dict[str, str]] = {
             "l2_normalize moments normalize_moments relu_layer sufficient_statistics "
             "weighted_moments xw_plus_b zero_fraction"
         ),
+        "nn.experimental": "general_dropout stateless_dropout",
     },
     "tfnb.ops.normalization_ops": {
         "nn": "l2_loss local_response_normalization:lrn lrn",
@@ -867,6 +889,10 @@ TABLE: dict[str, dict[str, str]] = {
         "random.experimental": (
             "Generator create_rng_state get_global_generator set_global_generator"
         ),
+    },
+    "tfnb.ops.random_index_shuffle_ops": {
+        "random.experimental": "index_shuffle",
+        "tf": "random_index_shuffle",
     },
     "tfnb.ops.random_ops": {
         "image": "random_crop",
@@ -1235,6 +1261,17 @@ TABLE: dict[str, dict[str, str]] = {
             "piecewise_constant_decay:piecewise_constant polynomial_decay"
         ),
     },
+    "tfnb.ops.training.loss_scale": {
+        "mixed_precision": (
+            "DynamicLossScale FixedLossScale LossScale MixedPrecisionLossScaleOptimizer "
+            "disable_mixed_precision_graph_rewrite enable_mixed_precision_graph_rewrite"
+        ),
+        "mixed_precision.experimental": "DynamicLossScale FixedLossScale LossScale",
+        "train.experimental": (
+            "DynamicLossScale FixedLossScale LossScale MixedPrecisionLossScaleOptimizer "
+            "disable_mixed_precision_graph_rewrite enable_mixed_precision_graph_rewrite"
+        ),
+    },
     "tfnb.ops.training.meta_graph": {
         "train": "export_meta_graph import_meta_graph",
     },
@@ -1298,6 +1335,9 @@ TABLE: dict[str, dict[str, str]] = {
             "initialize_local_variables assert_variables_initialized "
             "report_uninitialized_variables"
         ),
+    },
+    "tfnb.ops.vectorized_map": {
+        "tf": "vectorized_map",
     },
     "tfnb.ops.where_ops": {
         "tf": "where where_v2 boolean_mask",
@@ -1449,6 +1489,7 @@ OPS: dict[str, str] = {
         "FixedLengthRecordDataset FixedLengthRecordDatasetV2 TFRecordDataset TFRecordDatasetV2 "
         "TextLineDataset"
     ),
+    "tfnb.ops.dataset_fingerprint": "DatasetFingerprint",
     "tfnb.ops.dataset_function_ops": (
         "DatasetCardinality DatasetToSingleElement ExperimentalDatasetCardinality "
         "ExperimentalGroupByWindowDataset ExperimentalScanDataset ExperimentalTakeWhileDataset "
@@ -1474,6 +1515,7 @@ OPS: dict[str, str] = {
         "DeleteSeedGenerator DummySeedGenerator ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 "
         "ShuffleDataset ShuffleDatasetV2 ShuffleDatasetV3"
     ),
+    "tfnb.ops.dataset_snapshot_ops": "LoadDataset SaveDataset SaveDatasetV2 SnapshotDatasetV2",
     "tfnb.ops.dataset_source_ops": (
         "ExperimentalRandomDataset GeneratorDataset RandomDataset RangeDataset "
         "SparseTensorSliceDataset TensorDataset TensorSliceDataset"
@@ -1626,6 +1668,7 @@ OPS: dict[str, str] = {
     "tfnb.ops.ragged_variant_ops": (
         "RaggedTensorFromVariant RaggedTensorToVariant RaggedTensorToVariantGradient"
     ),
+    "tfnb.ops.random_index_shuffle_ops": "RandomIndexShuffle",
     "tfnb.ops.random_ops": (
         "Multinomial ParameterizedTruncatedNormal RandomGamma RandomPoisson RandomPoissonV2 "
         "RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal"
@@ -1694,6 +1737,14 @@ OPS: dict[str, str] = {
     "tfnb.ops.sparse_math_ops": (
         "SparseAdd SparseAddGrad SparseSoftmax SparseSparseMaximum SparseSparseMinimum"
     ),
+    "tfnb.ops.sparse_matrix_factor_ops": "SparseMatrixOrderingAMD SparseMatrixSparseCholesky",
+    "tfnb.ops.sparse_matrix_ops": (
+        "CSRSparseMatrixComponents CSRSparseMatrixToDense CSRSparseMatrixToSparseTensor "
+        "DenseToCSRSparseMatrix SparseMatrixAdd SparseMatrixMul SparseMatrixNNZ "
+        "SparseMatrixSoftmax SparseMatrixSoftmaxGrad SparseMatrixTranspose SparseMatrixZeros "
+        "SparseTensorToCSRSparseMatrix"
+    ),
+    "tfnb.ops.sparse_matrix_product_ops": "SparseMatrixMatMul SparseMatrixSparseMatMul",
     "tfnb.ops.sparse_ops": (
         "SparseDenseCwiseMul SparseFillEmptyRows SparseFillEmptyRowsGrad SparseReorder SparseSlice "
         "SparseSliceGrad SparseTensorDenseAdd SparseTensorDenseMatMul SparseToDense"

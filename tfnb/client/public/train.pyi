@@ -198,6 +198,7 @@ __all__ = [
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
+    "experimental",
     "exponential_decay",
     "export_meta_graph",
     "generate_checkpoint_state_proto",

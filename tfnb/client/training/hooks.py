@@ -1,4 +1,4 @@
-"""Hooks that watch and stop a training: logging, the last step, NaN, waiting, feeding."""
+"""Hooks that observe or stop training: logging, the last step, NaN, waiting, feeding."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _POLL_SECS = 0.5
 
 
 class SecondOrStepTimer:
-    """Says when something is due that happens every so many seconds or steps.
+    """Triggers at an interval of seconds or steps.
 
     Args:
         every_secs: Seconds between two times.
@@ -55,12 +55,12 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew: it is due."""
+        """Reset the timer, so that it is due at once."""
         self._last_step: int | None = None
         self._last_time: float | None = None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Whether it is due at a step."""
+        """Return whether the timer is due at a step."""
         if self._last_step is None or self._last_time is None:
             return True
         if self._last_step == step:
@@ -70,7 +70,7 @@ class SecondOrStepTimer:
         return step >= self._last_step + (self._every_steps or 0)
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Note that it happened; gives the seconds and steps since the time before, if any."""
+        """Record a trigger; return the seconds and steps since the previous one, if any."""
         now = time.time()
         elapsed: tuple[float | None, int | None] = (None, None)
         if self._last_time is not None and self._last_step is not None:
@@ -79,15 +79,15 @@ class SecondOrStepTimer:
         return elapsed
 
     def last_triggered_step(self) -> int | None:
-        """The step when it last happened."""
+        """Return the step of the last trigger."""
         return self._last_step
 
 
 def global_step_read(user: str) -> Any:
-    """The global step, as a hook fetches it.
+    """Return the tensor by which a hook fetches the global step.
 
     Raises:
-        RuntimeError: The graph has none.
+        RuntimeError: The graph has no global step.
     """
     step = get_or_create_global_step_read()
     if step is None:
@@ -106,7 +106,7 @@ class LoggingTensorHook(SessionRunHook):
         formatter: Makes the line of a dictionary of tags and values.
 
     Raises:
-        ValueError: It is not said when to log, or twice.
+        ValueError: No interval is given, or two are.
     """
 
     def __init__(
@@ -145,13 +145,13 @@ class LoggingTensorHook(SessionRunHook):
         return SessionRunArgs(self._fetches) if self._is_due else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Log them."""
+        """Log them if they were fetched for it."""
         if self._is_due:
             self._log_values(run_values.results)
         self._count += 1
 
     def end(self, session: Any) -> None:
-        """Log them once more if that was asked for."""
+        """Log them again if ``at_end`` is set."""
         if self._at_end:
             self._log_values(session.run(self._fetches))
 
@@ -170,7 +170,7 @@ class LoggingTensorHook(SessionRunHook):
 
 
 def _as_graph_element(item: Any) -> Any:
-    """The tensor or op that a hook was given, perhaps by name; an op's name means its output."""
+    """Return the tensor or op given to a hook, perhaps by name; an op's name means its output."""
     graph = get_default_graph()
     if not isinstance(item, str):
         if getattr(item, "graph", None) is not graph:
@@ -189,11 +189,11 @@ def _as_graph_element(item: Any) -> Any:
 
 
 class StopAtStepHook(SessionRunHook):
-    """Stops a training at a step.
+    """Stops training at a step.
 
     Args:
-        num_steps: How many steps to take, from the step when the session begins.
-        last_step: The last one.
+        num_steps: Number of steps to take, from the step at which the session begins.
+        last_step: The last step.
 
     Raises:
         ValueError: Both or none are given.
@@ -222,7 +222,7 @@ class StopAtStepHook(SessionRunHook):
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Stop if it was the last."""
-        # What was fetched may be the step before the run's update; asking anew decides.
+        # The fetched step may be the one before the run's update, so read it again to decide.
         last = self._last_step
         if last is None or run_values.results + 1 < last:
             return
@@ -238,11 +238,11 @@ class NanLossDuringTrainingError(RuntimeError):
 
 
 class NanTensorHook(SessionRunHook):
-    """Ends a training whose loss is NaN.
+    """Stops training when the loss is NaN.
 
     Args:
         loss_tensor: The loss.
-        fail_on_nan_loss: Whether that is an error, or only the end.
+        fail_on_nan_loss: Whether NaN raises an error; otherwise training only stops.
     """
 
     def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
@@ -254,10 +254,10 @@ class NanTensorHook(SessionRunHook):
         return SessionRunArgs(self._loss)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Look at it.
+        """Check the loss.
 
         Raises:
-            NanLossDuringTrainingError: It is NaN, and that is an error.
+            NanLossDuringTrainingError: The loss is NaN and ``fail_on_nan_loss`` is set.
         """
         if not np.isnan(run_values.results):
             return
@@ -270,7 +270,7 @@ class NanTensorHook(SessionRunHook):
 
 
 class GlobalStepWaiterHook(SessionRunHook):
-    """Keeps a worker waiting until others have taken some steps.
+    """Makes a worker wait until the global step reaches a value.
 
     Args:
         wait_until_step: The global step to wait for.
@@ -285,7 +285,7 @@ class GlobalStepWaiterHook(SessionRunHook):
         self._step = global_step_read("_GlobalStepWaiterHook")
 
     def before_run(self, run_context: SessionRunContext) -> None:
-        """Wait, before the first run."""
+        """Wait before the first run."""
         if self._is_started:
             return
         if self._wait_until_step > 0:
@@ -296,11 +296,11 @@ class GlobalStepWaiterHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Fetches something at the end.
+    """Fetches values at the end.
 
     Args:
-        final_ops: What, as for ``Session.run``.
-        final_ops_feed_dict: What is fed.
+        final_ops: The fetches, as for ``Session.run``.
+        final_ops_feed_dict: The feeds.
     """
 
     def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
@@ -310,14 +310,14 @@ class FinalOpsHook(SessionRunHook):
 
     @property
     def final_ops_values(self) -> Any:
-        """What was fetched."""
+        """The fetched values."""
         return self._values
 
     def end(self, session: Any) -> None:
-        """Fetch it.
+        """Fetch the values.
 
         Raises:
-            OutOfRangeError: It reads from an input that has ended.
+            OutOfRangeError: The fetch reads from an exhausted input.
         """
         if self._final_ops is None:
             return
@@ -333,15 +333,15 @@ class FinalOpsHook(SessionRunHook):
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds what a function gives, in every run.
+    """Feeds the result of a function in every run.
 
     Args:
-        feed_fn: Gives a feed dictionary.
+        feed_fn: Returns a feed dictionary.
     """
 
     def __init__(self, feed_fn: Callable[[], Any]) -> None:
         self.feed_fn = feed_fn
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Ask the function."""
+        """Call the function."""
         return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())

@@ -4,10 +4,10 @@ Sessions wrap each other, the innermost first:
 
   Session               runs
   _HookedSession        calls the hooks around each run
-  _CoordinatedSession   stops the threads of queue runners at the end, raises what they failed with
-  _RecoverableSession   makes all of that anew when a run was lost (AbortedError, UnavailableError)
+  _CoordinatedSession   stops the threads of queue runners at the end, raises their errors
+  _RecoverableSession   makes a new session when one was lost (AbortedError, UnavailableError)
 
-``should_stop`` is true when any of them says so. ``run_step_fn`` gives a function both the
+``should_stop`` is true when it is true for any of them. ``run_step_fn`` passes a function both the
 innermost session and the outermost ``run``.
 """
 
@@ -54,7 +54,7 @@ EXPORTS = {
 
 _log = logging.getLogger("tensorflow")
 
-# Errors that mean a session is lost while another may work.
+# Errors after which the session is lost, but a new one may work.
 _PREEMPTION_ERRORS = (errors.AbortedError, errors.UnavailableError)
 USE_DEFAULT: Any = object()
 
@@ -77,7 +77,7 @@ class _ScaffoldSessionCreator(SessionCreator):
         self._manager: SessionManager | None = None
 
     def _session_manager(self) -> SessionManager:
-        """The manager, once the scaffold's ops are there."""
+        """The session manager; finalizes the scaffold first."""
         self._scaffold.finalize()
         if self._manager is None:
             self._manager = SessionManager(
@@ -94,7 +94,7 @@ class ChiefSessionCreator(_ScaffoldSessionCreator):
     """Makes sessions that restore or initialize the variables.
 
     Args:
-        scaffold: With which ops.
+        scaffold: The scaffold that holds the ops to use.
         master: The engine to connect to.
         config: A ``ConfigProto``.
         checkpoint_dir: Where the newest checkpoint is.
@@ -132,7 +132,7 @@ class WorkerSessionCreator(_ScaffoldSessionCreator):
     """Makes sessions that wait until the chief has initialized the variables.
 
     Args:
-        scaffold: With which ops.
+        scaffold: The scaffold that holds the ops to use.
         master: The engine to connect to.
         config: A ``ConfigProto``.
         max_wait_secs: How long to wait.
@@ -178,9 +178,9 @@ def MonitoredTrainingSession(
 
     Args:
         master: The engine to connect to; empty for this process.
-        is_chief: Whether this one initializes and saves; others wait for it.
+        is_chief: Whether this process initializes and saves; other workers wait for it.
         checkpoint_dir: Where checkpoints are; none are saved if None.
-        scaffold: With which ops.
+        scaffold: The scaffold that holds the ops to use.
         hooks: More hooks.
         chief_only_hooks: More hooks for the chief.
         save_checkpoint_secs: Seconds between two checkpoints; 600 if nothing is given.
@@ -225,7 +225,7 @@ def MonitoredTrainingSession(
 
 
 def _chosen(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Steps and seconds, with what is not given left out."""
+    """Return (steps, seconds), None for one not given; ``default`` if neither is given."""
     if steps is USE_DEFAULT and secs is USE_DEFAULT:
         return default
     return (None if steps is USE_DEFAULT else steps, None if secs is USE_DEFAULT else secs)
@@ -236,7 +236,7 @@ def _is_asked(intervals: tuple[Any, Any]) -> bool:
 
 
 class _StepContext:
-    """What a step function has: the session, and runs that hooks see."""
+    """The argument of a step function: the session, and runs with hooks."""
 
     def __init__(self, session: Any, run_with_hooks_fn: Callable[..., Any]) -> None:
         self._session = session
@@ -244,7 +244,7 @@ class _StepContext:
 
     @property
     def session(self) -> Any:
-        """The ``tf.Session``; a run of it is not seen by hooks."""
+        """The ``tf.Session``; its ``run`` does not call hooks."""
         return self._session
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
@@ -261,11 +261,11 @@ class _StepContext:
 
 
 class _MonitoredSession:
-    """What both kinds of monitored sessions share.
+    """Base class of both kinds of monitored sessions.
 
     Args:
         session_creator: Makes the sessions.
-        hooks: Are called.
+        hooks: The hooks to call.
         should_recover: Whether a lost session is replaced.
         stop_grace_period_secs: How long threads may go on after the end.
     """
@@ -311,17 +311,17 @@ class _MonitoredSession:
         """Run one step with the hooks; as ``Session.run``.
 
         Raises:
-            RuntimeError: The session is closed or was asked to stop, or two feed the same.
+            RuntimeError: The session is closed or asked to stop, or a tensor is fed twice.
         """
         return self._open_session().run(
             fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata
         )
 
     def run_step_fn(self, step_fn: Callable[[_StepContext], Any]) -> Any:
-        """Call a function that runs the session as often as it likes.
+        """Call a function that may run the session any number of times.
 
         Args:
-            step_fn: ``step_fn(step_context)``; gives the result.
+            step_fn: ``step_fn(step_context)``; returns the result.
 
         Raises:
             StopIteration: The function asked to stop.
@@ -344,7 +344,7 @@ class _MonitoredSession:
         """Call the hooks' ``end``, stop the threads, close the session.
 
         Raises:
-            RuntimeError: That happened before.
+            RuntimeError: The session is closed already.
         """
         self._close()
 
@@ -385,7 +385,7 @@ class MonitoredSession(_MonitoredSession):
 
     Args:
         session_creator: Makes the sessions; a ``ChiefSessionCreator`` if None.
-        hooks: Are called.
+        hooks: The hooks to call.
         stop_grace_period_secs: How long threads may go on after the end.
     """
 
@@ -402,8 +402,8 @@ class SingularMonitoredSession(_MonitoredSession):
     """A session with hooks that does not recover, so that its ``tf.Session`` may be used.
 
     Args:
-        hooks: Are called.
-        scaffold: With which ops.
+        hooks: The hooks to call.
+        scaffold: The scaffold that holds the ops to use.
         master: The engine to connect to.
         config: A ``ConfigProto``.
         checkpoint_dir: Where the newest checkpoint is.
@@ -468,7 +468,7 @@ class _CoordinatedSessionCreator(SessionCreator):
 
 
 class _WrappedSession:
-    """A session around another."""
+    """A session that wraps another."""
 
     def __init__(self, sess: Any) -> None:
         self._sess = sess
@@ -485,7 +485,7 @@ class _WrappedSession:
         return self._sess.sess_str
 
     def should_stop(self) -> bool:
-        """Whether this session or one inside is at its end."""
+        """Whether this session or one that it wraps is at its end."""
         if self._check_stop():
             return True
         if self._sess is None:
@@ -497,7 +497,7 @@ class _WrappedSession:
         return False
 
     def close(self) -> None:
-        """Close the session inside."""
+        """Close the wrapped session."""
         if self._sess is None:
             return
         sess, self._sess = self._sess, None
@@ -507,7 +507,7 @@ class _WrappedSession:
             _log.error("A lost session could not be closed: %s", error)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the session inside."""
+        """Run the wrapped session."""
         return self._sess.run(*args, **kwargs)
 
     def run_step_fn(self, step_fn: Any, raw_session: Any, run_with_hooks: Any) -> Any:
@@ -516,7 +516,7 @@ class _WrappedSession:
 
 
 class _RecoverableSession(_WrappedSession):
-    """A session that is made anew when it is lost."""
+    """A session that is replaced by a new one when it is lost."""
 
     def __init__(self, creator: _CoordinatedSessionCreator) -> None:
         self._creator = creator
@@ -536,7 +536,7 @@ class _RecoverableSession(_WrappedSession):
 
     def _lost(self, error: errors.OpError) -> None:
         _log.info("A session was lost; another is made: %s", error)
-        # What its threads failed with is the loss, or follows from it.
+        # Errors of its threads are only logged: they are the loss itself or follow from it.
         sess, self._sess = self._sess, None
         if sess is not None:
             sess.close_quietly()
@@ -572,7 +572,7 @@ class _RecoverableSession(_WrappedSession):
 
 
 class _CoordinatedSession(_WrappedSession):
-    """A session whose threads end with it, and whose failures are its own."""
+    """A session that stops its threads when it ends and raises their errors."""
 
     def __init__(self, sess: Any, coord: Coordinator, stop_grace_period_secs: float = 120) -> None:
         super().__init__(sess)
@@ -587,7 +587,7 @@ class _CoordinatedSession(_WrappedSession):
         """Stop the threads, close the session.
 
         Raises:
-            Exception: What a thread failed with.
+            Exception: The error of a thread.
         """
         self._coord.request_stop()
         try:
@@ -601,14 +601,14 @@ class _CoordinatedSession(_WrappedSession):
                 _log.warning("The session could not be closed: %s", error)
 
     def close_quietly(self) -> None:
-        """Close a session whose failures are known."""
+        """Close the session; log errors instead of raising them."""
         try:
             self.close()
         except Exception as error:
             _log.info("While a session was closed: %s", error)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Run; if that fails because a thread has failed, the thread's error says why."""
+        """Run; if the run fails, a preemption error of a thread replaces its error."""
         try:
             return self._sess.run(*args, **kwargs)
         except _PREEMPTION_ERRORS:
@@ -641,15 +641,15 @@ class _HookedSession(_WrappedSession):
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run with what the hooks ask for; give what the caller asked for.
+        """Run the caller's and the hooks' fetches; return the caller's results.
 
         Raises:
-            RuntimeError: A hook asked to stop, or two feed the same.
+            RuntimeError: A hook asked to stop, or a tensor is fed twice.
         """
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
-        # Where nobody asks for a trace, the run is one without options, which costs less.
+        # Without a trace the run is made without options, which costs less.
         is_plain = options is None and run_metadata is None
         options = RunOptions() if options is None else options
         run_metadata = RunMetadata() if run_metadata is None else run_metadata
@@ -668,7 +668,7 @@ class _HookedSession(_WrappedSession):
     def _before_run(
         self, context: SessionRunContext, fetches: Any, user_feeds: Any, options: RunOptions
     ) -> Any:
-        """Ask the hooks; gives what is to be fed."""
+        """Call the hooks' ``before_run``; return the merged feeds."""
         feeds: dict[Any, Any] = {}
         for hook in self._hooks:
             request = hook.before_run(context)
@@ -696,7 +696,7 @@ def _refuse_common(feeds: Any, others: Any, message: str) -> None:
 
 
 def _merge_run_options(options: RunOptions, incoming: RunOptions) -> None:
-    """Add what a hook asks for: of each option the larger."""
+    """Merge the options that a hook asks for; the larger value of each option wins."""
     options.trace_level = max(options.trace_level, incoming.trace_level)
     for name in ("timeout_in_ms", "inter_op_thread_pool", "output_partition_graphs"):
         setattr(options, name, max(getattr(options, name), getattr(incoming, name)))

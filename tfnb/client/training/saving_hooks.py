@@ -42,7 +42,7 @@ _log = logging.getLogger("tensorflow")
 
 
 class CheckpointSaverListener:
-    """Is told when a :class:`CheckpointSaverHook` saves."""
+    """Receives a call whenever a :class:`CheckpointSaverHook` saves."""
 
     def begin(self) -> None:
         """Called once, while the graph may still grow."""
@@ -59,16 +59,16 @@ class CheckpointSaverListener:
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Saves checkpoints: at the beginning, every so many steps or seconds, and at the end.
+    """Saves checkpoints: at the beginning, every N steps or seconds, and at the end.
 
     Args:
-        checkpoint_dir: Where.
-        save_secs: Seconds between two.
-        save_steps: Steps between two.
-        saver: Saves; from ``scaffold`` or the collection of savers if None.
-        checkpoint_basename: What the names of the files begin with.
-        scaffold: Has the saver.
-        listeners: Are told.
+        checkpoint_dir: Folder of the checkpoints.
+        save_secs: Seconds between two checkpoints.
+        save_steps: Steps between two checkpoints.
+        saver: The Saver; None takes it from ``scaffold`` or from the collection of savers.
+        checkpoint_basename: Prefix of the file names.
+        scaffold: The Scaffold that has the saver.
+        listeners: CheckpointSaverListeners to call.
         save_graph_def: Whether to write the graph as well.
 
     Raises:
@@ -142,7 +142,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session: Any, step: int) -> bool:
-        """Save; whether a listener asks to stop."""
+        """Save; return whether a listener asks to stop."""
         for listener in self._listeners:
             listener.before_save(session, step)
         _log.info("Saving checkpoints for %d into %s.", step, self._save_path)
@@ -179,13 +179,13 @@ class CheckpointSaverHook(SessionRunHook):
 
 
 class StepCounterHook(SessionRunHook):
-    """Logs how many steps a second are taken, and writes it as a summary.
+    """Logs the steps per second and writes them as a summary.
 
     Args:
-        every_n_steps: Steps between two times.
-        every_n_secs: Seconds between two times.
-        output_dir: Where the event file is.
-        summary_writer: Writes it instead.
+        every_n_steps: Steps between two measurements.
+        every_n_secs: Seconds between two measurements.
+        output_dir: Folder of the event file.
+        summary_writer: The writer to use instead of one for ``output_dir``.
 
     Raises:
         ValueError: Both or none of steps and seconds are given.
@@ -246,14 +246,14 @@ class StepCounterHook(SessionRunHook):
 
 
 class SummarySaverHook(SessionRunHook):
-    """Writes summaries every so many steps or seconds.
+    """Writes summaries every N steps or seconds.
 
     Args:
-        save_steps: Steps between two times.
-        save_secs: Seconds between two times.
-        output_dir: Where the event file is.
-        summary_writer: Writes it instead.
-        scaffold: Has the summary op.
+        save_steps: Steps between two summaries.
+        save_secs: Seconds between two summaries.
+        output_dir: Folder of the event file.
+        summary_writer: The writer to use instead of one for ``output_dir``.
+        scaffold: The Scaffold that has the summary op.
         summary_op: The summaries, a tensor or a list of tensors.
 
     Raises:
@@ -322,12 +322,12 @@ class SummarySaverHook(SessionRunHook):
 
 
 class ProfilerHook(SessionRunHook):
-    """Traces a run every so many steps or seconds, and writes its timeline.
+    """Traces a run every N steps or seconds, and writes its timeline.
 
     Args:
         save_steps: Steps between two traces.
         save_secs: Seconds between two traces.
-        output_dir: Where ``timeline-<step>.json`` and the event file are.
+        output_dir: Folder of ``timeline-<step>.json`` and of the event file.
         show_dataflow: Whether the timeline has arrows.
         show_memory: Whether the timeline shows memory.
 

@@ -10,7 +10,7 @@ from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scopes import add_to_collection, get_collection
 from tfnb.ops.concat_ops import concat
 from tfnb.ops.control_flow import group
-from tfnb.ops.lookup_ops import tables_initializer
+from tfnb.ops.lookup import tables_initializer
 from tfnb.ops.summary_ops import merge_all
 from tfnb.ops.training.resources import (
     initialize_resources,

@@ -164,7 +164,7 @@ class SessionManager:
     def wait_for_session(
         self, master: str, config: Any = None, max_wait_secs: float | None = math.inf
     ) -> Session:
-        """A session of a model that somebody else initializes.
+        """Waits for a session of a model that another process initializes.
 
         Args:
             master: The engine to connect to.
@@ -251,7 +251,7 @@ class SessionManager:
 
 
 class _closing_on_error:
-    """Closes a session if its block fails, for nobody else has it yet."""
+    """Closes a session if its block fails, because no caller has it yet."""
 
     def __init__(self, sess: Session) -> None:
         self._sess = sess

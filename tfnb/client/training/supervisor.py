@@ -1,7 +1,7 @@
 """``tf.train.Supervisor``: a session that is restored, saved and summarized by threads.
 
-It is older than monitored sessions: what their hooks do between steps, three threads of its
-coordinator do here, every so many seconds.
+It is older than monitored sessions: three threads of its coordinator do the work of their hooks,
+not between steps but at fixed intervals, given in seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfnb.core import dtypes, errors
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.ops.control_flow import group
-from tfnb.ops.lookup_ops import tables_initializer
+from tfnb.ops.lookup import tables_initializer
 from tfnb.ops.summary_ops import merge_all
 from tfnb.ops.training.coordinator import Coordinator, LooperThread
 from tfnb.ops.training.global_step import global_step as read_global_step
@@ -46,32 +46,32 @@ _log = logging.getLogger("tensorflow")
 
 
 class Supervisor:
-    """Prepares sessions, and saves and summarizes while they run.
+    """Prepares sessions, and saves checkpoints and summaries while they run.
 
-    Where an argument is ``USE_DEFAULT``, it is the first of the graph's collection for it, or made
-    and added to the collection. None means: none.
+    An argument that is ``USE_DEFAULT`` is the first element of the graph's collection for it, or is
+    made and added to the collection. None turns it off.
 
     Args:
         graph: The graph, which is finalized; the default one if None.
-        ready_op: Gives the names of variables that are not initialized.
+        ready_op: Returns the names of variables that are not initialized.
         ready_for_local_init_op: The same, before ``local_init_op``.
-        is_chief: Whether this one initializes, saves and summarizes; others wait for it.
+        is_chief: Whether this process initializes, saves and summarizes; others wait for it.
         init_op: Initializes the variables.
-        init_feed_dict: For its run.
+        init_feed_dict: The feeds for the run of ``init_op``.
         local_init_op: Initializes local variables and tables.
         logdir: Where checkpoints, summaries and the graph are written.
-        summary_op: Gives the summaries.
+        summary_op: Returns the summaries.
         saver: Saves and restores.
         global_step: Counts steps.
         save_summaries_secs: Seconds between two summaries; 0 for none.
         save_model_secs: Seconds between two checkpoints; 0 for none.
-        recovery_wait_secs: Seconds between two looks whether a model is ready.
-        stop_grace_secs: How long threads may go on after the end.
-        checkpoint_basename: What the names of checkpoints begin with.
+        recovery_wait_secs: Seconds between two checks whether a model is ready.
+        stop_grace_secs: How long threads may continue after the end.
+        checkpoint_basename: The prefix of the names of checkpoints.
         session_manager: Makes the sessions.
         summary_writer: Writes the summaries.
         init_fn: Is called with the session after ``init_op``.
-        local_init_run_options: Of the run of ``local_init_op``.
+        local_init_run_options: The options for the run of ``local_init_op``.
 
     Raises:
         ValueError: A variable of a worker that is not the chief has no device.
@@ -152,7 +152,7 @@ class Supervisor:
         self._graph.finalize()
 
     def _default(self, given: Any, key: str, make: Callable[[], Any]) -> Any:
-        """What is given; else the first of a collection; else a new one, added to it."""
+        """The argument if given; else the first of a collection; else a new one, added to it."""
         if given is not Supervisor.USE_DEFAULT:
             return given
         found = self._graph.get_collection(key)
@@ -164,7 +164,7 @@ class Supervisor:
         return made
 
     def _find_step(self) -> Any:
-        """The tensor called ``global_step``, if it can count."""
+        """The tensor named ``global_step``, if it can count."""
         try:
             step = self._graph.get_tensor_by_name("global_step:0")
         except KeyError:
@@ -183,51 +183,51 @@ class Supervisor:
                     f"When using replicas, all Variables must have their device set: {op}"
                 )
 
-    # -- what it has -------------------------------------------------------------------------------
+    # -- properties --------------------------------------------------------------------------------
 
     @property
     def is_chief(self) -> bool:
-        """Whether this one initializes, saves and summarizes."""
+        """Whether this process initializes, saves and summarizes."""
         return self._is_chief
 
     @property
     def session_manager(self) -> SessionManager:
-        """Makes the sessions."""
+        """The object that makes the sessions."""
         return self._session_manager
 
     @property
     def coord(self) -> Coordinator:
-        """Stops the threads."""
+        """The coordinator, which stops the threads."""
         return self._coord
 
     @property
     def init_op(self) -> Any:
-        """Initializes the variables."""
+        """The op that initializes the variables."""
         return self._init_op
 
     @property
     def init_feed_dict(self) -> Any:
-        """For the run of ``init_op``."""
+        """The feeds for the run of ``init_op``."""
         return self._init_feed_dict
 
     @property
     def ready_op(self) -> Any:
-        """Gives the names of variables that are not initialized."""
+        """The op that returns the names of variables that are not initialized."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Any:
-        """The same, before the local initialization."""
+        """The same op, to run before the local initialization."""
         return self._ready_for_local_init_op
 
     @property
     def summary_writer(self) -> FileWriter | None:
-        """Writes the summaries."""
+        """The writer of the summaries."""
         return self._summary_writer
 
     @property
     def summary_op(self) -> Any:
-        """Gives the summaries."""
+        """The op that returns the summaries."""
         return self._summary_op
 
     @property
@@ -237,12 +237,12 @@ class Supervisor:
 
     @property
     def global_step(self) -> Any:
-        """Counts steps."""
+        """The tensor that counts steps."""
         return self._global_step
 
     @property
     def saver(self) -> Any:
-        """Saves and restores."""
+        """The saver."""
         return self._saver
 
     @property
@@ -252,7 +252,7 @@ class Supervisor:
 
     @property
     def save_path(self) -> str | None:
-        """What the paths of checkpoints begin with."""
+        """The prefix of the paths of checkpoints."""
         return self._save_path
 
     # -- sessions ----------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ class Supervisor:
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Session:
-        """A session that is ready; the chief makes it so, others wait for the chief.
+        """A session that is ready; the chief prepares it, others wait for the chief.
 
         Args:
             master: The engine to connect to.
@@ -317,7 +317,7 @@ class Supervisor:
     ) -> Iterator[Session]:
         """A session for a block, closed at its end, with all threads stopped.
 
-        What the block or a thread fails with is raised; the end of the input is none.
+        An exception of the block or a thread is raised again, except for the end of the input.
         """
         sess = None
         try:
@@ -366,7 +366,7 @@ class Supervisor:
         return threads
 
     def start_queue_runners(self, sess: Session, queue_runners: Any = None) -> list[Any]:
-        """Start queue runners, those of the graph if None, and give their threads."""
+        """Start queue runners, those of the graph if None, and return their threads."""
         if queue_runners is None:
             queue_runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
         return [
@@ -378,7 +378,7 @@ class Supervisor:
     def loop(
         self, timer_interval_secs: float | None, target: Any, args: Any = None, kwargs: Any = None
     ) -> LooperThread:
-        """Call something again and again in a thread, until ``stop``."""
+        """Call a function repeatedly in a thread, until ``stop``."""
         return LooperThread.loop(self._coord, timer_interval_secs, target, args, kwargs)
 
     def stop(
@@ -390,7 +390,7 @@ class Supervisor:
         """Stop the threads and wait for them.
 
         Raises:
-            Exception: What a thread failed with.
+            Exception: The exception that ended a thread.
         """
         self._coord.request_stop()
         try:
@@ -410,7 +410,7 @@ class Supervisor:
         self._coord.request_stop(ex)
 
     def should_stop(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Whether a stop was requested."""
         return self._coord.should_stop()
 
     def stop_on_exception(self) -> Any:
@@ -418,7 +418,7 @@ class Supervisor:
         return self._coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
-        """Wait until somebody asks to stop."""
+        """Wait until a stop is requested."""
         self._coord.wait_for_stop()
 
     def summary_computed(self, sess: Session, summary: Any, global_step: int | None = None) -> None:
@@ -433,7 +433,7 @@ class Supervisor:
             global_step = read_global_step(sess, self._global_step)
         self._summary_writer.add_summary(summary, global_step)
 
-    # The names of these in older programs.
+    # Names of these methods in older programs.
     PrepareSession = prepare_or_wait_for_session
     StartQueueRunners = start_queue_runners
     StartStandardServices = start_standard_services
@@ -463,7 +463,7 @@ class _SummaryThread(_ServiceThread):
     """Writes the summaries."""
 
     def run_loop(self) -> None:
-        """Once more."""
+        """Run the summary op and write its summaries."""
         if self._sv.global_step is None:
             self._sv.summary_computed(self._sess, self._sess.run(self._sv.summary_op))
         else:
@@ -473,15 +473,15 @@ class _SummaryThread(_ServiceThread):
 
 
 class _StepCounterThread(_ServiceThread):
-    """Writes how many steps a second are taken."""
+    """Writes the number of steps per second."""
 
     def start_loop(self) -> None:
-        """Look at the clock."""
+        """Record the start time and step."""
         self._last_time = time.time()
         self._last_step = self._step() or 0
 
     def run_loop(self) -> None:
-        """Once more."""
+        """Write the number of steps per second since the last call."""
         now, step = time.time(), self._step() or 0
         elapsed, steps = now - self._last_time, step - self._last_step
         self._last_time, self._last_step = now, step
@@ -493,10 +493,10 @@ class _StepCounterThread(_ServiceThread):
 
 
 class _CheckpointThread(_ServiceThread):
-    """Saves."""
+    """Saves checkpoints."""
 
     def run_loop(self) -> None:
-        """Once more."""
+        """Save a checkpoint."""
         path = self._sv.save_path or ""
         self._sv.saver.save(self._sess, path, global_step=self._sv.global_step)
         step, writer = self._step(), self._sv.summary_writer
@@ -512,15 +512,15 @@ def basic_train_loop(
     kwargs: Any = None,
     master: str = "",
 ) -> None:
-    """Call a function with a session again and again until the supervisor stops.
+    """Call a function with a session repeatedly until the supervisor stops.
 
-    After an AbortedError it begins anew, with another session.
+    After an AbortedError it starts again, with another session.
 
     Args:
         supervisor: Prepares the session.
         train_step_fn: ``train_step_fn(session, *args, **kwargs)``.
-        args: For the function.
-        kwargs: Likewise.
+        args: Positional arguments of the function.
+        kwargs: Keyword arguments of the function.
         master: The engine to connect to.
     """
     should_retry = True

@@ -2,6 +2,3 @@
 
 The reference executor stays the meaning; what is lowered here must give the same values and errors.
 """
-
-LARGE_BYTES = 1 << 20
-"""Arrays from this size on run in tiles."""

@@ -1,8 +1,8 @@
-"""Why a fetch has no value after a step that ran as an emitted function.
+"""Explains why a fetch has no value after a step that ran as an emitted function.
 
-The function keeps no counts.  It answers with the predicates of the root frame, from which follows
-what was alive there; the way back from a fetch to the Switch that sent its value the other way is
-the one that ``step_progress.py`` goes.
+The function keeps no counts.  It returns the predicates of the root frame, which determine the live
+nodes there.  The search from a dead fetch back to the Switch that sent its value to the other
+output works as in ``step_progress.py``.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def absent_value(
     position: int,
     name: str,
 ) -> errors.OpError:
-    """The error of a step that ended without a value for one of its results.
+    """Return the error of a step that ended without a value for one of its results.
 
     Args:
       immutable: the partition.
-      sides: the predicate of each Switch in the root frame, by the Switch's id; None where nobody
-        asked.
-      position: of the result among those of the call frame.
-      name: what the result is called.
+      sides: the predicate of each Switch in the root frame, by the Switch's id; None where it was
+        not evaluated.
+      position: the index of the result in the call frame.
+      name: the name of the result.
     """
     origin = _Liveness(immutable, sides).origin(position)
     finding = None
@@ -46,7 +46,7 @@ def absent_value(
 
 
 class _Liveness:
-    """What was alive in the root frame."""
+    """Liveness of the nodes in the root frame."""
 
     def __init__(self, immutable: ImmutableExecutorState, sides: dict[int, Any]) -> None:
         self._items = immutable.items
@@ -64,7 +64,7 @@ class _Liveness:
         self._find()
 
     def _find(self) -> None:
-        """Whether each node of the root frame ran; inputs first."""
+        """Find whether each node of the root frame was alive; inputs first."""
         stack = [item for item in self._items if not item.frame.name]
         while stack:
             item = stack[-1]
@@ -92,7 +92,7 @@ class _Liveness:
                 )
 
     def _in_root(self, src: NodeItem) -> Sequence[NodeItem]:
-        """The node itself; for an Exit, what enters its loop."""
+        """Return the node itself; for an Exit, the Enters of its loop."""
         return self._enters.get(src.frame.name, ()) if src.frame.name else (src,)
 
     def _carries(self, src: NodeItem, output: int) -> bool:
@@ -103,14 +103,14 @@ class _Liveness:
         return True
 
     def origin(self, position: int) -> NodeItem | None:
-        """The node that began the deadness of a result: a Switch, in most cases."""
+        """Return the node where the deadness of a result began, in most cases a Switch."""
         here = next(
             item
             for item in self._items
             if item.action == RETVAL and item.argument_index == position
         )
         if here.frame.name:
-            return None  # of a loop nothing is known when it is over
+            return None  # the predicates of a loop are not kept after its end
         seen = {here.id}
         while True:
             following: NodeItem | None = None
@@ -132,7 +132,7 @@ class _Liveness:
 
 
 def _takes(item: NodeItem, decided: Any, output: int) -> bool:
-    """Whether a Switch that decided so sent its value to an output."""
+    """Whether a Switch with the predicate ``decided`` sent its value to an output."""
     if item.op != "_SwitchN":
         return bool(decided) == (output == 1)
     if decided is None:

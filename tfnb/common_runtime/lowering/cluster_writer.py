@@ -1,15 +1,14 @@
-"""Writes clusters and segments: a call that may do all of it, and else the nodes one by one.
+"""Writes clusters and segments: a call that computes all of it, and the nodes as a fallback.
 
-Below the step stand the functions that are called: what a cluster does with one tile, and segments
-by themselves, to be captured.
+Below the step come the functions it calls: one per cluster that computes one tile, and one per
+segment, to be captured.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.common_runtime.immutable_executor_state import ARG
-from tfnb.common_runtime.lowering import LARGE_BYTES
+from tfnb.common_runtime.immutable_executor_state import ARG, LARGE_BYTES
 from tfnb.common_runtime.lowering.clusters import TiledCluster, TilePlan, plan_tile, vector_args
 from tfnb.common_runtime.lowering.program import Block, Cluster, Compute, Free, Program, Segment
 from tfnb.core.op_expression import tile_of
@@ -26,7 +25,7 @@ class ClusterWriter:
     """Writes the clusters and segments of one partition.
 
     Attributes:
-      makers: what makes the functions that the step calls, by their names, of the names known then.
+      makers: functions that make the step's callees, by name, from the names defined so far.
     """
 
     def __init__(
@@ -38,13 +37,13 @@ class ClusterWriter:
         scalars: Collection[str],
         segments: Any,
     ) -> None:
-        """Begins.
+        """Initialize the writer.
 
         Args:
-          source: where they are written.
-          nodes: what writes their nodes.
-          write_block: what writes instructions one by one.
-          program: where they stand.
+          source: receives the lines.
+          nodes: writes the lines of single nodes.
+          write_block: writes a block's instructions one by one.
+          program: the program that contains the clusters and segments.
           scalars: the registers that hold scalars.
           segments: the module ``segments.py``, where there is a GPU.
         """
@@ -59,7 +58,7 @@ class ClusterWriter:
         self._segments: list[tuple[str, Segment]] = []
 
     def cluster(self, cluster: Cluster, following: type_of_instruction | None) -> None:
-        """Writes a cluster; ``following`` is the instruction behind it."""
+        """Write a cluster; ``following`` is the instruction behind it."""
         source = self._source
         if cluster.result in self._scalars:
             self._write_block(cluster.plain)
@@ -103,7 +102,7 @@ class ClusterWriter:
         self.makers[name] = make
 
     def segment(self, segment: Segment) -> None:
-        """Writes kernels of a GPU that may become a graph."""
+        """Write kernels of a GPU that may be captured as a CUDA graph."""
         source = self._source
         first, name = segment.plain[0], f"segment{segment.number}"
         member = first.plain[0] if isinstance(first, Cluster) else first
@@ -124,7 +123,7 @@ class ClusterWriter:
         )
 
     def functions(self) -> None:
-        """Writes what stands below the step."""
+        """Write the functions below the step."""
         source = self._source
         for name, cluster, plan in self._tiles:
             spares = [f"spare{number + 1}" for number in range(plan.num_spares)]
@@ -136,7 +135,7 @@ class ClusterWriter:
             source.line("")
             source.line(f"def {name}_body({', '.join(segment.args)}):")
             with source.indented():
-                source.unchecked = -float("inf")  # nobody ends half a capture
+                source.unchecked = -float("inf")  # no checks: a step cannot end inside a capture
                 self._write_block(segment.plain)
                 source.line(f"return {', '.join(segment.results)},")
 
@@ -150,7 +149,7 @@ class ClusterWriter:
             self._source.line(self._nodes.write(expression, member.item, args, target), member.item)
 
     def _fused(self, cluster: Cluster) -> None:
-        """A cluster on a GPU."""
+        """Write a cluster on a GPU."""
         source, name = self._source, f"fused{cluster.number}"
         if name not in source.names:
             source.names[name] = self._on_gpu.fused_of(cluster, self._program.item_of)
@@ -165,7 +164,7 @@ class ClusterWriter:
             self._write_block(block)
 
     def _is_made(self, register: str) -> bool:
-        """Whether a node of the step made the value; others hold what was fed or read."""
+        """Whether a node of the step made the value; other registers hold feeds or reads."""
         found = self._program.item_of.get(register)
         return found is not None and found[0].action != ARG
 

@@ -1,18 +1,17 @@
 """Elementwise nodes of large arrays, run together tile by tile.
 
-A *cluster* is a node and the nodes before it whose results nobody else uses, all of one type and
-all able to write a tile of their result (``op.tile``).  Over large arrays it runs as one: what lies
-between the nodes stays in cache, and the result may take the place of an input that ends here.
-Whether it does is known when the arrays are there: they are large, of one shape, and in one piece;
-otherwise the nodes run one after the other.  Numbers may stand in place of arrays, and vectors with
-a number for each channel, the last dimension.
+A *cluster* is a node and the nodes before it whose results no other node uses, all of one type and
+all able to write a tile of their result (``op.tile``).  Over large arrays it runs as one unit:
+intermediate results stay in cache, and the result may overwrite an input that is last used here.
+The choice is made at run time: the arrays must be large, of one shape, and contiguous; otherwise
+the nodes run one after the other.  Scalars are allowed in place of arrays, and so are vectors with
+one number per channel (the last dimension).
 
-On a GPU a cluster is of elementwise nodes of any types, and runs as one kernel (``fused.py``).
+On a GPU a cluster holds elementwise nodes of any types, and runs as one kernel (``fused.py``).
 
 ``find_clusters`` changes a program, ``plan_tile`` says which node writes where, and a
-``TiledCluster`` is what the emitted function calls.  An input is written over only if nobody else
-can see it: no other register, no variable, constant, feed, stack or view holds it, which its
-reference count tells.
+the emitted function calls a ``TiledCluster``.  An input is overwritten only if its reference count
+shows that no other register, variable, constant, feed, stack or view holds it.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.immutable_executor_state import CONTEXT, PURE_ONE
-from tfnb.common_runtime.lowering import LARGE_BYTES
+from tfnb.common_runtime.immutable_executor_state import CONTEXT, LARGE_BYTES, PURE_ONE
 from tfnb.common_runtime.lowering.program import (
     Assign,
     Block,
@@ -104,7 +102,7 @@ class _Finder:
         is_plain = item.action == PURE_ONE
         kind = kind_of(item) if is_plain else None
         if kind is None:
-            # A node that writes to a variable finds it unread by whoever comes later.
+            # A node that may write to a variable comes after all open clusters, which may read it.
             only_gives = is_plain or item.op in _GIVING
             self._close(compute.args if only_gives else list(self._open))
             self._made.append(compute)
@@ -168,7 +166,7 @@ def vector_args(compute: Compute) -> list[str]:
 
 
 def kind_of(item: NodeItem) -> object:
-    """What the members of a cluster have in common; None for a node that is in none."""
+    """Returns the key shared by a cluster's members; None for a node outside clusters."""
     kernel = item.kernel
     if kernel is None:
         return None
@@ -178,7 +176,7 @@ def kind_of(item: NodeItem) -> object:
 
 
 def functions_of(item: NodeItem) -> int:
-    """Of how many elementwise functions a node on a GPU is made; 0: it is not made of such."""
+    """Returns the number of elementwise functions in a GPU node; 0: it is not elementwise."""
     from tfnb.common_runtime.lowering.fused import num_functions  # where there is a GPU only
 
     types = [one.base_dtype.numpy_dtype for one in item.input_types]
@@ -186,15 +184,14 @@ def functions_of(item: NodeItem) -> int:
 
 
 def is_on_gpu(item: NodeItem) -> bool:
-    """Whether a node computes there."""
+    """Returns whether a node computes on a GPU."""
     return item.kernel is not None and item.kernel.device.xp is not np
 
 
 def only_gpu(items: Iterable[NodeItem]) -> Any:
-    """The one GPU that nodes compute on; None for none or several.
+    """Returns the one GPU that nodes compute on; None for none or several.
 
-    Nor where something may run that has a mind of its own about what is current: a function of the
-    user's, or of the graph's.
+    Also None if a node may change the current device: a user's function, or one of the graph.
     """
     gpus: dict[int, Any] = {}
     for item in items:
@@ -211,7 +208,7 @@ def only_gpu(items: Iterable[NodeItem]) -> Any:
 
 
 def is_constant(item: NodeItem) -> bool:
-    """Whether a node gives what stands in the graph."""
+    """Returns whether a node's value is a constant of the graph."""
     return item.op in ("Const", "HostConst") and item.num_inputs == 0
 
 
@@ -232,7 +229,7 @@ class TilePlan:
 
     Attributes:
       targets: for each node ``out`` or ``spare1``, ...
-      places: for each register between the nodes, where its value stands.
+      places: for each register between the nodes, the place of its value.
       num_spares: how many spare tiles are needed.
     """
 
@@ -282,7 +279,7 @@ type_of_tile = tuple["Callable[..., None]", int]
 
 
 class TiledCluster:
-    """What the emitted function calls for a cluster: the result, or None to run node by node."""
+    """Called by the emitted function; returns the result, or None to run node by node."""
 
     __slots__ = ("_dtype", "_least", "_members", "_over", "_size", "_tile", "_vectors", "_works")
 
@@ -411,7 +408,7 @@ class TiledCluster:
         )
 
 
-# A row of positions has about so many elements: the vectors beside it stay in a core's first cache.
+# Approximate elements per row of positions: the vectors beside it stay in a core's L1 cache.
 _ROW = 2048
 
 
@@ -476,11 +473,11 @@ _single: dict[tuple[str, np.dtype[Any]], TiledCluster] = {}
 
 
 def compute_over_input(item: NodeItem, args: list[Any]) -> Any:
-    """A node's result in the place of a large input that nobody else has; None: compute it plainly.
+    """Writes the result over a large input without other holders; None: compute it plainly.
 
     Args:
       item: the node.
-      args: its inputs; the list is the only one who has what may be written over.
+      args: its inputs; an input may be overwritten only if this list is its only holder.
     """
     kernel = item.kernel
     expression = None if kernel is None else tile_of(kernel)

@@ -1,14 +1,14 @@
-"""How often each node of an emitted function ran, from a few counters and the line it is at.
+"""Run counts of each node of an emitted function, from a few counters and the current line.
 
-Nodes of one block run equally often.  So a function that is watched counts the sides of its conds
-and the iterations of its loops, in local variables; everything else follows: a block was entered as
-often as the question in front of it was asked, or as the other side was not; of the block that is
-being run the nodes below the current line have run once less.  Whoever wants to know reads line
-and variables from outside (``running_nodes.py``), and at the end the function leaves its counters
-behind; nobody is told of a node.
+Nodes of one block run equally often.  Therefore a watched function counts only the branches of its
+conds and the iterations of its loops, in local variables.  The other counts follow: a block was
+entered as often as its predicate was evaluated, minus the entries of the other branch; in the block
+that is running, the nodes below the current line have run once less.  Observers read line and
+variables from outside (``running_nodes.py``), and the function leaves its counters behind at its
+end; there is no callback per node.
 
-A node is *dead* as often as the reference would run it without a value: in each iteration that goes
-another way, in the last iteration of its loop, and once for each loop that is not entered.
+A node is *dead* as often as the reference would run it without a value: in each iteration that
+takes another branch, in the last iteration of its loop, and once for each loop not entered.
 """
 
 from __future__ import annotations
@@ -36,29 +36,30 @@ _END = 1 << 60
 
 
 class Kind(enum.Enum):
-    """How it is known how often a block was entered."""
+    """How the number of entries of a block is determined."""
 
     ROOT = enum.auto()  # once
-    COUNTED = enum.auto()  # a side of a cond with a counter
-    REST = enum.auto()  # the other side
-    BODY = enum.auto()  # a loop, up to where it may be left
-    GOING_ON = enum.auto()  # the rest of its body
-    LEAVING = enum.auto()  # what runs when it is left
+    COUNTED = enum.auto()  # a branch of a cond with a counter
+    REST = enum.auto()  # the other branch
+    BODY = enum.auto()  # a loop, up to its exit test
+    GOING_ON = enum.auto()  # the rest of its body, after the exit test
+    LEAVING = enum.auto()  # the nodes that run when the loop is left
     NEVER = enum.auto()
 
 
 @dataclass(slots=True)
 class CountedBlock:
-    """Lines that run equally often, but for those of the blocks inside.
+    """Lines that run equally often, except for those of the blocks inside.
 
     Attributes:
-      parent: the block around it, by number.
-      statement: the line in it that decides.
-      first, last: the lines.
-      value: the place of its counter; of a BODY its loop's place among the loops; of a REST,
-        GOING_ON or LEAVING the number of the block that it follows from.
-      frame: the number of the loop that it is of; 0: none.
-      condition: when it runs, within that loop.
+      parent: the number of the block around it.
+      statement: the line in the parent that decides whether it is entered.
+      first, last: the range of its lines.
+      value: the index of its counter; of a BODY the index of its loop; of a REST, GOING_ON or
+        LEAVING the number of the block from which its count follows.
+      frame: the number of the loop that contains it; 0: none.
+      condition: the condition under which it runs, within that loop.
+      literal: the value of the predicate that enters it; None: there is no predicate.
     """
 
     kind: Kind
@@ -69,13 +70,14 @@ class CountedBlock:
     value: int = 0
     frame: int = 0
     condition: type_of_condition = ALWAYS
+    literal: type_of_literal | None = None
 
 
 @dataclass(slots=True)
 class CountedLoop:
-    """A loop: its frame, that around it, its block and number, and its variables.
+    """A loop: its frame, the parent frame, its block and number, and its counters.
 
-    Without variables it is one that is never entered.
+    A loop without counters is never entered.
     """
 
     frame_name: str
@@ -86,20 +88,25 @@ class CountedLoop:
 
 
 class Counting:
-    """What a writer of a function notes down while it writes, to make a plan of it."""
+    """The records that the writer of a function makes while it writes, to make a plan.
 
-    def __init__(self) -> None:
+    Attributes:
+      is_silent: the function has no counters; only the lines of its nodes are known.
+    """
+
+    def __init__(self, *, is_silent: bool = False) -> None:
+        self.is_silent = is_silent
         self.blocks = [CountedBlock(Kind.ROOT)]
         self.loops: list[CountedLoop] = []
         self.counters: list[str] = []
         self.has_sent = False
         self._stack = [0]
-        self._around: list[int] = []  # the loops around, as places in self.loops
+        self._around: list[int] = []  # the enclosing loops, as indices in self.loops
         self._lines: dict[int, tuple[int, int]] = {}  # item id -> line, block
         self._line_of: dict[int, int] = {}  # by the id of an instruction
 
     def note(self, instruction: type_of_instruction, line: int) -> None:
-        """An instruction has been written; ``line`` is its last."""
+        """Records an instruction that has been written; ``line`` is its last line."""
         if isinstance(instruction, Compute | PartialSum | Read):
             self._lines[instruction.item.id] = line, self._stack[-1]
         self._line_of[id(instruction)] = line
@@ -108,7 +115,7 @@ class Counting:
     def open(
         self, kind: Kind, statement: int, first: int, literal: type_of_literal, value: int = 0
     ) -> int:
-        """A side of a question begins; gives its number."""
+        """Opens the block of a branch; returns its number."""
         around = self.blocks[self._stack[-1]]
         block = CountedBlock(
             kind,
@@ -119,16 +126,17 @@ class Counting:
             value,
             around.frame,
             around.condition | {literal},
+            literal,
         )
         return self._push(block)
 
     def counter(self) -> str:
-        """The variable of the next side that is counted."""
+        """Adds the counter variable of the next counted branch."""
         self.counters.append(f"ran{len(self.counters)}")
         return self.counters[-1]
 
     def open_loop(self, number: int, frame_name: str, line: int) -> None:
-        """A loop begins behind that line."""
+        """Opens a loop that begins after a line."""
         parent = self.loops[self._around[-1]].frame_name if self._around else ""
         names = (f"turn{number}", *((f"turns{number}", f"last{number}") if self._around else ()))
         place = len(self.loops)
@@ -138,22 +146,29 @@ class Counting:
         self._push(block)
 
     def close(self, last: int) -> None:
-        """The innermost block ends."""
+        """Closes the innermost block."""
         self.blocks[self._stack.pop()].last = last
 
     def close_loop(self, last: int) -> None:
-        """The innermost loop ends, and with it the part behind its question."""
+        """Closes the innermost loop, and with it the part after its exit test."""
         while self.blocks[self._stack[-1]].kind is not Kind.BODY:
             self.close(last)
         self.close(last)
         self._around.pop()
+
+    @property
+    def innermost(self) -> int:
+        """The number of the block that is being written."""
+        return self._stack[-1]
 
     def body(self) -> int:
         """The number of the innermost block, which is a loop's body."""
         return self._stack[-1]
 
     def variables(self) -> tuple[str, ...]:
-        """Everything that is counted."""
+        """The names of all counters."""
+        if self.is_silent:
+            return ()
         names = (name for loop in self.loops for name in loop.names)
         return (*self.counters, *names, *(("sent",) if self.has_sent else ()))
 
@@ -163,7 +178,7 @@ class Counting:
         return self._stack[-1]
 
     def plan(self, immutable: ImmutableExecutorState, program: Program) -> CountPlan:
-        """How the nodes are counted, once the function is written."""
+        """Makes the plan, once the function is written."""
         blocks_of: dict[tuple[int, type_of_condition], list[int]] = {}
         for number, block in enumerate(self.blocks):
             blocks_of.setdefault((block.frame, block.condition), []).append(number)
@@ -207,7 +222,7 @@ class Counting:
 
 
 def plan_of_schedule(schedule: Sequence[NodeItem], lines: Sequence[NodeItem | None]) -> CountPlan:
-    """That of a function without control flow, in which nothing has to be counted.
+    """The plan of a function without control flow, which needs no counters.
 
     Args:
       schedule: its nodes.
@@ -225,10 +240,11 @@ def plan_of_schedule(schedule: Sequence[NodeItem], lines: Sequence[NodeItem | No
 
 
 class CountPlan:
-    """What a function's counters mean.
+    """The meaning of a function's counters.
 
     Attributes:
       variables: the names of the counters.
+      places: line and block of each node, by its id.
     """
 
     def __init__(
@@ -241,6 +257,7 @@ class CountPlan:
         self.variables = counting.variables()
         self._blocks = counting.blocks
         self._loops = counting.loops
+        self.places = places
         self._place_of = {name: place for place, name in enumerate(self.variables)}
         order = sorted(places)
         self._lines = np.array([places[number][0] for number in order], np.int64)
@@ -256,8 +273,13 @@ class CountPlan:
             body = bodies[immutable.items[number].frame.name]
             self._alone.append((number, sorted(enters), body))
 
+    @property
+    def blocks_and_loops(self) -> tuple[Sequence[CountedBlock], Sequence[CountedLoop]]:
+        """All counted blocks and loops."""
+        return self._blocks, self._loops
+
     def blocks(self, values: Sequence[int], line: int) -> tuple[list[int], list[int]]:
-        """How often each block was entered, and how often its nodes are dead."""
+        """The number of entries of each block, and how often its nodes are dead."""
         entered, dead = [1], [0]
         inside = [block.first <= line <= block.last for block in self._blocks]
         for number, block in enumerate(self._blocks[1:], 1):
@@ -286,13 +308,13 @@ class CountPlan:
         return entered, dead
 
     def _turns(self, loop: int, values: Sequence[int]) -> int:
-        """How often a loop went on, in all frames."""
+        """The number of times a loop started another iteration, in all frames."""
         places, names = self._place_of, self._loops[loop].names
         return sum(values[places[name]] for name in names[:2])
 
     @cached_property
     def _weights(self) -> list[int]:
-        """How many runs of nodes each counter stands for, and how many there are without."""
+        """The node runs without counters, then those that each counter stands for."""
         count = len(self.variables)
         found = [self._sum([0] * count)]
         for place in range(count):
@@ -306,12 +328,12 @@ class CountPlan:
         return sum((live + dead) * size for live, dead, size in rows)
 
     def total(self, values: Sequence[int]) -> int:
-        """How often nodes of a step that has ended ran altogether."""
+        """The number of node runs in a step that has ended."""
         base, *weights = self._weights
         return int(base + sum(map(mul, weights, values)))
 
     def nodes(self, values: Sequence[int], line: int) -> tuple[Any, Any]:
-        """How often each node ran and how often it was dead, by its id."""
+        """The number of runs and of dead runs of each node, by node id."""
         entered, dead = self.blocks(values, line)
         live = np.array(entered, np.int64)[self._block_of]
         inside = np.array([block.first <= line <= block.last for block in self._blocks])
@@ -320,7 +342,7 @@ class CountPlan:
         for number in self._triggers:
             live[number], without[number] = live[number] + without[number], 0
         for number, enters, body in self._alone:
-            # Of the frames that were not entered, those in which it was alive.
+            # The number of frames that were not entered in which the node was alive.
             block = self._blocks[body]
             frames = (
                 0 if block.kind is Kind.NEVER else entered[body] - self._turns(block.value, values)
@@ -330,57 +352,69 @@ class CountPlan:
             without[number] -= more
         return live, without
 
+    def iterations(self, values: Sequence[int], line: int) -> list[tuple[int, int]]:
+        """For each loop, how often it began and the total number of iterations."""
+        entered, dead = self.blocks(values, line)
+        found = []
+        for place, loop in enumerate(self._loops):
+            iterations = entered[loop.block] + dead[loop.block]
+            found.append((iterations - self._turns(place, values), iterations))
+        return found
+
     def loops(self, values: Sequence[int], line: int) -> list[LoopCounts]:
-        """The loops that were begun, the outer ones first."""
+        """The loops that began, outer ones first."""
         entered, dead = self.blocks(values, line)
         found = []
         for place, loop in enumerate(self._loops):
             block = self._blocks[loop.block]
-            runs = entered[loop.block] + dead[loop.block] - self._turns(place, values)
+            alive = entered[loop.block] - self._turns(place, values)
+            runs = alive + dead[loop.block]
             if runs:
                 counted = [values[self._place_of[name]] for name in loop.names] or [0]
                 iteration = counted[0] or counted[-1]
                 is_active = block.first <= line <= block.last
-                row = LoopCounts(loop.frame_name, loop.parent, runs, iteration, is_active)
+                row = LoopCounts(loop.frame_name, loop.parent, runs, alive, iteration, is_active)
                 found.append(row)
         return found
 
 
 class LoopCounts(NamedTuple):
-    """All frames of one name.
+    """The counts of all frames with one name.
 
     Attributes:
-      name: theirs.
-      parent: that of the loop around it; "": none.
-      runs: how many frames there were.
-      iteration: which the latest is in, or has come to.
-      is_active: whether one runs.
+      name: the name of the frames.
+      parent: the frame name of the loop around it; "": none.
+      runs: the number of frames.
+      entered: the number of frames that were entered alive.
+      iteration: the iteration that the latest frame is in, or ended with.
+      is_active: whether a frame is running.
     """
 
     name: str
     parent: str
     runs: int
+    entered: int
     iteration: int
     is_active: bool
 
 
 class StepCounts:
-    """What ran of one step until now; found out when somebody asks.
+    """The counts of one step until now; computed when read.
 
     Attributes:
-      running: the id of the node that runs; -1 where that is not known.
+      running: the id of the node that runs; -1 if unknown.
     """
 
     def __init__(
         self, emitted: Any, values: Sequence[int] = (), line: int = 0, running: int = -1
     ) -> None:
-        """Notes down.
+        """Stores the state of the function.
 
         Args:
           emitted: the function.
           values: its counters.
-          line: where it is; 0: it has ended.
-          running: see above.
+          line: its current line; 0: it has ended.
+          running: the id of the node that runs; -1 if unknown.
         """
         self._emitted = emitted
         self._values = values
@@ -389,7 +423,7 @@ class StepCounts:
 
     @cached_property
     def total(self) -> int:
-        """How often nodes ran altogether, dead ones too."""
+        """The number of node runs, dead ones included."""
         if self._line:
             return int(sum(self.nodes()).sum())
         plan: CountPlan = self._emitted.count_plan
@@ -397,19 +431,34 @@ class StepCounts:
 
     @property
     def sent_bytes(self) -> int:
-        """How much went from device to device."""
+        """The number of bytes sent between devices."""
         plan: CountPlan = self._emitted.count_plan
         return self._values[-1] if plan.variables[-1:] == ("sent",) else 0
 
-    def nodes(self) -> tuple[Any, Any]:
-        """How often each node ran and how often it was dead, by its id.
+    @property
+    def num_events(self) -> int:
+        """The number of events of nodes, iterations and frames in the reference for this step."""
+        plan: CountPlan = self._emitted.count_plan
+        turns = plan.iterations(self._values, self._line)
+        return 2 * self.total + sum(2 * runs + 2 * iterations for runs, iterations in turns)
 
-        Of several partitions that run as one function, those of the first come first.
+    def nodes(self) -> tuple[Any, Any]:
+        """The number of runs and of dead runs of each node, by node id.
+
+        If several partitions run as one function, the nodes of the first come first.
         """
         plan: CountPlan = self._emitted.count_plan
         return plan.nodes(self._values, self._line)
 
+    def iterations_of(self, frame_name: str) -> int:
+        """The number of iterations of all frames of a name, dead ones too; 1 outside of loops."""
+        if not frame_name:
+            return 1
+        plan: CountPlan = self._emitted.count_plan
+        names = [loop.frame_name for loop in plan.blocks_and_loops[1]]
+        return plan.iterations(self._values, self._line)[names.index(frame_name)][1]
+
     def loops(self) -> list[LoopCounts]:
-        """The loops that were begun, the outer ones first."""
+        """The loops that began, outer ones first."""
         plan: CountPlan = self._emitted.count_plan
         return plan.loops(self._values, self._line)

@@ -1,11 +1,11 @@
-"""One frame of a partition: its units, their conditions, and the block that becomes of them.
+"""One frame of a partition: its units, their conditions, and the block made of them.
 
-One iteration of a frame is a graph without cycles once the edges into the next iteration are cut,
-and a frame inside it is one unit.  Each unit gets its *condition*, the set of literals (predicate,
-side) that must hold for it to be alive: that of its inputs, and a side of a Switch adds a literal.
-A Merge of exclusive inputs whose sides make up a whole has the condition they share; where they do
-not, whether the Merge has a value is a literal of its own.  Units with the same condition go into
-the same ``if``; control edges and data edges order them (``order.py``).
+Without the edges into the next iteration, one iteration of a frame is an acyclic graph; an inner
+frame is one unit of it.  Each unit gets a *condition*, the set of literals (predicate, side) that
+must hold for it to be alive: the union of its inputs' conditions; an output of a Switch adds a
+literal.  A Merge of exclusive inputs that cover all sides has their common condition; for other
+Merges, presence of a value is a literal of its own.  Units with the same condition go into the
+same ``if``; control edges and data edges order them (``order.py``).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.lowering.registers import Registers
 
-# Of more nodes that may wait nobody asks in which order they stand.
+# Above this number, give up lowering: proving that blocking nodes are ordered is quadratic.
 _MOST_WAITS = 32
 
 
@@ -55,7 +55,7 @@ class Frame:
     """One frame.
 
     Attributes:
-      goes_on: what a loop goes on with; None for the root frame.
+      goes_on: the literal under which the loop continues; None for the root frame.
     """
 
     def __init__(
@@ -65,13 +65,13 @@ class Frame:
         weak_enters: Collection[int] = (),
         implied: type_of_condition = ALWAYS,
     ) -> None:
-        """Begins.
+        """Create an empty frame.
 
         Args:
           registers: the tensors of the partition.
-          name: that of the frame; "": the root.
+          name: the name of the frame; "" for the root.
           weak_enters: the Enters that may be alive where the frame as a whole is not.
-          implied: what holds wherever the frame runs.
+          implied: the condition that holds wherever the frame runs.
         """
         self._owner = registers
         self._name = name
@@ -90,7 +90,7 @@ class Frame:
         self.goes_on: type_of_literal | None = None
 
     def switches(self) -> dict[int, str]:
-        """What the Switches of the frame decide by, by the Switch's id."""
+        """The predicates of the frame's Switches, by the Switch's id."""
         owner = self._owner
         return {
             unit.item.id: owner.predicate(unit.item)
@@ -101,7 +101,7 @@ class Frame:
     # -- units and their edges
 
     def order(self) -> None:
-        """Makes the units, finds their conditions, and how the loop ends."""
+        """Make the units; find their conditions and the end of the loop."""
         owner = self._owner
         info = owner.immutable.frames[self._name]
         for item in info.nodes:
@@ -126,7 +126,7 @@ class Frame:
             self._check_waits()
 
     def _check_waits(self) -> None:
-        """Refuses nodes that could wait at the same time: one may have what the other waits for."""
+        """Refuse nodes that could block at the same time: one might be what unblocks the other."""
         waits = [unit for unit in self._units if unit.waits and unit.condition is not None]
         if len(waits) > _MOST_WAITS:
             raise Unrecognised("many nodes that may wait")
@@ -157,7 +157,7 @@ class Frame:
                 unit.is_part = True
 
     def _unit_before(self, src: NodeItem, item: NodeItem) -> Unit | None:
-        """The unit an edge comes from; None where it is there when the iteration begins."""
+        """Return the unit an edge comes from; None if its value exists before the iteration."""
         if src.is_enter:
             if src.frame_name == self._name and src.is_constant_enter:
                 return None
@@ -172,7 +172,7 @@ class Frame:
         raise Unrecognised(f"the edge from '{src.name}' to '{item.name}'")
 
     def _add_variable(self, unit: Unit, item: NodeItem) -> None:
-        """A Merge of an Enter and a NextIteration."""
+        """Add a loop variable: a Merge of an Enter and a NextIteration."""
         owner = self._owner
         sources = owner.sources[item.id]
         if len(sources) != 2 or owner.controls[item.id]:
@@ -187,7 +187,7 @@ class Frame:
         ):
             raise Unrecognised(f"'{item.name}' ({item.op})")
         if first[0].control_edges:
-            # What else an Enter leads to would run in the first iteration only.
+            # Other consumers of an Enter would run in the first iteration only.
             raise Unrecognised(f"'{first[0].name}' leads elsewhere")
         self._merges.append(item)
         self._merge_ids.add(item.id)
@@ -196,9 +196,9 @@ class Frame:
     # -- conditions
 
     def _find_conditions(self) -> None:
-        """Visits the units in a topological order; the conditions follow from those before."""
+        """Visit the units in topological order, deriving each condition from its inputs'."""
         waits = {id(unit): len(unit.before) for unit in self._units}
-        # Last in, first out, as the reference's schedule: a value is used soon after it was made.
+        # Last in, first out, as in the reference executor: a value is used soon after it was made.
         roots = [unit for unit in self._units if not unit.before]
         roots.sort(key=lambda unit: unit.item is not None and unit.item.op.startswith("Placehold"))
         stack = roots[::-1]
@@ -247,7 +247,7 @@ class Frame:
             self._numbers.setdefault(owner.register(item, output), unit.number)
 
     def _condition_of(self, src: NodeItem, output: int) -> type_of_condition | None:
-        """When an edge carries a live value; ``output`` -1 is a control edge."""
+        """Return the condition under which an edge is alive; ``output`` -1 is a control edge."""
         if src.is_enter:
             return ALWAYS
         if src.destination == INTO_PARENT:
@@ -262,7 +262,7 @@ class Frame:
         return condition
 
     def _check_predicate(self, unit: Unit, item: NodeItem) -> None:
-        """The first Switch behind a predicate reads it, and refuses one that is no scalar."""
+        """Read and check the predicate at its first Switch; one that is no scalar is an error."""
         owner = self._owner
         predicate, source = owner.predicate(item), owner.register(*owner.sources[item.id][1])
         assert unit.condition is not None
@@ -287,18 +287,18 @@ class Frame:
                 self._numbers.setdefault(name, unit.number)
         else:
             check.instructions.append(CheckPredicate(item, predicate))
-        # In front of the Switch, and of all that comes behind it.
+        # Before the Switch, and before all units that depend on it.
         for before in unit.before:
             check.wait_for(before)
         unit.wait_for(check)
         self._more.append(check)
 
     def _take(self, unit: Unit, check: Unit) -> None:
-        """A further Switch takes what the check in front of the first one has set."""
+        """Let a further Switch use the register set by the check before the first Switch."""
         if all(isinstance(one, CheckPredicate) for one in check.instructions):
             return
         if any(before.waits for before in check.all_before()):
-            # Perhaps for what comes behind this very Switch.
+            # The check may wait for a unit that depends on this Switch.
             raise Unrecognised("a predicate of two Switches, one of which waits")
         unit.wait_for(check)
 
@@ -338,12 +338,12 @@ class Frame:
             self._more.append(made)
 
     def _visit_loop(self, unit: Unit) -> None:
-        """A frame runs where what enters it is alive."""
+        """Derive the condition of an inner frame from that of its Enters."""
         owner = self._owner
         enters = owner.enters[unit.frame]
         conditions = {enter.id: self._unit_of[enter.id].condition for enter in enters}
         whole = _strongest(set(conditions.values()), unit.frame)
-        # An Enter may be alive where the loop as a whole is not: the counter that a gradient adds.
+        # An Enter may be alive where the whole loop is not, e.g. a counter added by a gradient.
         weak = {number for number, condition in conditions.items() if condition != whole}
         frame = Frame(owner, unit.frame, weak, self._implied | (whole or ALWAYS))
         frame.order()
@@ -363,7 +363,7 @@ class Frame:
         unit.instructions = [frame.assignment(0), loop]
 
     def assignment(self, position: int) -> Assign:
-        """The variables' first values (0), or those of the next iteration (1)."""
+        """Return the Assign of the variables' first values (0) or next values (1)."""
         owner, merges = self._owner, self._merges
         return Assign(
             merges,
@@ -374,7 +374,7 @@ class Frame:
         )
 
     def _find_end(self) -> None:
-        """The predicate that all variables go on with, and all Exits leave without."""
+        """Find the predicate on which all NextIterations continue and all Exits leave."""
         if not self._nexts or not self._merges:
             raise Unrecognised(f"frame '{self._name}' has no iterations")
         ways = {self._unit_of[item.id].condition for item in self._nexts}
@@ -399,31 +399,31 @@ class Frame:
     # -- order
 
     def mark(self, number: int) -> None:
-        """Has the nodes counted, under the number of the frame's loop."""
+        """Add counters for the nodes, under the number of the frame's loop."""
         self._owner.made.frames.append((number, self._units))
         self._more += marks(self._units, self._more, self.goes_on)
 
     def body(self) -> Block:
-        """The units of a loop as a block."""
+        """Return the units of a loop as a block."""
         block = self.block()
         block.append(self.assignment(1))
         return block
 
     def block(self) -> Block:
-        """The units as a block."""
+        """Return the units as a block."""
         return Order([*self._units, *self._more], self._numbers, self.goes_on).block()
 
 
 def _is_chosen(index: str, output: int) -> str:
-    """The register that says whether an output of a _SwitchN is the chosen one."""
+    """Return the register that is true if this output of a _SwitchN is the chosen one."""
     return f"{index}is{output:03}"
 
 
 def _side(item: NodeItem, predicate: str, output: int) -> list[type_of_literal]:
-    """What holds where an output of a Switch is alive."""
+    """Return the literals that hold where an output of a Switch is alive."""
     if item.op != "_SwitchN":
         return [(predicate, output == 1)]
-    # One after the other, so that two outputs exclude each other and all make up a whole.
+    # As a chain of else-if: any two outputs exclude each other, and all together cover every case.
     found = [(_is_chosen(predicate, number), False) for number in range(output)]
     if output < item.num_outputs - 1:
         found.append((_is_chosen(predicate, output), True))
@@ -433,7 +433,7 @@ def _side(item: NodeItem, predicate: str, output: int) -> list[type_of_literal]:
 def _strongest(
     conditions: set[type_of_condition | None], frame_name: str
 ) -> type_of_condition | None:
-    """The condition that implies all others."""
+    """Return the condition that implies all others."""
     if None in conditions:
         return None
     found = max((one for one in conditions if one is not None), key=len)

@@ -1,8 +1,8 @@
-"""Where registers end: as soon as nobody reads them any more, on every way through the code.
+"""Frees registers after their last use, on every path through the code.
 
 A register holds its array until it is deleted, so that a step keeps no tensor longer than its last
-use.  A :class:`Free` stands only where the register surely holds something: behind the instruction
-that read or set it last, or at the beginning of the side that does not read what the other reads.
+use.  A :class:`Free` stands only where the register surely holds a value: behind the instruction
+that read or set it last, or at the beginning of the branch that does not read what the other reads.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def place_frees(program: Program, kept: Collection[str]) -> None:
-    """Adds a :class:`Free` wherever a register ends.
+    """Add a :class:`Free` wherever a register ends.
 
     Args:
-      program: is changed.
+      program: the program; it is changed.
       kept: registers that are never freed.
     """
     never = {*kept, *program.constants, *program.predicates}
@@ -41,27 +41,27 @@ class _Placer:
     """Walks backwards through blocks.
 
     In all methods ``live`` are the registers that are read behind a block, and ``left`` those
-    that are read behind the loop which the block is the body of.
+    that are read behind the loop whose body the block is.
     """
 
     def __init__(self, never: set[str]) -> None:
         self._never = never
 
     def place(self, block: Block, live: set[str], left: set[str], visible: set[str]) -> set[str]:
-        """Frees what ends in a block, which is changed.
+        """Free the registers that end in a block, which is changed.
 
         Args:
-          block: is changed.
+          block: the block; it is changed.
           live: see above.
           left: see above.
-          visible: the registers that surely hold something when it begins.
+          visible: the registers that surely hold a value when the block begins.
 
         Returns:
           The registers that are read in it or behind it.
         """
         seen, before = set(visible), []
         for instruction in block:
-            # Only blocks inside ask; a copy for each of a thousand nodes would take long.
+            # Only nested blocks need a copy; copying for each of a thousand nodes would be slow.
             has_inside = isinstance(instruction, If | Leave | Loop | Cluster | Segment)
             before.append(set(seen) if has_inside else seen)
             seen |= _surely_set(instruction)
@@ -80,7 +80,7 @@ class _Placer:
                 made += self._free((exits - live) & there)
                 live = live | exits | {instruction.predicate}
             elif isinstance(instruction, Loop):
-                # Once is enough: what an iteration reads of the one before, it reads at its start.
+                # One pass suffices: an iteration reads the values of the one before at its start.
                 head = _read_in(instruction.body, set(), live)
                 self.place(instruction.body, head, live, there)
                 live = head
@@ -101,7 +101,7 @@ class _Placer:
 
 
 def _read_in(block: Block, live: set[str], left: set[str]) -> set[str]:
-    """The registers that are read in a block or behind it."""
+    """Return the registers that are read in a block or behind it."""
     live = set(live)
     for instruction in reversed(block):
         if isinstance(instruction, If):
@@ -117,7 +117,7 @@ def _read_in(block: Block, live: set[str], left: set[str]) -> set[str]:
 
 
 def _surely_set(instruction: object) -> set[str]:
-    """The registers that hold something behind an instruction, whichever way it went."""
+    """Return the registers that hold a value behind an instruction, on every path through it."""
     if isinstance(instruction, If):
         return _set_in(instruction.then) & _set_in(instruction.otherwise)
     if isinstance(instruction, Loop):

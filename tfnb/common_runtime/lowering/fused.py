@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 type_of_form = tuple[np.dtype[Any], tuple[int, ...]]
 
 OPTIONS = ("--fmad=false",)
-"""A product and a sum are rounded one after the other, as where they are two kernels."""
-# For so many combinations of types and shapes a cluster keeps its source.
+"""Rounds a product and a sum separately, as two kernels would."""
+# Cache limit per cluster: sources, one per combination of types and shapes.
 _MOST_FORMS = 64
 # A longer source takes longer to compile than it saves.
 _MOST_STATEMENTS = 400
@@ -166,7 +166,7 @@ for _python, _name in {
 
 
 class TracedModule:
-    """What a kernel gets in place of CuPy."""
+    """The array module passed to a kernel in place of CuPy."""
 
     def __init__(self, source: _Source) -> None:
         self._source = source
@@ -225,7 +225,7 @@ def call(source: _Source, name: str, args: Sequence[Any]) -> TracedArray:
     """One of NumPy's elementwise functions, written down.
 
     Raises:
-      NotElementwise: there is none in C for such arguments.
+      NotElementwise: there is none in C for these arguments.
       ValueError: the shapes do not broadcast.
     """
     ufunc = getattr(np, name)
@@ -294,7 +294,7 @@ def write_source(members: Sequence[type_of_member], inputs: Sequence[type_of_for
       inputs: dtype and shape of each input.
 
     Raises:
-      NotElementwise: not such nodes, or not with such inputs.
+      NotElementwise: the nodes, or their inputs, are not supported.
     """
     source = _Source()
     module = TracedModule(source)
@@ -348,9 +348,9 @@ def is_own_kernel(kernel: OpKernel) -> bool:
 
 
 def num_functions(kernel: OpKernel, dtypes: Sequence[np.dtype[Any]]) -> int:
-    """Of how many elementwise functions a node is made; 0 where it is none of such nodes.
+    """Returns the number of elementwise functions in a node; 0 if it is not elementwise.
 
-    It is tried once, with arrays of one shape, and with vectors behind the first.
+    The node is traced with arrays of one shape, and with vectors after the first.
     """
     if not is_own_kernel(kernel) or not dtypes or kernel.num_outputs != 1:
         return 0
@@ -371,7 +371,7 @@ def num_functions(kernel: OpKernel, dtypes: Sequence[np.dtype[Any]]) -> int:
 
 
 class FusedCluster:
-    """What the emitted function calls for a cluster: the result, or None to run node by node.
+    """Called by the emitted function; returns the result, or None to run node by node.
 
     Attributes:
       refusals: why it runs node by node, by what is known of the inputs.

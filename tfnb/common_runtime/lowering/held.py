@@ -1,9 +1,9 @@
 """Resources of the step that a register holds in place of their handle.
 
-A TensorArray or a stack whose handle goes nowhere but to the ops that use it is found by nobody
-else: the register that would hold the handle holds the resource itself, so that no op looks it up,
-and it ends with the register.  Handles that meet, at a Merge or as one array and that of its
-gradients, are held together or not at all.
+If the handle of a TensorArray or a stack goes only to the ops that use the resource, nothing else
+can look it up.  Then the register of the handle holds the resource itself, so that no op looks it
+up, and the resource ends with the register.  Handles that meet, at a Merge or as an array and the
+array of its gradients, are held together or not at all.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def find_held(program: Program) -> None:
         all_kinds.setdefault(groups.of(register), set()).update(some)
     for instruction, held in found:
         group = groups.of(uses[id(instruction)])
-        # Of another kind or type than the resource is, an op says so by way of the handle.
+        # With more kinds or types, an op expects another resource than it gets: its kernel needs
+        # the handle to report that.
         if group not in lost and len(all_kinds[group]) == 2:
             instruction.held = held
 
@@ -91,25 +92,25 @@ def _held_of(item: NodeItem) -> Held | None:
 
 
 def _kinds(item: NodeItem, held: Held) -> list[Any]:
-    """The kind of resource; and its type, where the node knows it."""
+    """The kind of resource, and its dtype if the node has one."""
     assert item.kernel is not None
     attrs = item.kernel.attrs
     return [held.kind, *[attrs[name] for name in _DTYPE_ATTRS if name in attrs]]
 
 
 class _Groups:
-    """Registers that may hold the same handle, or handles that belong together."""
+    """A union-find of registers that may hold the same handle, or handles held together."""
 
     def __init__(self) -> None:
         self._above: dict[str, str] = {}
 
     def of(self, register: str) -> str:
-        """The register that stands for the group."""
+        """The register that represents the group."""
         while (above := self._above.get(register, register)) != register:
             self._above[register] = self._above.get(above, above)
             register = above
         return register
 
     def join(self, one: str, other: str) -> None:
-        """Makes one group of two."""
+        """Merges two groups."""
         self._above[self.of(one)] = self.of(other)

@@ -1,11 +1,11 @@
-"""The partitions of one signature as one.
+"""Joins the partitions of one signature into one.
 
-A Recv becomes what its Send was given, a loop and its shadows on other devices become one frame of
-that name; kernels stay on their devices.  What comes out is run by an emitted function only: the
-order in which edges put the nodes holds across devices, and nothing has to be sent.
+A Recv takes the input of its Send directly; a loop and its shadows on other devices become one
+frame of that name; kernels stay on their devices.  Only an emitted function runs the result: its
+order of nodes, given by the edges, holds across devices, and nothing has to be sent.
 
-Into a GPU a Recv queues a copy.  Out of it the Send begins a copy, and the Recv, which runs when
-nothing else can, waits for it: meanwhile kernels are queued.
+To a GPU, a Recv queues a copy.  From a GPU, the Send begins a copy, and the Recv, which runs when
+no other node can, waits for it: meanwhile kernels are queued.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _SENDS = ("_Send", "_HostSend")
 def join(
     states: Sequence[ImmutableExecutorState], devices_to_sync: Sequence[Device] = ()
 ) -> ImmutableExecutorState | None:
-    """One partition that does what several do; None where a Send or Recv has no counterpart.
+    """Return one partition that replaces several; None if a Send or Recv has no counterpart.
 
     Args:
       states: the partitions.
-      devices_to_sync: the devices whose work must be done before a step ends.
+      devices_to_sync: the devices to synchronize before a step ends.
     """
     copies = {id(item): copy(item) for state in states for item in state.items}
     items = list(copies.values())
@@ -57,7 +57,7 @@ def join(
         item.control_edges = tuple(copies[id(dst)] for dst in item.control_edges)
     if not _connect(items):
         return None
-    # Whoever writes the function wants to know whether there is a GPU.
+    # The writer of the function needs to know whether there is a GPU.
     devices = [state.device for state in states]
     joined = ImmutableExecutorState(
         next((device for device in devices if device.xp is not np), devices[0]),
@@ -69,11 +69,12 @@ def join(
     )
     joined.is_checked = all(state.is_checked for state in states)
     joined.devices_to_sync = tuple(devices_to_sync)
+    joined.loop_may_wait_for_write = any(state.loop_may_wait_for_write for state in states)
     return joined
 
 
 def _connect(items: Sequence[NodeItem]) -> bool:
-    """Puts an edge in place of each Send and Recv; False where one stands alone."""
+    """Replace each Send and Recv by an edge; return False if one has no counterpart."""
     sends: dict[type_of_key, NodeItem] = {}
     receives: dict[type_of_key, NodeItem] = {}
     for item in items:
@@ -116,7 +117,7 @@ def _connect(items: Sequence[NodeItem]) -> bool:
         if more:
             item.data_edges += tuple(more)
         if id(item) in passed:
-            # What the Send waits for, the Recv waits for.
+            # The Recv inherits the control dependencies of the Send.
             item.control_edges += (passed[id(item)],)
     return True
 
@@ -125,7 +126,7 @@ _BOTH = "a copy that is begun and waited for"
 
 
 def _way(send: NodeItem, receive: NodeItem) -> Any:
-    """How a tensor gets from one device to the other: None as it is, a function, or ``_BOTH``."""
+    """Return how a tensor is moved between devices: None as it is, a function, or ``_BOTH``."""
     assert send.kernel is not None
     assert receive.kernel is not None
     source: Any = send.kernel.device
@@ -139,7 +140,7 @@ def _way(send: NodeItem, receive: NodeItem) -> Any:
 
 
 def _connect_both(send: NodeItem, receive: NodeItem) -> None:
-    """A copy into host memory."""
+    """Make a Send begin a copy into host memory, and its Recv wait for it."""
     assert send.kernel is not None
     device: Any = send.kernel.device
     send.action, send.compute, send.kernel = PURE_ONE, device.begin_copy_to_host, None

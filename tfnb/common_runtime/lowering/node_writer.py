@@ -1,7 +1,7 @@
 """Writes a node as the line that runs it.
 
-Its kernel is called with the registers of its inputs, or stands there itself where its op says how
-it is written as an expression; a resource that a register holds is used without looking it up.
+A node becomes a call of its kernel with the registers of its inputs, or an expression if its op
+defines one; a resource that a register holds is used without a lookup.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.lowering.source import Source
 
 _COST_OF_EXPRESSION = 0.25  # in calls
-# What stands in the source as itself.
+# Types of values that are written into the source as literals.
 _LITERALS = frozenset((bool, int, type(None)))
 
 
@@ -59,11 +59,11 @@ class NodeWriter:
     """Writes the nodes of one partition.
 
     Attributes:
-      kernels: the kernels that are called, by their names.
+      kernels: the kernels that are called, by their names in the source.
       expressions: the lines in which a node is written as an expression.
-      computes: whether a kernel is called, or anything calculated.
-      owns_fetches: every fetch is a number, or an array that is made for it and nobody else has.
-      loop: the number of the innermost loop around; 0: none.
+      computes: whether a kernel is called or an expression is evaluated.
+      owns_fetches: every fetch is a number, or a new array without other references.
+      loop: the number of the innermost loop around the current line; 0 outside of loops.
     """
 
     def __init__(
@@ -73,12 +73,12 @@ class NodeWriter:
         program: Program,
         scalars: Collection[str],
     ) -> None:
-        """Begins.
+        """Begin with no nodes written.
 
         Args:
-          source: where they are written.
+          source: receives the lines.
           immutable: the partition.
-          program: what it became.
+          program: the partition's program.
           scalars: the registers that hold scalars.
         """
         self._source = source
@@ -110,7 +110,7 @@ class NodeWriter:
         }
 
     def compute(self, instruction: Compute) -> None:
-        """Runs a node."""
+        """Write the run of a node."""
         source, item, args = self._source, instruction.item, instruction.args
         if item.action == ARG:
             source.line(f"{instruction.results[0]} = args[{item.argument_index}]", item)
@@ -139,13 +139,23 @@ class NodeWriter:
                 text = self._call(instruction)
             source.line(text, item, args)
             if expression is None and item.action not in (PURE_ONE, ASYNC) and _gives_one(item):
-                # A kernel may give its one output in a tuple.
+                # A kernel may return its only output in a tuple.
                 result = instruction.results[0]
                 unpacked = f"{result}, = outputs({self._item(item)}, {result})"
                 source.line(f"if {result}.__class__ in lists: {unpacked}", item)
 
+    def is_number(self, instruction: Compute) -> bool:
+        """Return whether a node is an expression with only scalar inputs and outputs."""
+        if not self.are_scalars([*instruction.args, *instruction.results]):
+            return False
+        return self._expression(instruction) is not None
+
+    def are_scalars(self, registers: Collection[str]) -> bool:
+        """Return whether all these registers hold scalars, whatever is fed."""
+        return all(one in self._scalars for one in registers)
+
     def read(self, instruction: Read) -> None:
-        """Reads a reference."""
+        """Write the read of a reference."""
         item, given = instruction.item, instruction.source
         name = f"read{item.id}_{instruction.number}"
         self._source.names[name] = _reader(item, instruction.number)
@@ -156,7 +166,7 @@ class NodeWriter:
         self._source.line(text, item, [given])
 
     def partial_sum(self, instruction: PartialSum) -> None:
-        """A part of an AddN."""
+        """Write a part of an AddN."""
         self.computes = True
         self._source.check(_COST_OF_EXPRESSION)
         args = instruction.args
@@ -169,25 +179,25 @@ class NodeWriter:
         self._source.line(f"{instruction.target} = {call}", instruction.item, args)
 
     def choose(self, instruction: Choose) -> None:
-        """Finds out which output of a _SwitchN is chosen."""
+        """Write the choice of a _SwitchN's output."""
         self._source.names["chosen"] = _chosen
         targets, count = instruction.targets, len(instruction.targets)
         text = f"{', '.join(targets)}, = chosen({instruction.index}, {count})"
         self._source.line(text, instruction.item, [instruction.data, instruction.index])
 
     def check_predicate(self, instruction: CheckPredicate) -> None:
-        """Refuses a predicate that is no scalar, where that may be."""
+        """Write the check that a predicate is a scalar, unless that is known."""
         if instruction.predicate not in self._scalars:
             one = instruction.predicate
             text = f"if {one}.__class__ is not truth: scalar({one})"
             self._source.line(text, instruction.item)
 
     def context(self, instruction: Compute, place: str = "") -> str:
-        """What makes the context that a kernel is called with.
+        """Return the expression for the context that a kernel is called with.
 
         Args:
           instruction: the call.
-          place: further arguments, which tell the frame.
+          place: further arguments, which identify the frame.
         """
         item = instruction.item
         assert item.kernel is not None
@@ -199,13 +209,13 @@ class NodeWriter:
     def write(
         self, expression: Expression, item: NodeItem, args: list[str], target: str = ""
     ) -> str:
-        """A node as an expression.
+        """Return a node written as an expression.
 
         Args:
           expression: how its op writes it.
           item: the node.
           args: its inputs.
-          target: what it writes into; "": it makes a value.
+          target: the array to write into; "" to make a new value.
         """
         assert item.kernel is not None
         op_def = item.kernel.definition.op_def
@@ -217,15 +227,15 @@ class NodeWriter:
         return expression.write(by_name, call, names)
 
     def _is_own(self, register: str) -> bool:
-        """Whether a fetch is a number, or an array made by an expression for it alone."""
+        """Return whether a fetch is a number, or an array made by an expression for it alone."""
         if register in self._made:
             return self._num_reads[register] == 1
         return isinstance(self._program.constants.get(register), np.number | np.bool)
 
     def _with_arrays(self, args: list[str]) -> list[str]:
-        """The arguments of an expression, a number that meets an array being an array, too.
+        """Return an expression's arguments, with constants as arrays if only one is an array.
 
-        NumPy takes longer for an array and one of its numbers than for an array and an array.
+        NumPy takes longer for an array and a NumPy scalar than for two arrays.
         """
         others = [arg for arg in args if arg not in self._scalars]
         if len(others) != 1:
@@ -264,7 +274,7 @@ class NodeWriter:
         return f"{', '.join(results)}{comma} = outputs({self._item(item)}, {call})"
 
     def _use(self, instruction: Compute, held: Held) -> str:
-        """What uses a resource that a register holds."""
+        """Return the statement that uses a resource held in a register."""
         item, results = instruction.item, instruction.results
         assert item.kernel is not None
         op_def, attrs = item.kernel.definition.op_def, item.kernel.attrs
@@ -277,7 +287,7 @@ class NodeWriter:
         return f"{''.join(f'{one} = ' for one in made)}{fill(held.text, names)}{given}"
 
     def _kernel(self, item: NodeItem, args: list[str]) -> str:
-        """The call of a kernel: what it was bound to is written out, which is faster."""
+        """Return a kernel's call; the bound arguments are written out, which is faster."""
         name, keywords = f"k{item.id}", dict[str, Any]()
         compute: Any = item.compute
         while True:
@@ -296,7 +306,7 @@ class NodeWriter:
             else:
                 args.append(f"{key}={self._source.name(value, 'a')}")
         self._source.names[name] = compute
-        if item.kernel is not None:  # else it moves a tensor from device to device
+        if item.kernel is not None:  # None: the node moves a tensor between devices
             self.kernels[name] = item, compute
         return f"{name}({', '.join(args)})"
 
@@ -321,7 +331,7 @@ class NodeWriter:
 
 
 def rank_matters(program: Program) -> bool:
-    """Whether something is written differently where it works on scalars."""
+    """Return whether some instruction is written differently for scalars."""
     for instruction in instructions_in(program.root):
         if isinstance(instruction, CheckPredicate):
             return True
@@ -343,7 +353,7 @@ def _gives_one(item: NodeItem) -> bool:
 
 
 def _reader(item: NodeItem, number: int) -> Callable[[Any], Any]:
-    """Reads one input of a node as ``dereference`` does."""
+    """Return a function that reads one input of a node as ``dereference`` does."""
     position, _, how, dtype = item.dereference[number]
     entries = (item.dereference[number],)
     gives_value = how in (READ_VALUE, READ_IF_CELL)
@@ -365,7 +375,7 @@ def _reader(item: NodeItem, number: int) -> Callable[[Any], Any]:
 
 
 def _chosen(index: Any, count: int) -> list[bool]:
-    """Which of the first outputs of a _SwitchN is chosen; none of them where it is the last."""
+    """Return flags of a _SwitchN's outputs but the last; all are False if the last is chosen."""
     number = int(index)
     return [number == output for output in range(count)]
 
@@ -377,5 +387,6 @@ def _refuse_second_value(number: int) -> None:
 def _refuse_other_than_scalar(predicate: Any) -> None:
     if getattr(predicate, "ndim", 0) != 0:
         raise errors.invalid_argument(
-            f"The second input must be a scalar, but it has shape {list(predicate.shape)}"
+            f"The second input must be a scalar, but it has shape "
+            f"[{','.join(map(str, predicate.shape))}]"
         )

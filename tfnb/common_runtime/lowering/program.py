@@ -1,8 +1,8 @@
-"""What a partition becomes on its way to source: blocks of instructions over registers.
+"""The intermediate representation of a partition: blocks of instructions over registers.
 
-A register is a name of a local variable; a name that begins with ``c`` is a constant of the emitted
-function.  A block is a list of instructions that run in their order.  Blocks stand in each other
-as frames and the sides of conds do::
+A register is the name of a local variable; a name that begins with ``c`` is a constant of the
+emitted function.  A block is a list of instructions that run in order.  Blocks nest as frames and
+the branches of conds do::
 
     Program.root      v0 = args[0]
                       Assign          v3 = v0
@@ -13,8 +13,8 @@ as frames and the sides of conds do::
                           Assign      v3 = v7
                       retvals[0] = v3
 
-``recognise.py`` makes a program, ``ranks.py`` finds out which registers hold scalars, ``frees.py``
-says where a register ends, ``step_writer.py`` writes the source.
+``recognise.py`` makes a program, ``ranks.py`` finds the registers that hold scalars, ``frees.py``
+finds where the lifetime of a register ends, ``step_writer.py`` writes the source.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from tfnb.common_runtime.immutable_executor_state import CONTEXT
 if TYPE_CHECKING:
     from tfnb.common_runtime.immutable_executor_state import NodeItem
     from tfnb.common_runtime.lowering.order import Unit
+    from tfnb.common_runtime.lowering.registers import Registers
     from tfnb.core.op_expression import Held
 
 
 @dataclass(slots=True, eq=False)
 class Compute:
-    """A node runs: results = kernel(args).
+    """Runs a node: results = kernel(args).
 
-    With ``held`` a register holds the resource of its handle.
+    With ``held``, a register holds the resource that the node's handle refers to.
     """
 
     item: NodeItem
@@ -44,15 +45,15 @@ class Compute:
 
     @property
     def takes_context(self) -> bool:
-        """Whether it calls a kernel that takes the context."""
+        """Whether it calls a kernel that takes the ``OpKernelContext``."""
         return self.item.action == CONTEXT and not (self.held and self.held.text)
 
 
 @dataclass(slots=True, eq=False)
 class Read:
-    """An input of a node is read, or looked at, if it is a variable's cell.
+    """Dereferences an input of a node that may be a variable's cell.
 
-    ``number`` is that of the entry of ``item.dereference``.
+    ``number`` is the index of the entry in ``item.dereference``.
     """
 
     item: NodeItem
@@ -63,7 +64,7 @@ class Read:
 
 @dataclass(slots=True, eq=False)
 class Copy:
-    """A side of a cond gives a Merge its value, and its position where somebody wants it."""
+    """Sets a Merge's value in a branch of a cond, and its ``value_index`` if that is used."""
 
     item: NodeItem
     source: str
@@ -74,7 +75,7 @@ class Copy:
 
 @dataclass(slots=True, eq=False)
 class Clear:
-    """A Merge that may stay without a value has none yet."""
+    """Marks a Merge that may get no value as empty."""
 
     item: NodeItem
     target: str
@@ -82,7 +83,7 @@ class Clear:
 
 @dataclass(slots=True, eq=False)
 class CheckPredicate:
-    """A Switch refuses a predicate that is no scalar."""
+    """Checks that the predicate of a Switch is a scalar."""
 
     item: NodeItem
     predicate: str
@@ -90,7 +91,7 @@ class CheckPredicate:
 
 @dataclass(slots=True, eq=False)
 class Choose:
-    """A _SwitchN says of each output but the last whether it is the chosen one."""
+    """Sets, for each output of a _SwitchN but the last, whether it is the chosen one."""
 
     item: NodeItem
     data: str
@@ -100,9 +101,9 @@ class Choose:
 
 @dataclass(slots=True, eq=False)
 class If:
-    """What runs where a predicate is true, and where it is false.
+    """Runs ``then`` where a predicate is true, ``otherwise`` where it is false.
 
-    With ``is_presence`` the question is whether the register holds a value at all.
+    With ``is_presence``, the test is whether the register holds a value.
     """
 
     predicate: str
@@ -113,9 +114,9 @@ class If:
 
 @dataclass(slots=True, eq=False)
 class Assign:
-    """The variables of a loop get their first values, or those of the next iteration, at once.
+    """Assigns all variables of a loop at once: first values, or those of the next iteration.
 
-    ``position`` is what a Merge says of itself then: 0 for the first values, 1 for the others.
+    ``position`` is the ``value_index`` of the Merges: 0 for the first values, 1 for the others.
     """
 
     items: list[NodeItem]
@@ -127,10 +128,10 @@ class Assign:
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """A frame; in front of it stands the :class:`Assign` of first values.
+    """A frame; the :class:`Assign` of the first values precedes it.
 
-    The body has one :class:`Leave` among its instructions, in none of the blocks inside it, and
-    ends with the Assign of the next values.
+    The body has one :class:`Leave` at its top level, not in a nested block, and ends with the
+    Assign of the next values.
     """
 
     frame_name: str
@@ -140,9 +141,9 @@ class Loop:
 
 @dataclass(slots=True, eq=False)
 class Cluster:
-    """Elementwise nodes that run tile by tile where their inputs are large, else ``plain``.
+    """Elementwise nodes that run tile by tile if their inputs are large, else as ``plain``.
 
-    On a GPU they run as one kernel where the shapes allow it.
+    On a GPU they run as one kernel if the shapes allow it.
     """
 
     number: int  # unique in the program
@@ -154,7 +155,7 @@ class Cluster:
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """Instructions that launch kernels of one GPU, in a graph where that can be, else ``plain``."""
+    """Instructions that launch kernels of one GPU, as a CUDA graph if possible, else ``plain``."""
 
     number: int  # unique in the program
     args: list[str]
@@ -166,7 +167,7 @@ class Segment:
 class PartialSum:
     """A part of a sum of many tensors: its first two, or the sum so far and the next one.
 
-    ``number`` is that of the last one among the node's inputs.
+    ``number`` is the node's input index of the last one.
     """
 
     item: NodeItem
@@ -178,7 +179,7 @@ class PartialSum:
 
 @dataclass(slots=True, eq=False)
 class Leave:
-    """The loop ends here, after ``exits``, unless the predicate says ``goes_on``."""
+    """Ends the loop here, after ``exits``, unless the predicate equals ``goes_on``."""
 
     predicate: str
     goes_on: bool
@@ -187,21 +188,21 @@ class Leave:
 
 @dataclass(slots=True, eq=False)
 class Free:
-    """Registers that nobody reads any more."""
+    """Frees registers after their last use."""
 
     registers: list[str]
 
 
 @dataclass(slots=True, eq=False)
 class Sent:
-    """A tensor has come from another device: its bytes are counted."""
+    """Counts the bytes of a tensor received from another device."""
 
     source: str
 
 
 @dataclass(slots=True, eq=False)
 class Mark:
-    """Nothing: it only has a block made where all nodes are of the kind that does nothing."""
+    """Does nothing; it makes a block exist if all of its nodes emit no code."""
 
 
 type_of_instruction = (
@@ -230,18 +231,19 @@ class Program:
     """A partition.
 
     Attributes:
-      root: what a step runs.
-      constants: the values of registers that never change.
-      item_of: the node whose value a register is, by register: (node, output).
-      has_conditional_fetch: a fetch may be dead.
+      root: the block that a step runs.
+      constants: the values of constant registers.
+      item_of: register -> the (node, output) whose value it holds.
+      has_conditional_fetch: whether a fetch may be dead.
       switches: the register of the predicate, or index, of each Switch in the root frame, by the
         Switch's id; empty where no fetch can be dead.
-      predicates: these registers, each once.
-      num_loops: how many frames there are.
-      frames: of a function that counts, the number of each loop and its units, inner loops first.
-      triggered: of such a function, the nodes that are never dead.
-      alive_alone: of such a function, the nodes that are alive even where their loop is not
-        entered, and the Enters by which they are.
+      predicates: the registers in ``switches``, each once.
+      num_loops: number of frames.
+      frames: if the function counts: each loop's number and its units, inner loops first.
+      triggered: if the function counts: the nodes that are never dead.
+      alive_alone: if the function counts: the nodes that are alive even where their loop is not
+        entered, and the Enters that make them alive.
+      registers: the mapping of tensors to registers.
     """
 
     root: Block = field(default_factory=list)
@@ -254,10 +256,11 @@ class Program:
     frames: list[tuple[int, list[Unit]]] = field(default_factory=list)
     triggered: set[int] = field(default_factory=set)
     alive_alone: dict[int, set[int]] = field(default_factory=dict)
+    registers: Registers | None = None
 
 
 def reads_of(instruction: type_of_instruction) -> list[str]:
-    """The registers an instruction reads by itself, not those of the blocks inside it."""
+    """Return the registers that an instruction itself reads, without its inner blocks."""
     if isinstance(instruction, Compute | Segment):
         return instruction.args
     if isinstance(instruction, Read | Copy | Sent):
@@ -274,7 +277,7 @@ def reads_of(instruction: type_of_instruction) -> list[str]:
 
 
 def writes_of(instruction: type_of_instruction) -> list[str]:
-    """The registers an instruction sets by itself."""
+    """Return the registers that an instruction itself sets, without its inner blocks."""
     if isinstance(instruction, Compute | Segment):
         return instruction.results
     if isinstance(instruction, Read | Clear | PartialSum):
@@ -292,7 +295,7 @@ def writes_of(instruction: type_of_instruction) -> list[str]:
 
 
 def insides_of(instruction: type_of_instruction) -> list[Block]:
-    """The blocks inside an instruction."""
+    """Return the inner blocks of an instruction."""
     if isinstance(instruction, If):
         return [instruction.then, instruction.otherwise]
     if isinstance(instruction, Loop):

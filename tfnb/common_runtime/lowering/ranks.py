@@ -1,7 +1,7 @@
-"""Which registers of a program hold scalars, whatever is fed.
+"""Finds the registers of a program that hold scalars for all feeds.
 
-Ops with an expression work element by element, so they make scalars of scalars; a variable of a
-loop is one if its first value and the next are.  What nothing is known of is no scalar.
+Ops with an expression are elementwise, so they compute scalars from scalars; a loop variable is a
+scalar if its first value and the next ones are.  A register of unknown rank counts as no scalar.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 def scalar_registers(program: Program, scalar_args: Collection[int]) -> set[str]:
-    """The registers that hold scalars if the arguments with these numbers do."""
+    """Return the registers that hold scalars if the arguments with these numbers do."""
     scalars: set[str] = set()
     readers: dict[str, list[str]] = {}
     lost: list[str] = []
     for name, value in program.constants.items():
-        # Where a GPU has it, nobody calculates with it in Python.
+        # Constants in GPU memory are excluded: Python does not compute with them.
         is_scalar = isinstance(value, np.ndarray | np.generic) and value.ndim == 0
         scalars.add(name) if is_scalar else lost.append(name)
     for instruction in instructions_in(program.root):
@@ -47,7 +47,7 @@ def scalar_registers(program: Program, scalar_args: Collection[int]) -> set[str]
             scalars.add(target)
         for target, source in sources or ():
             readers.setdefault(source, []).append(target)
-    # All are taken for scalars until something that is none reaches them.
+    # Every register is assumed to hold a scalar until a value of another rank reaches it.
     while lost:
         name = lost.pop()
         scalars.discard(name)
@@ -58,7 +58,7 @@ def scalar_registers(program: Program, scalar_args: Collection[int]) -> set[str]
 def _sources(
     instruction: type_of_instruction, scalar_args: Collection[int]
 ) -> list[tuple[str, str]] | None:
-    """Which register's rank decides which register's; None where a result is of any rank."""
+    """Return (register, register that decides its rank) pairs; None: a result of unknown rank."""
     if isinstance(instruction, Compute):
         item = instruction.item
         if item.action == ARG:
@@ -77,7 +77,7 @@ def _sources(
 
 
 def instructions_in(block: Block) -> Iterator[type_of_instruction]:
-    """The instructions of a block and of all blocks inside it."""
+    """Yield the instructions of a block and of all blocks inside it."""
     for instruction in block:
         yield instruction
         for inside in insides_of(instruction):

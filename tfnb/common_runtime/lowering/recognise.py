@@ -5,7 +5,7 @@ with others (``registers.py``).
 
 What is written here is taken as it is, or not at all: :class:`Unrecognised` leaves a partition to
 the reference executor.  Not recognised are loops whose variables do not go on and leave together,
-Merges whose inputs nobody knows to be exclusive, and whatever no front end makes.
+Merges whose inputs are not known to be exclusive, and patterns that no front end makes.
 """
 
 from __future__ import annotations
@@ -18,24 +18,32 @@ from tfnb.common_runtime.lowering.program import Block, Loop, Program, insides_o
 from tfnb.common_runtime.lowering.registers import Registers
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
 
 # Python's own limits are 20 loops and 100 levels.
 _MOST_LOOPS, _MOST_LEVELS = 18, 80
 
 
-def recognise(immutable: ImmutableExecutorState, *, counts: bool = False) -> Program:
+def recognise(
+    immutable: ImmutableExecutorState, *, counts: bool = False, wanted: Collection[int] = ()
+) -> Program:
     """The partition as a program.
 
     Args:
       immutable: the partition.
       counts: whether all its nodes are to be counted (``counts.py``).
+      wanted: ids of the nodes whose outputs are all wanted.
 
     Raises:
-      Unrecognised: it is none.
+      Unrecognised: the partition cannot be expressed as a program.
     """
-    registers = Registers(immutable, counts=counts)
+    if immutable.loop_may_wait_for_write:
+        raise Unrecognised("a loop may wait for a write beside it")
+    registers = Registers(immutable, counts=counts, wanted=wanted)
     program = registers.made
+    program.registers = registers
     if immutable.schedule is not None:
         # Without control flow, in the reference's order.
         for item in immutable.schedule:

@@ -1,6 +1,6 @@
-"""Which register holds which tensor of a partition, and what each of its nodes does with them.
+"""The registers of a partition's tensors, and the instructions of its nodes.
 
-Nodes that hand on what they were given have no register of their own.
+Nodes that forward their input have no register of their own.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tfnb.common_runtime.immutable_executor_state import ASYNC, NOTHING, PASS, POOL, NodeItem
-from tfnb.common_runtime.late_reads import HANDING_ON
 from tfnb.common_runtime.lowering.order import Unrecognised
 from tfnb.common_runtime.lowering.program import Compute, Program, Read, type_of_instruction
 from tfnb.core.op_kernel import kernel_attr
+from tfnb.graph.late_reads import HANDING_ON
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
 
 RECEIVES: Final = ("_Recv", "_HostRecv")
 SWITCHES: Final = ("Switch", "RefSwitch", "_SwitchN")
-# They give the same in every step of a session.
+# Ops with the same output in every step of a session.
 _FIXED = ("Const", "HostConst", "VarHandleOp")
-# Kernels that ask which frame they are in to name something; the reference numbers frames.
+# Kernels that use the id of their frame in a name; only the reference numbers frames.
 _NEEDS_FRAME = ("TemporaryVariable", "DestroyTemporaryVariable")
 
 
@@ -31,19 +33,21 @@ class Registers:
 
     Attributes:
       immutable: the partition.
-      made: the program that is made of it.
-      counts: whether all its nodes are to be counted.
-      sources: what each node is given, by its id: nodes and their outputs.
-      controls: the nodes that each node waits for.
+      made: the program that is written for it.
+      counts: whether all its nodes are counted.
+      sources: the inputs of each node, by its id: nodes and their outputs.
+      controls: the control inputs of each node.
       enters: the Enters of each frame.
-      parents: the frame around each frame.
+      parents: the parent frame of each frame.
     """
 
-    def __init__(self, immutable: ImmutableExecutorState, *, counts: bool) -> None:
-        """Looks at all edges.
+    def __init__(
+        self, immutable: ImmutableExecutorState, *, counts: bool, wanted: Collection[int] = ()
+    ) -> None:
+        """Reads all edges.
 
         Raises:
-          Unrecognised: a node can run by the reference only.
+          Unrecognised: only the reference can run one of the nodes.
         """
         self.immutable = immutable
         self.counts = counts
@@ -51,19 +55,21 @@ class Registers:
         items = immutable.items
         self.sources: list[list[tuple[NodeItem, int]]] = [[] for _ in items]
         self.controls: list[list[NodeItem]] = [[] for _ in items]
-        self._wanted: set[tuple[int, int]] = set()  # outputs that somebody uses
+        self._wanted: set[tuple[int, int]] = set()  # outputs that have consumers
         self.enters: dict[str, list[NodeItem]] = {}
         self.parents: dict[str, str] = {}
         self._names: dict[tuple[int, int], str] = {}
         self._has_writers = any(map(_may_write, immutable.items))
         self._look_around()
+        for number in wanted:
+            self._wanted |= {(number, output) for output in range(items[number].num_outputs)}
 
     def instructions(self, item: NodeItem) -> list[type_of_instruction]:
-        """What a node does when it runs; nothing where it only orders or names others."""
+        """The instructions of a node; none if it only orders or names others."""
         if item.action == NOTHING:
             return []
         if item.op in SWITCHES or item.action == PASS:
-            # The predicate is read where it is checked.
+            # The predicate is read where it is tested.
             return [
                 Read(item, number, self.register(*self.sources[item.id][0]), self.register(item, 0))
                 for number, (position, *_) in enumerate(item.dereference)
@@ -82,11 +88,11 @@ class Registers:
         return [*made, Compute(item, args, results)]
 
     def predicate(self, item: NodeItem) -> str:
-        """The register of what a Switch decides by."""
+        """The register of the predicate of a Switch."""
         source = self.register(*self.sources[item.id][1])
         if all(position != 1 for position, *_ in item.dereference):
             return source
-        # Each Switch reads the variable for itself, which matters if somebody writes to one.
+        # If a node writes to the variable, each Switch reads it anew.
         return f"q{item.id}" if self._has_writers else f"q{source}"
 
     # -- edges and values
@@ -112,7 +118,7 @@ class Registers:
                 raise Unrecognised(f"'{item.name}' lacks an input")
 
     def register(self, item: NodeItem, output: int) -> str:
-        """The register that holds a node's output; many nodes share that of their input."""
+        """The register of a node's output; nodes that forward their input share its register."""
         path = []
         while True:
             key = (item.id, output)
@@ -120,10 +126,10 @@ class Registers:
             if name is not None:
                 break
             path.append(key)
-            through = self._hands_on(item)
+            through = self.hands_on(item)
             if through is None:
                 if item.op in SWITCHES:
-                    output = 0  # the variable it read is the same on all sides
+                    output = 0  # the variable it reads is the same for all branches
                 name = f"v{item.id}_{output}" if output else f"v{item.id}"
                 if item.op in _FIXED and item.num_inputs == 0:
                     name = self._constant(item) or name
@@ -134,8 +140,8 @@ class Registers:
             self._names[key] = name
         return name
 
-    def _hands_on(self, item: NodeItem) -> tuple[NodeItem, int] | None:
-        """The tensor that a node's output is; None where the node makes a value of its own."""
+    def hands_on(self, item: NodeItem) -> tuple[NodeItem, int] | None:
+        """The tensor that a node's output forwards; None if the node makes a value of its own."""
         if item.is_merge and item.dereference:
             raise Unrecognised(f"'{item.name}' reads a variable")
         if item.is_merge or any(position == 0 for position, *_ in item.dereference):
@@ -154,13 +160,13 @@ class Registers:
             elif "value" in kernel.state:
                 value = kernel.state["value"]
             else:
-                # On a GPU, where no step may wait for it.
+                # On a GPU: uploaded here, so that no step waits for it.
                 device: Any = kernel.device
                 value = kernel.state["value"] = device.take(kernel_attr(kernel.attrs["value"]))
         except Exception:
-            return None  # the step itself says what is wrong
+            return None  # the step itself reports the error
         if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype != object:
-            value = value[()]  # a scalar costs a third of an array without dimensions
+            value = value[()]  # a scalar costs a third of an array of rank 0
         name = f"c{item.id}"
         self.made.constants[name] = value
         return name
@@ -170,11 +176,11 @@ class Registers:
         return [self.register(*source) for source in self.sources[item.id]]
 
     def is_wanted(self, item: NodeItem, output: int) -> bool:
-        """Whether somebody uses an output."""
+        """Whether an output has consumers."""
         return (item.id, output) in self._wanted
 
 
 def _may_write(item: NodeItem) -> bool:
-    """Whether a node may write to a variable that it is given a reference to."""
+    """Whether a node may write to a variable of which it takes a reference."""
     hands_on = item.op.removeprefix("Ref") in HANDING_ON or item.op in ("RefSelect", "_SwitchN")
     return not hands_on and any(dtype.is_ref_dtype for dtype in item.input_types)

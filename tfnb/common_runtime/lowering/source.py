@@ -1,4 +1,4 @@
-"""The text of a function while it is written: its lines, and the names they refer to."""
+"""The source text of a function being written: its lines, and the names they refer to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.immutable_executor_state import NodeItem
 
-# Other threads ask a step to end through a flag; it is looked at after so many calls of kernels.
+# A flag asks a step to end; it is checked whenever the calls since the last check cost this much.
 CALLS_PER_CHECK: Final = 8.0
 _CHECK = "if run_state.stop is not None: run_state.heed_stop()"
 
@@ -20,11 +20,11 @@ class Source:
 
     Attributes:
       lines: the text.
-      items: the node of each line, by line number; None for lines that are no node.
-      args: the variables with the inputs of the node of a line, by line number.
-      names: what the lines refer to.
-      level: how far the next line is indented.
-      unchecked: what the calls since the flag was looked at cost.
+      items: the node of each line, by line number; None for lines without a node.
+      args: the variables with the inputs of a line's node, by line number.
+      names: the values that the lines refer to, by name.
+      level: the indentation level of the next line.
+      unchecked: the cost of the calls since the last check of the flag.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Source:
         self.names: dict[str, Any] = {}
         self.level = 0
         self.unchecked = CALLS_PER_CHECK
-        self._name_of: dict[int, str] = {}  # by the id of what many nodes use
+        self._name_of: dict[int, str] = {}  # by the id of the shared value
 
     @property
     def last(self) -> int:
@@ -42,12 +42,12 @@ class Source:
         return len(self.items) - 1
 
     def line(self, text: str, item: NodeItem | None = None, args: list[str] | None = None) -> None:
-        """Writes a line.
+        """Write a line.
 
         Args:
-          text: the line, but for where it begins.
-          item: the node that it runs.
-          args: the variables with its inputs.
+          text: the line without its indentation.
+          item: the node that the line runs.
+          args: the variables with the node's inputs.
         """
         text = f"{'    ' * self.level}{text}"
         if item is not None:
@@ -60,7 +60,7 @@ class Source:
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """Lines further inside; at least one."""
+        """Indent the lines written inside the context; at least one."""
         num_lines = len(self.lines)
         self.level += 1
         yield
@@ -69,14 +69,14 @@ class Source:
         self.level -= 1
 
     def check(self, cost: float = CALLS_PER_CHECK) -> None:
-        """A look at the flag by which a step is ended, every few nodes."""
+        """Write a check of the flag that ends a step, every few nodes."""
         self.unchecked += cost
         if self.unchecked >= CALLS_PER_CHECK:
             self.line(_CHECK)
             self.unchecked = 0.0
 
     def name(self, value: Any, prefix: str) -> str:
-        """The name of something that many nodes use."""
+        """Return the name of a value that several nodes may use."""
         name = self._name_of.get(id(value))
         if name is None:
             name = self._name_of[id(value)] = f"{prefix}{len(self._name_of)}"

@@ -35,6 +35,8 @@ from tfnb.common_runtime.lowering.conditions import PRESENCE
 from tfnb.common_runtime.lowering.counts import Counting, CountPlan, Kind
 from tfnb.common_runtime.lowering.frees import place_frees
 from tfnb.common_runtime.lowering.held import find_held
+from tfnb.common_runtime.lowering.journal_writer import JournalWriter, JournalWriters
+from tfnb.common_runtime.lowering.leave_writer import LeaveWriter, registers_to_keep
 from tfnb.common_runtime.lowering.node_writer import NodeWriter
 from tfnb.common_runtime.lowering.program import (
     Assign,
@@ -66,6 +68,8 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
     from tfnb.common_runtime.lowering.conditions import type_of_literal
+    from tfnb.common_runtime.lowering.emit import EmittedFunction
+    from tfnb.common_runtime.lowering.journal import JournalKind
     from tfnb.common_runtime.lowering.program import type_of_instruction
 
 
@@ -79,6 +83,8 @@ class StepWriter:
       loops: name, first and last line of each loop.
       last: the last line of the step; below it stand other functions.
       count_plan: how its nodes are counted, if they are.
+      journal: what writes down what runs, if anything does.
+      leaves: what writes where it may be left, if it may be.
     """
 
     def __init__(
@@ -88,20 +94,27 @@ class StepWriter:
         scalar_args: Collection[int],
         *,
         counts: bool,
+        journal: JournalKind | None = None,
+        draft: EmittedFunction | None = None,
     ) -> None:
         """Begins; for the arguments see ``EmittedFunction``."""
         self._immutable = immutable
         self._program = program
-        find_held(program)
-        spread_sums(program)
+        points = None if journal is None else journal.leaves
+        if journal is None or not (journal.each or points is not None):
+            find_held(program)
+        if journal is None:
+            spread_sums(program)
         scalars = scalar_registers(program, scalar_args)
-        find_clusters(program)
+        if journal is None or (points is not None and not points.after):
+            # What is written down runs node by node, so that each has a time of its own.
+            find_clusters(program)
         self.segments: Any = None
         if immutable.device.xp is not np:
             # Read where there is a GPU only.
             self.segments = importlib.import_module("tfnb.common_runtime.lowering.segments")
             self.segments.find_segments(program)
-        place_frees(program, scalars)
+        place_frees(program, scalars if points is None else scalars | registers_to_keep(program))
         self.source = Source()
         self.nodes = NodeWriter(self.source, immutable, program, scalars)
         self.clusters = ClusterWriter(
@@ -110,7 +123,19 @@ class StepWriter:
         self.loops: dict[int, tuple[str, int, int]] = {}
         self.last = 0
         self.count_plan: CountPlan | None = None
-        self._counting = Counting() if counts else None  # until the step is written
+        # Until the step is written.
+        self._counting = Counting(is_silent=points is not None) if counts else None
+        self.journal: JournalWriters | None = None
+        self.leaves: LeaveWriter | None = None
+        if points is not None:
+            self.leaves = LeaveWriter(points, self.source, immutable, program, draft)
+        elif journal is not None:
+            self.journal = JournalWriters(
+                [
+                    JournalWriter(one, self.source, self.nodes, program, self._counting)
+                    for one in journal.parts()
+                ]
+            )
 
     def write(self) -> None:
         """Writes the program."""
@@ -133,10 +158,16 @@ class StepWriter:
         if any(isinstance(one, Loop) for one in instructions_in(self._program.root)):
             source.line("new_frame = count(1).__next__")
         place = len(source.lines)
-        if self._counting is not None:
+        if self._counting is not None and not self._counting.is_silent:
             source.line("pass")
+        if self.journal is not None:
+            self.journal.begin()
+        if self.leaves is not None:
+            self.leaves.begin()
         self._block(self._program.root)
-        if self._counting is not None:
+        if self.journal is not None:
+            self.journal.end()
+        if self._counting is not None and not self._counting.is_silent:
             names = self._counting.variables()
             if names:
                 source.lines[place] = f"    {' = '.join(names)} = 0"
@@ -147,7 +178,12 @@ class StepWriter:
             source.line(f"return {', '.join(self._program.predicates)},")
 
     def _block(self, block: Block) -> None:
+        journal, leaves = self.journal, self.leaves
         for instruction, following in itertools.zip_longest(block, block[1:]):
+            if journal is not None:
+                journal.before(instruction)
+            if leaves is not None:
+                leaves.before(block)
             if isinstance(instruction, Cluster):
                 self.clusters.cluster(instruction, following)
             elif isinstance(instruction, Segment):
@@ -156,6 +192,10 @@ class StepWriter:
                 self._instruction(instruction)
             if self._counting is not None:
                 self._counting.note(instruction, self.source.last)
+            if journal is not None:
+                journal.after(instruction, self.source.last)
+            if leaves is not None:
+                leaves.after(instruction, block)
 
     def _instruction(self, instruction: type_of_instruction) -> None:
         source = self.source
@@ -200,6 +240,11 @@ class StepWriter:
         name = f"{PRESENCE if instruction.is_presence else ''}{instruction.predicate}"
         line = len(source.items)
         counted = 0
+        journal, leaves = self.journal, self.leaves
+        if leaves is not None and (leaves.dead_in(instruction.then + instruction.otherwise)):
+            self._if_with_dead(instruction, line, name, yes)
+            return
+        was = None if journal is None else journal.fork()
         if instruction.then:
             source.line(f"if {yes}:")
             counted = self._side(instruction.then, line, (name, True))
@@ -207,10 +252,30 @@ class StepWriter:
                 source.line("else:")
         elif instruction.otherwise:
             source.line(f"if {no}:")
+        behind = None if journal is None else journal.fork()
+        if journal is not None and was is not None:
+            journal.back(was)
         if instruction.otherwise:
             self._side(instruction.otherwise, line, (name, False), counted)
+        if journal is not None and behind is not None:
+            journal.meet(behind)
 
-    def _side(self, block: Block, line: int, literal: type_of_literal, counted: int = 0) -> int:
+    def _if_with_dead(self, instruction: If, line: int, name: str, yes: str) -> None:
+        """The same where it is asked of nodes on the side that is not taken."""
+        self.source.line(f"if {yes}:")
+        then, otherwise = instruction.then, instruction.otherwise
+        counted = self._side(then, line, (name, True), dead=otherwise)
+        self.source.line("else:")
+        self._side(otherwise, line, (name, False), counted, dead=then)
+
+    def _side(
+        self,
+        block: Block,
+        line: int,
+        literal: type_of_literal,
+        counted: int = 0,
+        dead: Block | None = None,
+    ) -> int:
         """A side of a cond; gives the number of its block where it is counted.
 
         Args:
@@ -218,14 +283,18 @@ class StepWriter:
           line: of the question.
           literal: the answer.
           counted: the number of the other side, if that is counted.
+          dead: the other side, where it is asked of nodes there.
         """
         counting, number = self._counting, 0
         if counting is not None:
             kind, value = Kind.REST if counted else Kind.COUNTED, counted or len(counting.counters)
             number = counting.open(kind, line, len(self.source.items), literal, value)
-            if not counted:
-                self.source.line(f"    {counting.counter()} += 1")
+            if not counted and not counting.is_silent:
+                also = "" if self.journal is None else f"; {self.journal.side(number)}"
+                self.source.line(f"    {counting.counter()} += 1{also}")
         with self.source.indented():
+            if dead and self.leaves is not None:
+                self.leaves.not_entered(self.leaves.dead_in(dead))
             self._block(block)
         if counting is not None:
             counting.close(self.source.last)
@@ -235,17 +304,27 @@ class StepWriter:
         source, counting = self.source, self._counting
         line = len(source.items)
         source.line(f"if {'not ' if leave.goes_on else ''}{leave.predicate}:")
-        body = 0
+        body = leaving = 0
         if counting is not None:
             body, literal = counting.body(), (leave.predicate, not leave.goes_on)
-            counting.open(Kind.LEAVING, line, line + 1, literal, body)
+            leaving = counting.open(Kind.LEAVING, line, line + 1, literal, body)
+        journal = self.journal
+        was = None if journal is None else journal.fork()
         with source.indented():
+            if journal is not None:
+                journal.leave(leaving)
+            if self.leaves is not None:
+                self.leaves.not_entered(self.leaves.rest(leave))
             self._block(leave.exits)
             source.line("break")
+        if journal is not None and was is not None:
+            journal.behind_leave(was)
         if counting is not None:
             counting.close(source.last)
             literal = leave.predicate, leave.goes_on
             counting.open(Kind.GOING_ON, line, len(source.items), literal, body)
+        if self.leaves is not None:
+            self.leaves.not_entered(self.leaves.dead_in(leave.exits))
 
     def _loop(self, loop: Loop) -> None:
         source, nodes, counting = self.source, self.nodes, self._counting
@@ -258,23 +337,34 @@ class StepWriter:
             source.line(f"frame{loop.number} = new_frame()")
         for one in inside:
             source.line(f"x{one.item.id} = {nodes.context(one, f', frame{loop.number}')}")
-        if counting is not None and nodes.loop:
+        if self.journal is not None:
+            self.journal.before_loop(loop.number)
+        if counting is not None and not counting.is_silent and nodes.loop:
             number = loop.number
             source.line(
                 f"turns{number} += turn{number}; last{number} = turn{number} or last{number}; "
                 f"turn{number} = 0"
             )
+        if self.leaves is not None:
+            self.leaves.loop(loop.body)
         first = len(source.items)
         if counting is not None:
             counting.open_loop(loop.number, loop.frame_name, first)
-        source.line(f"for turn{loop.number} in count():")
+        turns = "count()" if self.leaves is None else self.leaves.turns(loop.frame_name)
+        source.line(f"for turn{loop.number} in {turns}:")
         source.lines[-1] = f"{source.lines[-1]:<44}  # frame {loop.frame_name!a}"
         around, nodes.loop = nodes.loop, loop.number
         with source.indented():
             source.check()
+            if self.journal is not None:
+                self.journal.iteration(loop.number)
+            if self.leaves is not None:
+                self.leaves.iteration(loop.body)
             self._block(loop.body)
         nodes.loop = around
         source.unchecked = CALLS_PER_CHECK
+        if self.journal is not None:
+            self.journal.behind_loop()
         if counting is not None:
             counting.close_loop(source.last)
         self.loops[loop.number] = (loop.frame_name, first, source.last)

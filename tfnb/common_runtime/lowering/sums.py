@@ -1,9 +1,9 @@
-"""Sums of many tensors, added up as they come.
+"""Splits an AddN of many tensors into partial sums next to the producers.
 
-The gradient of a variable that is used at every step of an unrolled loop is an AddN of as many
-tensors.  Added up as soon as the next one is there, only one of them lives beside the sum, in a
-cache.  The order is that of the kernel, so that the sum is the same to the last bit; what does not
-fit is said where the node stands.
+The gradient of a variable used at every step of an unrolled loop is an AddN with one tensor per
+step.  If each tensor is added as soon as it exists, only one is alive beside the sum, and it stays
+in the cache.  The order is that of the kernel, so the sum is the same to the last bit; an error
+about unequal shapes is raised at the place of the node.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.lowering.program import type_of_instruction
 
 _SUMS = frozenset(["AddN", "AccumulateNV2"])
-# Sums of fewer tensors gain nothing.
+# Minimum number of tensors: smaller sums do not gain.
 _FEWEST = 3
 
 
 def spread_sums(program: Program) -> None:
-    """Puts parts of sums where their tensors come from, in place of the nodes."""
+    """Replace AddN nodes by partial sums at the producers of their tensors."""
     _spread(program.root)
 
 
@@ -76,7 +76,7 @@ def _spread(block: Block) -> None:
 
 
 def _all_writes(instruction: type_of_instruction) -> Iterator[str]:
-    """The registers that are set when it is done, in the branches of a cond, too."""
+    """Yield the registers that are set after the instruction, also those set in cond branches."""
     yield from writes_of(instruction)
     for block in insides_of(instruction):
         for inside in block:
@@ -101,7 +101,7 @@ def _is_sum(instruction: type_of_instruction) -> bool:
 
 
 class _Unequal:
-    """What a sum is once a tensor did not fit."""
+    """Replaces the sum after a tensor of another shape."""
 
     __slots__ = ("number", "shapes")
 
@@ -111,14 +111,14 @@ class _Unequal:
 
 
 def first_sum(first: Any, second: Any) -> Any:
-    """The sum of the first two."""
+    """Return the sum of the first two tensors."""
     if first.shape != second.shape:
         return _Unequal((first.shape, second.shape), 1)
     return first + second
 
 
 def next_sum(total: Any, value: Any, number: int) -> Any:
-    """The sum so far, which is nobody else's, and a further tensor."""
+    """Add a further tensor in place to the sum so far, which has no other user."""
     if total.__class__ is _Unequal:
         return total
     if total.shape != value.shape:
@@ -128,10 +128,10 @@ def next_sum(total: Any, value: Any, number: int) -> Any:
 
 
 def last_sum(total: Any, value: Any, number: int, op: str) -> Any:
-    """The whole sum.
+    """Add the last tensor and return the sum.
 
     Raises:
-      InvalidArgumentError: the tensors have not all one shape.
+      InvalidArgumentError: the tensors differ in shape.
     """
     total = next_sum(total, value, number)
     if total.__class__ is _Unequal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfnb.notebook.views.compare import compare
 from tfnb.notebook.views.debug import Debug, debug
+from tfnb.notebook.views.dot import dot
 from tfnb.notebook.views.export import VIEWS, export
 from tfnb.notebook.views.graph import COLOURS, HEIGHT, graph
 from tfnb.notebook.views.partial import partial
@@ -13,6 +14,7 @@ from tfnb.notebook.views.placement import placement
 from tfnb.notebook.views.progress import HEIGHT as WATCH_HEIGHT
 from tfnb.notebook.views.progress import Watch, watch
 from tfnb.notebook.views.record import Recording, record
+from tfnb.notebook.views.times import times
 from tfnb.notebook.views.values import Values, values
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "Watch",
     "compare",
     "debug",
+    "dot",
     "export",
     "graph",
     "partial",
@@ -34,6 +37,7 @@ __all__ = [
     "passes_text_of",
     "placement",
     "record",
+    "times",
     "values",
     "watch",
 ]

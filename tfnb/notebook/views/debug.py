@@ -1,18 +1,23 @@
-"""The debugger in a notebook: a cell's steps stop, and buttons at the graph say how to go on."""
+"""The debugger in a notebook: a cell's steps stop, and buttons at the graph continue them."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import threading
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.client.debugger.breakpoints import Breakpoint
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.client.debugger.text_debugger import TextDebugger
+from tfnb.common_runtime.step_inspection import NodeState
 from tfnb.core.errors import OpError
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
 from tfnb.notebook.attr_text import cut_middle
 from tfnb.notebook.control_shell import route_to_control_shell
+from tfnb.notebook.scene_svg import scene_svg
 from tfnb.notebook.shell import current_shell, is_notebook
+from tfnb.notebook.step_model import BLOCKED, DEAD, DONE, STOPPED, WAITING
 from tfnb.notebook.stop_view import breakpoint_views, stop_view
 from tfnb.notebook.views.progress import Watch
 
@@ -24,8 +29,26 @@ if TYPE_CHECKING:
     from tfnb.core.step_events import StepEvents
 
 HEIGHT = 420
-# A message from the front end that is longer is none of ours.
+_STATES = {
+    NodeState.UNREADY: WAITING,
+    NodeState.READY: WAITING,
+    NodeState.RUNNING: STOPPED,
+    NodeState.WAITING: BLOCKED,
+    NodeState.DONE: DONE,
+    NodeState.DEAD: DEAD,
+}
+# Upper bound on a message's text; the front end sends none that is longer.
 _MAX_TEXT = 20_000
+
+
+# The open debuggers, of cells and of tabs.
+_open: list[Debug] = []
+_SHARED = ("_scene", "_states", "_counters", "_debug", "_notice", "_curves", "selected")
+
+
+def debug_of_a_cell() -> Debug | None:
+    """Return the debugger of the running cell, if it has one."""
+    return next((one for one in reversed(_open) if not one.attaches_late), None)
 
 
 class Debug:
@@ -34,16 +57,18 @@ class Debug:
     In a notebook a view with buttons appears; in a terminal it asks for commands.
 
     Args:
-      height: of the drawing of the graph, in CSS pixels.
+      height: height of the graph's drawing, in CSS pixels.
       stop_at_start: whether every step stops before its first node.
       breakpoints: arguments of :meth:`Debugger.break_at`, for every session.
-      displays: whether the view appears below the cell; otherwise somebody else shows it.
+      displays: whether to show the view below the cell; otherwise the caller shows it.
+      attaches_late: whether the debugger attaches only while there is a breakpoint or a pause;
+        until then steps run at full speed, and one that began before can be held, not inspected.
 
     Raises:
-      ValueError: a breakpoint's condition is none.
+      ValueError: a breakpoint's condition is not valid.
 
     Attributes:
-      debuggers: one for each session that ran, the latest last.
+      debuggers: one per session that ran a step, the latest last.
       widget: the view, None outside a notebook.
     """
 
@@ -54,13 +79,21 @@ class Debug:
         stop_at_start: bool = False,
         breakpoints: tuple[dict[str, Any], ...] = (),
         displays: bool = True,
+        attaches_late: bool = False,
     ) -> None:
         for options in breakpoints:
-            Breakpoint(condition=options.get("condition"))  # refuses what is none, now
+            Breakpoint(condition=options.get("condition"))  # refuses an invalid condition early
         self.debuggers: list[Debugger] = []
         self.widget: Any = None
+        self._displays = displays
+        self.attaches_late = attaches_late
+        self._mirrors: list[Any] = []
+        self._is_off = False  # whether the user has detached it
+        self._fitting = threading.Lock()
+        self._shown: tuple[Any, ...] = ()
         self._stop_at_start = stop_at_start
-        self._breakpoints = breakpoints
+        # Arguments of `break_at` by breakpoint number; also applied to sessions opened later.
+        self._breakpoints = dict(enumerate(breakpoints, 1))
         self._watch: Watch | None = None
         if is_notebook(current_shell()):
             self._watch = Watch(
@@ -75,8 +108,47 @@ class Debug:
             self.widget.on_msg(self._hear)
             has_buttons = route_to_control_shell(self.widget)
             self.widget.show_debugger({}, [], has_buttons=has_buttons)
+        if self.widget is not None:
+            _open.append(self)
         watch_sessions(self._join)
         return self
+
+    def mirror(self, height: int) -> Any:
+        """Return another widget of the same debugger, for a page that has lost the first one."""
+        first, found = self.widget, _make_widget(height)()
+
+        def follow(change: Any) -> None:
+            with found._changing:
+                setattr(found, change.name, change.new)
+
+        for name in _SHARED:
+            if first.has_trait(name):
+                first.observe(follow, name)
+                setattr(found, name, getattr(first, name))
+        found.on_msg(self._hear)
+        self._mirrors.append((found, follow))
+        return found
+
+    def drop(self, mirror: Any) -> None:
+        """Forget a widget that :meth:`mirror` returned and that is closed."""
+        for pair in [one for one in self._mirrors if one[0] is mirror]:
+            self._mirrors.remove(pair)
+            self.widget.unobserve(pair[1], [one for one in _SHARED if self.widget.has_trait(one)])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its ``with`` block is still open."""
+        return self in _open
+
+    @property
+    def stands(self) -> bool:
+        """Whether a step stands at a stop."""
+        return any(one.stop is not None for one in self.debuggers)
+
+    @property
+    def breakpoints(self) -> tuple[dict[str, Any], ...]:
+        """The arguments of ``break_at`` for the breakpoints that are set in every session."""
+        return tuple(self._breakpoints.values())
 
     def __exit__(
         self,
@@ -85,15 +157,24 @@ class Debug:
         traceback: TracebackType | None,
     ) -> None:
         unwatch_sessions(self._join)
+        if self in _open:
+            _open.remove(self)
+        self._let_go()
         for debugger in self.debuggers:
             debugger.detach()
         if self._watch is not None:
             self._watch.__exit__(kind, error, traceback)
             self.widget.show_debugger({}, [], is_over=True)
+            self.widget.show_notice()
+            if self._displays and self.widget.scene is not None:
+                self.widget.show_picture(scene_svg(self.widget.scene))
 
     def _join(self, events: StepEvents) -> None:
-        if events.debugger is not None:
-            return
+        if not self.attaches_late:
+            for other in _open:
+                other.make_way(events)
+            if events.debugger is not None:
+                return
         if self.widget is None:
             debugger: Debugger = TextDebugger(events=events, stop_at_start=self._stop_at_start)
         else:
@@ -103,21 +184,83 @@ class Debug:
                 on_go=self._goes_on,
                 stop_at_start=self._stop_at_start,
             )
-        for options in self._breakpoints:
-            debugger.break_at(**options)
+        for number, options in self._breakpoints.items():
+            debugger.break_at(**options).number = number
         self.debuggers.append(debugger)
-        debugger.attach()
+        self.fit()
         self._show_breakpoints()
 
-    # -- what the debugger says --------------------------------------------------------------------
+    def make_way(self, events: StepEvents) -> None:
+        """Leave a session to a cell's debugger, if this one belongs to a tab."""
+        if self.attaches_late and events.debugger in self.debuggers:
+            events.set_debugger(None)
+
+    def fit(self) -> None:
+        """Attach debuggers with a breakpoint, pause or step to finish; detach the others.
+
+        Call it periodically: steps end, and other debuggers are closed.
+        """
+        with self._fitting:
+            for debugger in self.debuggers:
+                wanted = not self._is_off
+                if self.attaches_late:
+                    wanted = wanted and debugger.has_a_reason
+                if not wanted:
+                    debugger.detach()
+                elif not debugger.is_attached:
+                    with contextlib.suppress(RuntimeError):  # a cell's debugger is attached
+                        debugger.attach()
+            self._show_attachment()
+
+    def _show_attachment(self) -> None:
+        if self.widget is None:
+            return
+        is_attached = any(one.is_attached for one in self.debuggers)
+        is_driving = any(
+            one.drives(step) for one in self.debuggers for step in one.steps_in_flight()
+        )
+        is_held = any(_is_held(one) for one in self._undriven())
+        now = (is_attached, is_driving, is_held, self._is_off)
+        if now != self._shown:
+            self._shown = now
+            self.widget.show_attachment(is_attached=is_attached, is_held=is_held)
+            self.widget.show_notice(*_notice(is_driving, is_attached, self._is_off))
+
+    def _undriven(self) -> list[Debugger]:
+        """Return the debuggers whose session runs a step that began without them."""
+        return [
+            one
+            for one in self.debuggers
+            if any(not one.drives(step) for step in one.steps_in_flight())
+        ]
+
+    # -- from the debugger -------------------------------------------------------------------------
 
     def _stopped(self, stop: Stop) -> None:
         self._standing = next((one for one in self.debuggers if one.stop is stop), None)
+        for debugger in self.debuggers:
+            debugger.take_back_pause()
+        self._show_states(stop)
         self.widget.show_debugger(stop_view(stop), self._breakpoint_views())
+
+    def _show_states(self, stop: Stop | None) -> None:
+        """Make the graph show the iteration where the step stands, as the lists beside it do."""
+        if self._watch is None:
+            return
+        states = None
+        if stop is not None:
+            # Nodes of a function's body are not in the graph.
+            found = {} if stop.function else stop.states_around()
+            states = {name: _STATES[state] for name, state in found.items()}
+            if not stop.function:
+                states[stop.node] = STOPPED
+        self._watch.model.stop_states = states
 
     def _goes_on(self) -> None:
         self._standing = None
+        self._show_states(None)
         self.widget.show_debugger({}, self._breakpoint_views())
+        self.fit()
 
     def _breakpoint_views(self) -> list[dict[str, Any]]:
         latest = self._standing or (self.debuggers[-1] if self.debuggers else None)
@@ -127,10 +270,10 @@ class Debug:
         if self.widget is not None:
             self.widget.show_breakpoints(self._breakpoint_views())
 
-    # -- what the front end says -------------------------------------------------------------------
+    # -- from the front end ------------------------------------------------------------------------
 
     def _hear(self, widget: Any, content: Any, buffers: Any) -> None:
-        """A message of the view; runs beside the cell, so it only hands commands on."""
+        """Handle a message of the view; runs beside the cell, so it only passes commands on."""
         if not isinstance(content, dict) or not isinstance(content.get("command"), str):
             return
         words = {key: value for key, value in content.items() if isinstance(value, str)}
@@ -145,40 +288,44 @@ class Debug:
             widget.show_answer(cut_middle(error.message, 600), is_error=True)
 
     def obey(self, command: str, words: dict[str, str]) -> None:
-        """Carries out a command of the view.
+        """Carry out a command of the view.
 
         Raises:
-          ValueError: there is no such command, or one of its words is wrong.
+          ValueError: the command or one of its words is not valid.
           RuntimeError: no step stands.
           KeyError: a tensor has no value in the step.
-          OpError: a value does not fit.
+          OpError: a value does not fit its tensor.
         """
         if not self.debuggers:
             raise RuntimeError("No step has run yet.")
         debugger = self._standing or self.debuggers[-1]
+        if command in ("attach", "break", "pause"):
+            self._is_off = False
         simple: dict[str, Callable[[], None]] = {
-            "continue": debugger.resume,
-            "pause": debugger.pause,
+            "attach": self.fit,
+            "detach": self._take_off,
+            "continue": self._resume,
+            "pause": self._pause,
             "step": debugger.step,
             "over": debugger.step_over,
             "iteration": debugger.step_iteration,
             "frame": debugger.step_frame,
-            "cancel": debugger.cancel,
+            "cancel": self._cancel,
         }
         if command in simple:
             simple[command]()
         elif command == "break":
             iteration = words.get("iteration", "").strip()
-            debugger.break_at(
-                words.get("node", "").strip(),
-                frame=words.get("frame", "").strip(),
-                iteration=int(iteration) if iteration else None,
-                condition=words.get("condition", "").strip() or None,
+            self._break_at(
+                {
+                    "node": words.get("node", "").strip(),
+                    "frame": words.get("frame", "").strip(),
+                    "iteration": int(iteration) if iteration else None,
+                    "condition": words.get("condition", "").strip() or None,
+                }
             )
-            self._show_breakpoints()
         elif command == "clear":
-            debugger.clear(int(words["number"]))
-            self._show_breakpoints()
+            self._clear(int(words["number"]))
         elif command == "first":
             debugger.run_next(words["node"])
         elif command == "set":
@@ -191,11 +338,89 @@ class Debug:
             self.widget.show_answer(stop.why(words["node"]).render())
         else:
             raise ValueError(f"There is no command '{command[:40]}'.")
+        self.fit()
+
+    def _break_at(self, options: dict[str, Any]) -> None:
+        """Set a breakpoint in every session, since any of them may run the next step."""
+        Breakpoint(condition=options["condition"])  # refuses an invalid condition
+        known = [one.number for debugger in self.debuggers for one in debugger.breakpoints]
+        number = max([*known, *self._breakpoints], default=0) + 1
+        self._breakpoints[number] = options
+        for debugger in self.debuggers:
+            debugger.break_at(**options).number = number
+        self._show_breakpoints()
+
+    def _clear(self, number: int) -> None:
+        self._breakpoints.pop(number, None)
+        found = [
+            (debugger, one)
+            for debugger in self.debuggers
+            for one in debugger.breakpoints
+            if one.number == number
+        ]
+        if not found:
+            raise ValueError(f"There is no breakpoint {number}.")
+        for debugger, one in found:
+            debugger.clear(one)
+        self._show_breakpoints()
+
+    def _cancel(self) -> None:
+        """Cancel the step that stands; if none does, all running steps."""
+        for debugger in self.debuggers if self._standing is None else [self._standing]:
+            if self._standing is not None or debugger.steps_in_flight():
+                debugger.cancel()
+
+    def _take_off(self) -> None:
+        self._is_off = True
+        self._let_go()
+
+    def _pause(self) -> None:
+        """Stop the running step; if none runs, the next one."""
+        held = [one for one in self._undriven() if hasattr(_runtime(one), "hold_steps")]
+        for debugger in held:
+            _runtime(debugger).hold_steps()
+        driving = [one for one in self.debuggers if any(map(one.drives, one.steps_in_flight()))]
+        for debugger in [] if held else driving or self.debuggers:
+            debugger.pause()
+
+    def _resume(self) -> None:
+        if self._standing is not None or not self._let_go():
+            (self._standing or self.debuggers[-1]).resume()
+
+    def _let_go(self) -> bool:
+        """Release held steps; return whether there were any."""
+        held = [one for one in self._undriven() if _is_held(one)]
+        for debugger in held:
+            _runtime(debugger).let_steps_go()
+        return bool(held)
 
     def _show_again(self, debugger: Debugger) -> None:
         stop = debugger.stop
         if stop is not None:
             self.widget.show_debugger(stop_view(stop), self._breakpoint_views())
+
+
+def _runtime(debugger: Debugger) -> Any:
+    return debugger._session()._session
+
+
+def _is_held(debugger: Debugger) -> bool:
+    return bool(getattr(_runtime(debugger), "is_held", False))
+
+
+def _notice(is_driving: bool, is_attached: bool, is_off: bool) -> tuple[str, str, str]:
+    """Return the notice about the speed of steps: a text, a button's label and its command."""
+    if is_off and is_driving:
+        return ("The step that runs began with the debugger: it stays slow.", "Attach", "attach")
+    if is_off:
+        return ("The debugger is detached: steps run at full speed.", "Attach", "attach")
+    if is_attached or is_driving:
+        text = (
+            "The debugger is attached: near a breakpoint steps run node by node, up to hundreds of "
+            "times slower."
+        )
+        return (text, "Detach", "detach")
+    return ("", "", "")
 
 
 def _make_widget(height: int) -> Callable[[], Any]:
@@ -225,11 +450,11 @@ def debug(
     """Debugs the steps run inside a ``with`` block.
 
     Args:
-      node: where they stop: a node, its name, or a pattern; nothing means no breakpoint.
-      iteration: in which iteration of its loop.
-      condition: on what it gives; see :meth:`tfnb.debugger.Debugger.break_at`.
+      node: where steps stop: a node, its name, or a pattern; nothing means no breakpoint.
+      iteration: the iteration of its loop to stop in.
+      condition: on the node's outputs; see :meth:`tfnb.debugger.Debugger.break_at`.
       stop_at_start: whether every step stops before its first node.
-      height: of the drawing of the graph, in CSS pixels.
+      height: height of the graph's drawing, in CSS pixels.
     """
     wanted = (node not in ("", None)) or condition is not None
     options = {"node": node, "iteration": iteration, "condition": condition}

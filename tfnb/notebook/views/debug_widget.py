@@ -27,6 +27,7 @@ class DebugWidget(SceneWidget):
             if has_buttons is None:
                 has_buttons = self._debug.get("hasButtons", True)
             self._debug = {
+                **self._debug,
                 "stop": stop,
                 "breakpoints": breakpoints,
                 "isOver": is_over,
@@ -36,6 +37,11 @@ class DebugWidget(SceneWidget):
             }
             if stop:
                 self.selected = stop["node"]
+
+    def show_attachment(self, *, is_attached: bool, is_held: bool) -> None:
+        """Shows whether steps are debugged, and whether one without a debugger is held."""
+        with self._changing:
+            self._debug = {**self._debug, "isAttached": is_attached, "isHeld": is_held}
 
     def show_breakpoints(self, breakpoints: list[dict[str, Any]]) -> None:
         """Shows the breakpoints as they are now."""

@@ -6,17 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session import BaseSession
+from tfnb.core.file_access import write_whole
 from tfnb.framework.default_session import get_default_session
 from tfnb.notebook.pass_scenes import passes_text
+from tfnb.notebook.png_writer import scene_png
 from tfnb.notebook.scene_svg import scene_svg
 from tfnb.notebook.scene_text import scene_text
 from tfnb.notebook.targets import TargetError, find_signature, find_target
 from tfnb.notebook.views.compare import latest_comparison
+from tfnb.notebook.views.dot import digraph
 from tfnb.notebook.views.graph import HEIGHT
 from tfnb.notebook.views.partial import partial_table
 from tfnb.notebook.views.partitions import partitions_scene
 from tfnb.notebook.views.passes import pictures_of, told_passes
 from tfnb.notebook.views.placement import placement_scene
+from tfnb.notebook.views.times import latest_times
 from tfnb.notebook.views.values import latest_values
 from tfnb.notebook.widget_page import widget_page
 
@@ -26,9 +30,10 @@ if TYPE_CHECKING:
 
     from tfnb.notebook.scene import Scene
 
-_TABLES = ("partial", "compare", "values")
+_LATEST = {"compare": latest_comparison, "values": latest_values, "times": latest_times}
+_TABLES = ("partial", "compare", "values", "times")
 VIEWS = ("graph", "placement", "partitions", "passes", *_TABLES)
-FORMS = (".html", ".svg", ".txt")
+FORMS = (".html", ".svg", ".png", ".dot", ".txt")
 
 
 def export(
@@ -43,15 +48,16 @@ def export(
     """Writes a view into a file; the ending of its name says in which form.
 
     ``.html`` is a page that any browser opens, as live as in the notebook, without a kernel or a
-    network; ``.svg`` the outermost scopes as a picture; ``.txt`` the same as text.  A PNG of what
-    is on the screen comes from the button above the drawing, or from the widget's ``save``.
+    network; ``.svg`` and ``.png`` the outermost scopes as a picture; ``.dot`` all nodes for
+    Graphviz; ``.txt`` the scopes as text.  A PNG of what is on the screen comes from the button
+    above the drawing, or from the widget's ``save``.
 
     Args:
       path: where to.
       target: as for the view; without it the default graph, or the last run.  The partial runs in
         flight are those of a session; what was compared or kept last knows no target.
       view: ``"graph"``, ``"placement"``, ``"partitions"``, ``"passes"``, ``"partial"``,
-        ``"compare"`` or ``"values"``.
+        ``"compare"``, ``"values"`` or ``"times"``.
       colour_by: what colours mean; see :func:`tfnb.notebook.graph`.
       height: of the drawing in a page, in CSS pixels.
       namespace: where a text may also be the name of a variable.
@@ -67,10 +73,7 @@ def export(
     if view not in VIEWS:
         raise TargetError(f"There is no view '{view}'; there are {', '.join(VIEWS)}.")
     if file.suffix not in FORMS:
-        raise TargetError(
-            f"'{file.name}' says no form: it has to end with {', '.join(FORMS)}. For a PNG press "
-            "the button above the drawing."
-        )
+        raise TargetError(f"'{file.name}' says no form: it has to end with {', '.join(FORMS)}.")
     if view in _TABLES:
         text = _table(view, target, file.suffix, height, namespace)
     elif view == "passes":
@@ -78,9 +81,21 @@ def export(
     else:
         default = "kind" if view == "graph" else "device"
         scene = _scene_of(view, target, namespace)
-        text = _scene_as(scene, file.suffix, view, colour_by or default, height)
-    file.write_text(text, encoding="utf-8")
+        write_scene(file, scene, view=view, colour_by=colour_by or default, height=height)
+        return file
+    write_whole(str(file), text.encode())
     return file
+
+
+def write_scene(
+    file: Path, scene: Scene, *, view: str = "graph", colour_by: str = "kind", height: int = HEIGHT
+) -> None:
+    """Writes the picture of a scene into a file, in the form that the ending of its name says."""
+    if file.suffix == ".png":
+        data = scene_png(scene)
+    else:
+        data = _scene_as(scene, file.suffix, view, colour_by, height).encode()
+    write_whole(str(file), data)
 
 
 def _scene_of(view: str, target: Any, namespace: Mapping[str, Any] | None) -> Scene:
@@ -95,6 +110,8 @@ def _scene_as(scene: Scene, form: str, view: str, colour_by: str, height: int) -
         return scene_svg(scene)
     if form == ".txt":
         return scene_text(scene) + "\n"
+    if form == ".dot":
+        return str(digraph(scene, set(range(len(scene.nodes)))).source)
     options = {"view": view, "colourBy": colour_by, "height": height}
     return widget_page({"_scene": scene.encode(), "_options": options}, scene.title or view)
 
@@ -103,7 +120,7 @@ def _passes(target: Any, form: str, height: int, namespace: Mapping[str, Any] | 
     views, pictures = pictures_of(target, namespace, None)
     if form == ".txt":
         return passes_text(pictures) + "\n"
-    if form == ".svg":
+    if form != ".html":
         raise TargetError("Passes are many pictures: save them as .html or .txt.")
     traits = {
         "_passes": {"passes": told_passes(pictures, views.session.graph)},
@@ -115,10 +132,10 @@ def _passes(target: Any, form: str, height: int, namespace: Mapping[str, Any] | 
 def _table(
     view: str, target: Any, form: str, height: int, namespace: Mapping[str, Any] | None
 ) -> str:
-    if form == ".svg":
+    if form not in (".html", ".txt"):
         raise TargetError("A table is no picture: save it as .html or .txt.")
     if view != "partial":
-        state, text = latest_comparison() if view == "compare" else latest_values()
+        state, text = _LATEST[view]()
     else:
         found = (namespace or {}).get(target) if isinstance(target, str) else target
         session = found if target else get_default_session()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfnb.notebook.scene_svg import scene_svg
 from tfnb.notebook.scene_text import scene_text
 from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
 from tfnb.notebook.targets import find_target
@@ -54,4 +55,5 @@ def graph(
         height=height,
         selected=found.selected,
         group=view_group(found.graph),
+        picture=lambda: scene_svg(scene),
     )

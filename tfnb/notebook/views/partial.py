@@ -12,7 +12,6 @@ from tfnb.notebook.table import cell, node_of, short, show_table, table, table_w
 if TYPE_CHECKING:
     from tfnb.client.session import BaseSession
     from tfnb.common_runtime.partial_run import PartialRunState
-    from tfnb.notebook.views.widget import SceneWidget
 
 _MAX_LINKS = 20
 _NOTHING = "No partial run is in flight."
@@ -34,11 +33,6 @@ def partial(session: BaseSession | None = None) -> None:
             print(state)
     if not found:
         print(_NOTHING)
-
-
-def partial_widget(session: BaseSession) -> SceneWidget:
-    """The widget of a session's partial runs."""
-    return table_widget("partial", *partial_table(session, session.partial_runs()))
 
 
 def partial_table(

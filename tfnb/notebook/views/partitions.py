@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.attr_text import one_line
 from tfnb.notebook.graph_scene import describe_partitions
+from tfnb.notebook.node_notes import folded_note
 from tfnb.notebook.run_costs import costs_by_name, latest_record, with_costs
 from tfnb.notebook.scene import build_scene
+from tfnb.notebook.scene_svg import scene_svg
 from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
 from tfnb.notebook.summary_svg import duration_text
 from tfnb.notebook.targets import find_signature
@@ -47,7 +49,9 @@ def partitions(
     """
     views = find_signature(fetch, namespace, session)
     if not is_notebook(current_shell()):
-        return TextPicture(partitions_text(views.partitioned, latest_record(views.session.graph)))
+        text = partitions_text(views.partitioned, latest_record(views.session.graph))
+        note = folded_note(views.placed, views.partitioned)
+        return TextPicture(f"{text}\n{note}" if note else text)
     return partitions_widget(views, height)
 
 
@@ -55,12 +59,14 @@ def partitions_widget(views: SignatureViews, height: int) -> SceneWidget:
     """The widget of a signature's partitions."""
     from tfnb.notebook.views.widget import SceneWidget
 
+    scene = partitions_scene(views)
     return SceneWidget(
-        partitions_scene(views),
+        scene,
         view="partitions",
         colour_by="device",
         height=height,
         group=view_group(views.session.graph),
+        picture=lambda: scene_svg(scene),
     )
 
 
@@ -68,7 +74,13 @@ def partitions_scene(views: SignatureViews) -> Scene:
     """A signature's partitions as lanes, with what its nodes cost in the last recorded step."""
     described = describe_partitions(views.partitioned, views.placed, views.session.graph)
     nodes = with_costs(described.nodes, latest_record(views.session.graph))
-    return build_scene(nodes, title="partitions", partitions=described.devices, in_lanes=True)
+    return build_scene(
+        nodes,
+        title="partitions",
+        partitions=described.devices,
+        in_lanes=True,
+        note=folded_note(views.placed, views.partitioned),
+    )
 
 
 def partitions_text(partitioned: PartitionedGraph, record: RunRecord | None = None) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.pass_scenes import pass_pictures, passes_text
 from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.table_svg import passes_svg
 from tfnb.notebook.targets import TargetError, find_signature
 from tfnb.notebook.view_group import view_group
 from tfnb.notebook.views.graph import HEIGHT
@@ -61,10 +62,16 @@ def _widget(views: SignatureViews, pictures: Sequence[PassPicture], height: int)
     from tfnb.notebook.views.widget import SceneWidget
 
     graph = views.session.graph
+    told = told_passes(pictures, graph)
     widget = SceneWidget(
-        None, view="passes", colour_by="change", height=height, group=view_group(graph)
+        None,
+        view="passes",
+        colour_by="change",
+        height=height,
+        group=view_group(graph),
+        picture=lambda: passes_svg(told),
     )
-    widget.show_passes(told_passes(pictures, graph), passes_text(pictures))
+    widget.show_passes(told, passes_text(pictures))
     return widget
 
 

@@ -6,10 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.attr_text import cut_middle, one_line
-from tfnb.notebook.graph_scene import describe_placement
+from tfnb.notebook.graph_scene import describe_placement, fed_placements
+from tfnb.notebook.node_notes import folded_note
 from tfnb.notebook.run_costs import latest_record, with_costs
 from tfnb.notebook.scene import ENDPOINTS, build_scene
 from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.table_svg import placement_svg
 from tfnb.notebook.targets import find_signature
 from tfnb.notebook.view_group import view_group
 from tfnb.notebook.views.graph import HEIGHT
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tfnb.client.session import BaseSession
-    from tfnb.core.step_events import PlacedGraph
     from tfnb.notebook.scene import Scene
     from tfnb.notebook.targets import SignatureViews
     from tfnb.notebook.views.widget import SceneWidget
@@ -48,7 +49,7 @@ def placement(
     views = find_signature(fetch, namespace, session)
     if not is_notebook(current_shell()):
         assert views.placed is not None
-        return TextPicture(placement_text(views.placed))
+        return TextPicture(placement_text(views))
     return placement_widget(views, height)
 
 
@@ -56,12 +57,14 @@ def placement_widget(views: SignatureViews, height: int) -> SceneWidget:
     """The widget of a signature's placement."""
     from tfnb.notebook.views.widget import SceneWidget
 
+    scene = placement_scene(views)
     return SceneWidget(
-        placement_scene(views),
+        scene,
         view="placement",
         colour_by="device",
         height=height,
         group=view_group(views.session.graph),
+        picture=lambda: placement_svg(scene),
     )
 
 
@@ -70,20 +73,27 @@ def placement_scene(views: SignatureViews) -> Scene:
     placed = views.placed
     assert placed is not None
     graph = views.session.graph
-    nodes = with_costs(describe_placement(placed, graph), latest_record(graph))
-    return build_scene(nodes, title="placement")
+    described = describe_placement(placed, graph, views.partitioned.feeds)
+    nodes = with_costs(described, latest_record(graph))
+    return build_scene(nodes, title="placement", note=folded_note(placed, views.partitioned))
 
 
-def placement_text(placed: PlacedGraph) -> str:
+def placement_text(views: SignatureViews) -> str:
     """The placement as a table: node, op, requested and chosen device, reason; then the passes."""
+    placed = views.placed
+    assert placed is not None
+    fed = fed_placements(placed, views.session.graph, views.partitioned.feeds)
     rows: list[tuple[str, ...]] = [
         (view.node, view.op, view.requested or "any", _short(view.chosen), view.why)
-        for view in placed.placements
+        for view in (*fed, *placed.placements)
         if view.op not in ENDPOINTS
     ]
     counts = Counter(row[3] for row in rows)
     head = ", ".join(f"{device}: {count}" for device, count in sorted(counts.items()))
     lines = [head, *_table(("node", "op", "requested", "device", "why"), rows)]
+    note = folded_note(placed, views.partitioned)
+    if note:
+        lines += ["", note]
     if placed.passes:
         lines += ["", "changed since by passes:", *map(one_line, placed.passes[:_MAX_ROWS])]
         if len(placed.passes) > _MAX_ROWS:

@@ -7,13 +7,17 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.client.step_sampler import StepSampler
+from tfnb.core.scalar_events import add_scalar_listener, remove_scalar_listener
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
+from tfnb.notebook.control_shell import route_to_control_shell
 from tfnb.notebook.queue_sizes import queue_sizes
 from tfnb.notebook.sampled_steps import SampledSteps
+from tfnb.notebook.scalar_curves import ScalarCurves
 from tfnb.notebook.shell import current_shell, is_notebook, show
 from tfnb.notebook.step_model import StepModel
 from tfnb.notebook.step_publisher import UPDATES_PER_SECOND, StepPublisher
 from tfnb.notebook.step_recorder import EventLog, StepRecorder
+from tfnb.notebook.step_waits import waits_of
 from tfnb.notebook.summary_svg import summary_svg, summary_text
 from tfnb.notebook.targets import session_of
 from tfnb.notebook.terminal_progress import TerminalProgress, can_draw
@@ -26,8 +30,10 @@ if TYPE_CHECKING:
     from tfnb.framework.graph import Graph
     from tfnb.notebook.scene import Scene
     from tfnb.notebook.step_publisher import Sink
+    from tfnb.notebook.step_waits import StepWait
 
-HEIGHT = 420
+HEIGHT = 480
+_CURVES_EVERY_NS = 250_000_000
 
 
 class Watch:
@@ -43,10 +49,11 @@ class Watch:
       samples: only looks at the steps from outside, so that they run as fast as ever; what ran
         between two looks is not seen.
       make_widget: makes the live view.
-      displays: whether it appears below the cell; otherwise somebody else shows it.
+      displays: whether it appears below the cell; otherwise the caller shows it.
 
     Attributes:
       model: what is known of the steps.
+      curves: the scalars that the program summarised.
       widget: the live view, None outside a notebook.
     """
 
@@ -69,6 +76,8 @@ class Watch:
         self._updates_per_second = updates_per_second
         self._keeps_summary = keeps_summary
         self._log = EventLog()
+        self.curves = ScalarCurves()
+        self._curves_shown_ns = 0
         self._recorders: list[tuple[StepEvents, StepRecorder]] = []
         self._sampled = SampledSteps(self._log) if samples else None
         if self._sampled is not None:
@@ -85,6 +94,9 @@ class Watch:
             sink = self.widget = self._new_widget()
             if self._displays:
                 show(self.widget)
+            if self.widget._options["view"] == "progress":
+                self.widget.on_msg(self._hear)
+                self.model.offers_choice = route_to_control_shell(self.widget)
         self._publisher = StepPublisher(
             self._log,
             self.model,
@@ -98,6 +110,8 @@ class Watch:
             assert self._sampled is not None
             self._sampled.begin()
             self._sampler.start()
+        add_scalar_listener(self.curves)
+        self.model.is_open = True
         self._publisher.start()
         return self
 
@@ -115,8 +129,11 @@ class Watch:
             self._sampled.end()
         for events, recorder in self._recorders:
             events.remove(recorder)
+        remove_scalar_listener(self.curves)
         assert self._publisher is not None
+        self.model.is_open = False
         self._publisher.stop()
+        self._show_curves(is_final=True)
         if self._terminal is not None:
             self._terminal.__exit__(kind, error, traceback)
         if self._keeps_summary:
@@ -133,7 +150,8 @@ class Watch:
         """What ran, as text."""
         if self._sampler is not None:
             return self._sampler.text()
-        return summary_text(self.model, self.model.counters(time.perf_counter_ns()))
+        counters = self.model.counters(time.perf_counter_ns())
+        return summary_text(self.model, counters, self.curves.curves())
 
     def _show_summary(self) -> None:
         counters = self.model.counters(time.perf_counter_ns())
@@ -143,8 +161,14 @@ class Watch:
             return
         bundle = {"text/plain": text}
         if counters["partitions"]:
-            bundle["image/svg+xml"] = summary_svg(self.model, counters)
+            bundle["image/svg+xml"] = summary_svg(self.model, counters, self.curves.curves())
         show(bundle, raw=True)
+
+    def _hear(self, widget: Any, content: Any, buffers: Any) -> None:
+        """What the view's list says: a signature, or none for the steps that take longest."""
+        if isinstance(content, dict) and content.get("command") == "show":
+            number = str(content.get("number", ""))
+            self.model.wanted = int(number) if number.isdecimal() and len(number) < 10 else None
 
     def _join(self, events: StepEvents) -> None:
         recorder = StepRecorder(self._log, len(self._recorders))
@@ -152,11 +176,27 @@ class Watch:
         events.add(recorder)
 
     def _look(self) -> None:
-        """What emitted functions do tells nobody; their lines and counters do."""
-        for events, recorder in list(self._recorders):
+        """Adds what no observer hears: what emitted functions do, and what steps wait for."""
+        waits: dict[tuple[int, int], StepWait] = {}
+        if self._sampled is not None:
+            waits = self._sampled.look_for_waits()
+        for number, (events, recorder) in enumerate(list(self._recorders)):
             session = session_of(events)
             if session is not None:
                 recorder.look(session._session.step_counts())
+                found = waits_of(session).items()
+                waits |= {(number, step_id): wait for step_id, wait in found}
+        self.model.note_waits(waits)
+        self._show_curves()
+
+    def _show_curves(self, *, is_final: bool = False) -> None:
+        """Sends the curves where they have grown, a few times a second."""
+        now = time.perf_counter_ns()
+        if not is_final and now - self._curves_shown_ns < _CURVES_EVERY_NS:
+            return
+        if self.curves.absorb() and self.widget is not None:
+            self._curves_shown_ns = now
+            self.widget.show_curves(self.curves.payload())
 
     def _queue_sizes(self) -> list[dict[str, Any]]:
         seen = [] if self._sampled is None else self._sampled.sessions

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any, Self
 
+from tfnb.core.file_access import write_whole
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
 from tfnb.notebook.chrome_trace import chrome_trace
 from tfnb.notebook.record_html import record_html
@@ -16,13 +17,12 @@ from tfnb.notebook.shell import TextPicture, current_shell, is_notebook, show
 from tfnb.notebook.targets import session_of
 
 if TYPE_CHECKING:
-    import os
     from types import TracebackType
 
     from tfnb.core.step_events import StepEvents
     from tfnb.notebook.run_record import RunRecord
 
-HEIGHT = 420
+HEIGHT = 480
 
 
 class Recording:
@@ -114,7 +114,13 @@ class Recording:
             return TextPicture(record_text(record))
         from tfnb.notebook.views.widget import SceneWidget
 
-        return SceneWidget(record.scene, view="run", height=self._height, record=record)
+        return SceneWidget(
+            record.scene,
+            view="run",
+            height=self._height,
+            record=record,
+            picture=lambda: record_svg(record),
+        )
 
     def show(self) -> None:
         """Displays the step, and a picture that stays where there is no widget."""
@@ -123,18 +129,16 @@ class Recording:
             print(view.text)
             return
         show(view)
-        bundle = {"text/plain": record_text(self.record), "image/svg+xml": record_svg(self.record)}
-        show(bundle, raw=True)
 
     def save_html(self, path: str | os.PathLike[str], step: int | None = None) -> None:
         """Writes a kept step as one file that any browser opens, without a kernel or a network."""
         record = self._at(self._step if step is None else step)
-        Path(path).write_text(record_html(record, self._height), encoding="utf-8")
+        write_whole(os.fspath(path), record_html(record, self._height).encode())
 
     def save_chrome_trace(self, path: str | os.PathLike[str], step: int | None = None) -> None:
         """Writes a kept step for Perfetto or chrome://tracing."""
         record = self._at(self._step if step is None else step)
-        Path(path).write_text(json.dumps(chrome_trace(record)), encoding="utf-8")
+        write_whole(os.fspath(path), json.dumps(chrome_trace(record)).encode())
 
 
 def record(*, height: int = HEIGHT) -> Recording:

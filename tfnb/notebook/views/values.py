@@ -25,7 +25,8 @@ KEEP = 10_000
 class Values:
     """A context manager that keeps what tensors were in the steps run inside it.
 
-    Steps run node by node meanwhile, as under a debugger.
+    Steps run as emitted functions that keep these values, wherever there is one that can; a step
+    runs node by node, as under a debugger, where one tensor is of a loop inside that of another.
 
     Args:
       tensors: tensors, operations (their first output), variables, or names of these.
@@ -71,7 +72,7 @@ class Values:
     def _join(self, events: StepEvents) -> None:
         if events.debugger is not None:
             return
-        debugger = Debugger(events=events)
+        debugger = Debugger(events=events, only_watches=True)
         watched = [debugger.watch(name, keep=self._keep) for name in self._names]
         self.watched += watched
         self._events.update((id(one), events) for one in watched)

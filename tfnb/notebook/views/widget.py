@@ -1,4 +1,4 @@
-"""The widget behind every interactive view: a scene and its states."""
+"""The widget of every interactive view: a scene and its states."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import anywidget
 import traitlets
+from IPython.display import publish_display_data
 
+from tfnb.core.file_access import write_whole
 from tfnb.notebook.record_html import record_traits
 from tfnb.notebook.scene_text import scene_text
+from tfnb.notebook.shell import show
 from tfnb.notebook.widget_page import widget_page
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tfnb.notebook.run_record import RunRecord
     from tfnb.notebook.scene import Scene
@@ -34,7 +37,7 @@ _given_comm: ContextVar[Any] = ContextVar("tfnb_given_comm", default=None)
 
 @contextmanager
 def talking_over(comm: Any) -> Iterator[None]:
-    """The widgets made inside talk over a comm that is there, in place of one of their own."""
+    """Makes widgets inside the block use an existing comm, instead of opening their own."""
     token = _given_comm.set(comm)
     try:
         yield
@@ -50,7 +53,7 @@ def _static(name: str) -> str:
 class SceneWidget(anywidget.AnyWidget):
     """Shows a scene; ``selected`` is the name of the node selected in the browser.
 
-    All of it travels over the notebook's own connection: no server, no port.
+    All data is sent over the notebook's own connection: no server, no port.
     """
 
     _esm = _static("tfnb.js")
@@ -63,7 +66,12 @@ class SceneWidget(anywidget.AnyWidget):
     _passes = traitlets.Dict().tag(sync=True)
     _table = traitlets.Dict().tag(sync=True)
     _counters = traitlets.Dict().tag(sync=True)
+    # The effect of the view on steps, and a button that ends it: text, label, command.
+    _notice = traitlets.Dict().tag(sync=True)
+    _curves = traitlets.Dict().tag(sync=True)
     _options = traitlets.Dict().tag(sync=True)
+    # The user's choices in the browser: open scopes, colours, the direction of the data flow.
+    _look = traitlets.Dict().tag(sync=True)
     selected = traitlets.Unicode("", help="The name of the selected node, or empty.").tag(sync=True)
 
     def __init__(
@@ -76,12 +84,14 @@ class SceneWidget(anywidget.AnyWidget):
         selected: str = "",
         record: RunRecord | None = None,
         group: str = "",
+        picture: Callable[[], str] | None = None,
     ) -> None:
         self.scene = scene
+        self._picture = picture
         self._text = ""
         self._pictures: list[Path] = []  # files that wait for the browser
-        # Publisher, the thread that runs steps and the front end's messages change traits at any
-        # time; what is changed while another thread ends its `hold_sync` would never be sent.
+        # The publisher, the thread that runs steps and messages of the front end change traits at
+        # any time; a change while another thread leaves `hold_sync` would never be sent.
         self._changing = threading.RLock()
         traits = {
             "_scene": b"" if scene is None else scene.encode(),
@@ -103,6 +113,11 @@ class SceneWidget(anywidget.AnyWidget):
             if counters is not None:
                 self._counters = counters
 
+    def show_curves(self, curves: dict[str, Any]) -> None:
+        """Shows curves of scalars (``scalar_curves.py``)."""
+        with self._changing:
+            self._curves = curves
+
     def show_record(self, record: RunRecord) -> None:
         """Sends another recorded step, with its scene."""
         with self._changing, self.hold_sync():
@@ -111,25 +126,30 @@ class SceneWidget(anywidget.AnyWidget):
             self._lanes = b"" if record.lanes is None else record.lanes.encode()
             self._scene = record.scene.encode()
 
+    def show_notice(self, text: str = "", label: str = "", command: str = "") -> None:
+        """Shows a line above the view, and a button that sends a command; empty text hides it."""
+        with self._changing:
+            self._notice = {"text": text, "label": label, "command": command} if text else {}
+
     def show_passes(self, passes: list[dict[str, Any]], text: str) -> None:
-        """Shows passes, each with its graph before and after; ``text`` says the same."""
+        """Shows passes, each with its graph before and after; ``text`` is their text form."""
         self._text = text
         with self._changing:
             self._passes = {"passes": passes}
 
     def show_table(self, table: dict[str, Any], text: str) -> None:
-        """Shows a table (``table.py``); ``text`` says the same."""
+        """Shows a table (``table.py``); ``text`` is its text form."""
         self._text = text
         with self._changing:
             self._table = table
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the view into a file: ``.html`` as a page, ``.png`` as it is on the screen.
+        """Writes the view to a file: ``.html`` as a page, ``.png`` as it is on the screen.
 
-        A PNG is drawn by the browser, so it comes a moment later, when that has answered.
+        The browser draws a PNG, so the file appears a moment later, when the browser has answered.
 
         Raises:
-          ValueError: the file's name ends otherwise.
+          ValueError: the file's name has another ending.
         """
         file = Path(path)
         if file.suffix == ".png":
@@ -140,12 +160,21 @@ class SceneWidget(anywidget.AnyWidget):
             return
         if file.suffix != ".html":
             raise ValueError(f"'{file.name}' has to end with .html or .png.")
-        names = ("_scene", "_record", "_lanes", "_states", "_passes", "_table", "_counters")
-        traits = {name: getattr(self, name) for name in (*names, "_options", "selected")}
-        file.write_text(widget_page(traits, self._options["view"]), encoding="utf-8")
+        names = (
+            "_scene",
+            "_record",
+            "_lanes",
+            "_states",
+            "_passes",
+            "_table",
+            "_counters",
+            "_curves",
+        )
+        traits = {name: getattr(self, name) for name in (*names, "_options", "_look", "selected")}
+        write_whole(str(file), widget_page(traits, self._options["view"]).encode())
 
     def _take_picture(self, widget: Any, content: Any, buffers: Any) -> None:
-        """The browser's answer; anything else is none of ours."""
+        """Writes the picture that the browser sends; ignores other messages."""
         text = content.get("picture") if isinstance(content, dict) else None
         if not isinstance(text, str) or not self._pictures or len(text) > _MOST_PICTURE:
             return
@@ -154,18 +183,35 @@ class SceneWidget(anywidget.AnyWidget):
         except ValueError:
             return
         if data.startswith(_PNG):
-            self._pictures.pop(0).write_bytes(data)
+            write_whole(str(self._pictures.pop(0)), data)
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Takes what the front end changed."""
+        """Applies changes of the front end."""
         with self._changing:
             super().set_state(sync_data)
 
     def __repr__(self) -> str:
         return self._text if self.scene is None else scene_text(self.scene)
 
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        """Displays the widget, and after it a picture for viewers without widgets.
+
+        They are two outputs: a notebook that is reopened without the widget shows an error in place
+        of the first, even if that has other formats.
+        """
+        bundle = self._repr_mimebundle_()
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        shown = data or {"text/plain": repr(self)}
+        publish_display_data(shown, metadata)  # type: ignore[no-untyped-call]
+        if self._picture is not None:
+            self.show_picture(self._picture())
+
+    def show_picture(self, svg: str) -> None:
+        """Displays a picture that is shown where the widget is not."""
+        show({"image/svg+xml": svg, "text/plain": repr(self)}, raw=True)
+
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, and for whoever cannot show it the scene as text."""
+        """The widget, with the scene as text for viewers without widgets."""
         bundle = super()._repr_mimebundle_(**kwargs)
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data is not None:

@@ -1,4 +1,4 @@
-"""``tf.data.Dataset``: a sequence of elements, and the ways to make one out of others."""
+"""``tf.data.Dataset``: a sequence of elements, and the methods that derive others from it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tfnb.framework.scopes import colocate_with
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.ops import (
     dataset_batch_ops,
+    dataset_fingerprint,
     dataset_function_ops,
     dataset_sequence_ops,
     dataset_shuffle_ops,
@@ -46,6 +47,7 @@ from tfnb.ops.data.structure import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.ops.data.iterators import Iterator
 
@@ -54,19 +56,22 @@ EXPORTS = {
         "AUTOTUNE", "Dataset", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY",
         "get_output_classes", "get_output_shapes", "get_output_types",
     ],
-    "data.experimental": ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY"],
+    "data.experimental": [
+        "AUTOTUNE", "INFINITE_CARDINALITY", "SHARD_HINT", "UNKNOWN_CARDINALITY",
+    ],
 }  # fmt: skip
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
+SHARD_HINT = -1
 
 
 class Dataset:
     """A sequence of elements; every element is a structure of tensors.
 
-    Make one with the static methods, and others out of it with the methods. Nothing is computed
-    before an iterator is asked for an element.
+    The static methods make one, the other methods derive one. Nothing is computed before an
+    iterator requests an element.
     """
 
     def __init__(
@@ -138,7 +143,7 @@ class Dataset:
         """The slices of tensors along their first dimension.
 
         Raises:
-          ValueError: there are none, a tensor is a scalar, or first dimensions differ.
+          ValueError: there are no tensors, a tensor is a scalar, or first dimensions differ.
         """
         return _slices(tensors, is_files=False)
 
@@ -168,7 +173,7 @@ class Dataset:
 
         Args:
           *args: the numbers.
-          **kwargs: ``output_type``: of the elements; int64 without it. ``name``: accepted.
+          **kwargs: ``output_type``: the elements' dtype, int64 by default. ``name``: accepted.
 
         Raises:
           ValueError: there are too many or too few numbers.
@@ -197,17 +202,17 @@ class Dataset:
         output_signature: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """What a Python generator gives; see :func:`from_generator.from_generator`."""
+        """The elements of a Python generator; see :func:`from_generator.from_generator`."""
         from tfnb.ops.data.from_generator import from_generator
 
         return from_generator(generator, output_types, output_shapes, args, output_signature)
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
-        """Elements of several datasets side by side, in the structure in which they are given.
+        """The elements of several datasets side by side, in the structure of ``datasets``.
 
         Raises:
-          TypeError: nothing was given, or something that is no dataset.
+          TypeError: no datasets are given, or an argument is not a dataset.
         """
         if not args and datasets is None:
             raise TypeError("Must pass at least one dataset to `zip`.")
@@ -246,7 +251,7 @@ class Dataset:
     def random(
         seed: Any = None, rerandomize_each_iteration: Any = None, name: str | None = None
     ) -> Dataset:
-        """Random numbers of 32 bits, without end."""
+        """An endless sequence of random 32-bit numbers."""
         spec = TensorSpec([], dtypes.int64)
         first, second = seed_tensors(seed)
         variant = dataset_source_ops.random_dataset(first, second, **flat_attrs(spec))
@@ -263,7 +268,7 @@ class Dataset:
         use_unbounded_threadpool: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """``map_func`` of every element; a tuple's members are arguments of their own."""
+        """``map_func`` of every element; the members of a tuple are separate arguments."""
         from tfnb.ops.data.function_datasets import mapped
 
         return mapped(self, map_func, num_parallel_calls, deterministic)
@@ -275,14 +280,14 @@ class Dataset:
         deterministic: bool | None = None,
         use_unbounded_threadpool: bool = False,
     ) -> Dataset:
-        """:meth:`map`; there is one kind of function here."""
+        """The same as :meth:`map`; there is only one kind of function here."""
         return self.map(map_func, num_parallel_calls, deterministic)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The elements of the datasets that ``map_func`` gives, one dataset after the other.
+        """The elements of the datasets that ``map_func`` returns, one dataset after the other.
 
         Raises:
-          TypeError: it gives no dataset.
+          TypeError: ``map_func`` returns no dataset.
         """
         from tfnb.ops.data.function_datasets import flat_mapped
 
@@ -297,12 +302,12 @@ class Dataset:
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """The elements of the datasets that ``map_func`` gives, ``cycle_length`` at a time.
+        """The elements of the datasets that ``map_func`` returns, ``cycle_length`` at a time.
 
         Args:
-          map_func: gives a dataset for an element.
-          cycle_length: how many datasets take turns; as many as there are processors without it.
-          block_length: how many elements of each in turn.
+          map_func: returns a dataset for an element.
+          cycle_length: the number of datasets that take turns; by default that of processors.
+          block_length: the number of elements that each one yields per turn.
           num_parallel_calls: accepted; the order is the same.
           deterministic: accepted.
           name: accepted.
@@ -314,24 +319,24 @@ class Dataset:
         )
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The elements of which ``predicate`` holds.
+        """The elements for which ``predicate`` is true.
 
         Raises:
-          ValueError: it gives something else than a bool.
+          ValueError: ``predicate`` returns no bool.
         """
         from tfnb.ops.data.function_datasets import filtered
 
         return filtered(self, predicate, "filter", dataset_function_ops.filter_dataset)
 
     def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> Dataset:
-        """:meth:`filter`; there is one kind of function here."""
+        """The same as :meth:`filter`; there is only one kind of function here."""
         return self.filter(predicate)
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The elements before the first one of which ``predicate`` does not hold.
+        """The elements before the first one for which ``predicate`` is false.
 
         Raises:
-          ValueError: it gives something else than a bool.
+          ValueError: ``predicate`` returns no bool.
         """
         from tfnb.ops.data.function_datasets import filtered
 
@@ -343,10 +348,10 @@ class Dataset:
         scan_func: Callable[..., Any],
         name: str | None = None,
     ) -> Dataset:
-        """What ``scan_func(state, element)`` gives beside a new state.
+        """The outputs of ``scan_func(state, element)``, which also returns the new state.
 
         Raises:
-          TypeError: it gives no pair, or a state of another kind.
+          TypeError: ``scan_func`` returns no pair, or a state of another type.
         """
         from tfnb.ops.data.function_datasets import scanned
 
@@ -358,10 +363,10 @@ class Dataset:
         reduce_func: Callable[..., Any],
         name: str | None = None,
     ) -> Any:
-        """The state after ``reduce_func(state, element)`` has gone through all elements.
+        """The final state of ``reduce_func(state, element)`` over all elements.
 
         Raises:
-          TypeError: it gives a state of another kind.
+          TypeError: ``reduce_func`` returns a state of another type.
         """
         from tfnb.ops.data.function_datasets import reduced
 
@@ -375,21 +380,21 @@ class Dataset:
         window_size_func: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Elements in groups of equal keys; each full group as ``reduce_func`` makes it.
+        """Groups elements by key, and applies ``reduce_func`` to each full group.
 
         Raises:
-          ValueError: not exactly one of the window sizes is given, or a function gives no scalar.
-          TypeError: ``reduce_func`` gives no dataset.
+          ValueError: not exactly one of the window sizes is given, or a function returns no scalar.
+          TypeError: ``reduce_func`` returns no dataset.
         """
         from tfnb.ops.data.function_datasets import grouped
 
         return grouped(self, key_func, reduce_func, window_size, window_size_func)
 
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
-        """What a function of datasets makes of this one.
+        """The result of a function of this dataset.
 
         Raises:
-          TypeError: it is no dataset.
+          TypeError: the result is not a dataset.
         """
         dataset = transformation_func(self)
         if not isinstance(dataset, Dataset):
@@ -409,11 +414,11 @@ class Dataset:
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """So many elements at a time as one.
+        """Batches of ``batch_size`` consecutive elements.
 
         Args:
-          batch_size: how many.
-          drop_remainder: whether fewer at the end are left out.
+          batch_size: the number of elements.
+          drop_remainder: whether a smaller last batch is dropped.
           num_parallel_calls: accepted.
           deterministic: accepted.
           name: accepted.
@@ -445,18 +450,18 @@ class Dataset:
         drop_remainder: Any = False,
         name: str | None = None,
     ) -> Dataset:
-        """So many elements at a time as one, filled up to a common shape.
+        """Batches of ``batch_size`` consecutive elements, padded to a common shape.
 
         Args:
-          batch_size: how many.
+          batch_size: the number of elements.
           padded_shapes: a structure of shapes; an unknown size is that of the largest element. The
-            static shapes without it.
-          padding_values: a structure of scalars; 0 or "" without it.
-          drop_remainder: whether fewer at the end are left out.
+            static shapes by default.
+          padding_values: a structure of scalars; 0 or "" by default.
+          drop_remainder: whether a smaller last batch is dropped.
           name: accepted.
 
         Raises:
-          ValueError: a shape does not fit its component, or is not known.
+          ValueError: a shape does not fit its component, or is unknown.
           TypeError: a component is sparse.
         """
         from tfnb.ops.data.padding import padding_of
@@ -518,7 +523,7 @@ class Dataset:
     def rebatch(
         self, batch_size: Any, drop_remainder: Any = False, name: str | None = None
     ) -> Dataset:
-        """Batches joined and cut again, to one size or to several in turn."""
+        """Batches split or joined to one size, or to several sizes in turn."""
         from tfnb.ops.data.rebatching import rebatch
 
         return rebatch(self, batch_size, drop_remainder)
@@ -530,13 +535,13 @@ class Dataset:
         row_splits_dtype: Any = dtypes.int64,
         name: str | None = None,
     ) -> Dataset:
-        """So many elements at a time as one; tensors whose shapes may differ become ragged."""
+        """Batches of ``batch_size`` elements; tensors of varying shapes become ragged."""
         from tfnb.ops.data.rebatching import ragged_batch
 
         return ragged_batch(self, batch_size, drop_remainder, row_splits_dtype)
 
     def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
-        """So many tensors at a time as one sparse tensor, with rows of a given shape."""
+        """Batches of tensors as one sparse tensor, with rows of a given shape."""
         from tfnb.ops.data.rebatching import sparse_batch
 
         return sparse_batch(self, batch_size, row_shape)
@@ -549,13 +554,13 @@ class Dataset:
         seed: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """Pairs of classes and elements, some left out so that classes are as often as wanted."""
+        """Pairs (class, element); elements are dropped so that classes have a target frequency."""
         from tfnb.ops.data.resampling import rejection_resample
 
         return rejection_resample(self, class_func, target_dist, initial_dist, seed)
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
-        """Every element behind its number."""
+        """Pairs (number, element)."""
         numbers = Dataset.range(start, np.iinfo(np.int64).max)
         return Dataset.zip((_rewritten(numbers), self))
 
@@ -566,22 +571,22 @@ class Dataset:
         return Dataset(variant, self.element_spec, [self])
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
-        """The elements so many times; without end if ``count`` is None or -1."""
+        """Repeats the elements ``count`` times; endlessly if ``count`` is None or -1."""
         number = convert_to_tensor(-1 if count is None else count, dtypes.int64, name="count")
         return self._same_elements(dataset_sequence_ops.repeat_dataset, number)
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
-        """At most so many elements; all if ``count`` is -1."""
+        """At most the first ``count`` elements; all if ``count`` is -1."""
         number = convert_to_tensor(count, dtypes.int64, name="count")
         return self._same_elements(dataset_sequence_ops.take_dataset, number)
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
-        """All but the first elements; none if ``count`` is -1."""
+        """All except the first ``count`` elements; none if ``count`` is -1."""
         number = convert_to_tensor(count, dtypes.int64, name="count")
         return self._same_elements(dataset_sequence_ops.skip_dataset, number)
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
-        """Every ``num_shards``-th element, beginning with that of number ``index``."""
+        """Every ``num_shards``-th element, starting with element ``index``."""
         shards = convert_to_tensor(num_shards, dtypes.int64, name="num_shards")
         own = convert_to_tensor(index, dtypes.int64, name="index")
         return self._same_elements(dataset_sequence_ops.shard_dataset, shards, own)
@@ -627,7 +632,7 @@ class Dataset:
         )
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
-        """The elements, kept in memory or in a file once they have been gone through."""
+        """The elements, cached in memory or in a file after the first complete pass."""
         tensor = convert_to_tensor(filename, dtypes.string, name="filename")
         return self._same_elements(dataset_sequence_ops.cache_dataset, tensor)
 
@@ -642,13 +647,13 @@ class Dataset:
             )
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
-        """The elements that are computed without an error."""
+        """The elements without those whose computation fails."""
         return self._same_elements(
             dataset_sequence_ops.ignore_errors_dataset, log_warning=log_warning
         )
 
     def unique(self, name: str | None = None) -> Dataset:
-        """Each of the elements once, where it comes first.
+        """The first occurrence of each distinct element.
 
         Raises:
           TypeError: the elements are not int32, int64 or string.
@@ -661,6 +666,89 @@ class Dataset:
                 )
         return self._same_elements(dataset_sequence_ops.unique_dataset)
 
+    def save(
+        self,
+        path: str,
+        compression: str | None = None,
+        shard_func: Callable[..., Any] | None = None,
+        checkpoint_args: Any = None,
+    ) -> Operation:
+        """An operation that writes the elements to files, which ``load`` reads.
+
+        The files are those of TensorFlow (``python/data/ops/save_op.py``). The element spec is
+        written at once.
+
+        Args:
+          path: the path of a folder.
+          compression: "GZIP", "ZLIB", "SNAPPY", or "NONE".
+          shard_func: returns the number of an element's file, an int64; one file by default.
+          checkpoint_args: for eager mode; ignored in a graph, as in TensorFlow.
+
+        Raises:
+          TypeError: the path is not text.
+        """
+        from tfnb.ops.data.saving import saved
+
+        return saved(self, path, compression, shard_func)
+
+    @staticmethod
+    def load(
+        path: str,
+        element_spec: Any = None,
+        compression: str | None = None,
+        reader_func: Callable[[Dataset], Dataset] | None = None,
+        wait: bool = False,
+    ) -> Dataset:
+        """The elements that ``save`` wrote.
+
+        Args:
+          path: the path of the folder.
+          element_spec: the spec of the elements; by default the one in the folder.
+          compression: the compression of the files.
+          reader_func: makes a dataset from the dataset of files, each of which is a dataset; by
+            default, the files take turns.
+          wait: whether to wait until there is something to load.
+
+        Raises:
+          NotFoundError: nothing was saved there; when elements are requested, also that the save
+            was incomplete.
+        """
+        from tfnb.ops.data.saving import loaded
+
+        return loaded(path, element_spec, compression, reader_func, wait)
+
+    def snapshot(
+        self,
+        path: str,
+        compression: str | None = "AUTO",
+        reader_func: Callable[[Dataset], Dataset] | None = None,
+        shard_func: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """The same elements, written to files by the first iterator that reaches the end.
+
+        Later iterators, also of other processes, read the files instead, as long as the preceding
+        pipeline is the same.
+
+        Args:
+          path: the path of a folder.
+          compression: "AUTO", "SNAPPY", "GZIP", "ZLIB" or None.
+          reader_func: as for ``load``.
+          shard_func: returns the number of an element's file, an int64.
+          name: ignored.
+
+        Raises:
+          TypeError: shard_func returns no integer.
+        """
+        from tfnb.ops.data.saving import snapshotted
+
+        return snapshotted(self, path, compression, reader_func, shard_func)
+
+    def fingerprint(self) -> Tensor:
+        """A uint64 number that is equal for equal pipelines, also in other processes."""
+        tensor: Tensor = dataset_fingerprint.dataset_fingerprint(self._variant_tensor)
+        return tensor
+
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """The same elements with other settings."""
         merged = self._options.merge(options)
@@ -672,14 +760,14 @@ class Dataset:
         return dataset
 
     def options(self) -> Options:
-        """The settings."""
+        """The options of the pipeline."""
         return self._options
 
     @staticmethod
     def counter(
         start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64, name: str | None = None
     ) -> Dataset:
-        """Numbers without end."""
+        """An endless sequence of numbers."""
         from tfnb.ops.data.experimental import Counter
 
         return Counter(start, step, dtype)
@@ -692,7 +780,7 @@ class Dataset:
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
     ) -> Dataset:
-        """Elements of several datasets, each time of one that is chosen at random."""
+        """Elements of several datasets; each one comes from a dataset chosen at random."""
         from tfnb.ops.data.bucketing import sample_from_datasets
 
         return sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
@@ -720,10 +808,10 @@ class Dataset:
         )
 
     def as_numpy_iterator(self) -> Any:
-        """Not in a graph.
+        """Raises an error: it is not supported in a graph.
 
         Raises:
-          RuntimeError: always; says what to do instead.
+          RuntimeError: always; names the alternative.
         """
         raise RuntimeError(
             "as_numpy_iterator() is not supported while tracing functions: use "
@@ -734,7 +822,7 @@ class Dataset:
     def choose_from_datasets(
         datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = True
     ) -> Dataset:
-        """Elements of several datasets, in the order that a dataset of numbers says."""
+        """Elements of several datasets, in the order given by a dataset of numbers."""
         from tfnb.ops.data.experimental import choose_from_datasets
 
         return choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
@@ -742,7 +830,7 @@ class Dataset:
     # -------------------------------------------------------------------------------------- asked
 
     def cardinality(self) -> Tensor:
-        """How many elements there are; -1 for no end, -2 where it is not known."""
+        """The number of elements; -1 for infinite, -2 for unknown."""
         found: Tensor = dataset_function_ops.dataset_cardinality(self._variant_tensor)
         return found
 
@@ -758,14 +846,14 @@ class Dataset:
         return make_one_shot_iterator(self)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
-        """An iterator to be initialized; see :func:`make_initializable_iterator`."""
+        """An iterator with an initializer; see :func:`make_initializable_iterator`."""
         from tfnb.ops.data.iterators import make_initializable_iterator
 
         return make_initializable_iterator(self, shared_name)
 
 
 class VariantDataset(Dataset):
-    """The dataset that a variant tensor is."""
+    """The dataset of an existing variant tensor."""
 
 
 # ------------------------------------------------------------------------------------------ beside

@@ -1,4 +1,4 @@
-"""``tf.data.experimental``: transformations to be given to ``Dataset.apply``, and beside them."""
+"""``tf.data.experimental``: transformations for ``Dataset.apply``, and related functions."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ EXPORTS = {
 
 
 def cardinality(dataset: Dataset) -> Tensor:
-    """How many elements there are; -1 for no end, -2 where it is not known."""
+    """Return the number of elements; -1 if infinite, -2 if unknown."""
     return dataset.cardinality()
 
 
 def get_single_element(dataset: Dataset) -> Any:
-    """The only element of a dataset."""
+    """Return the only element of a dataset."""
     return dataset.get_single_element()
 
 
 def to_variant(dataset: Dataset) -> Tensor:
-    """The variant tensor that a dataset is."""
+    """Return a dataset's variant tensor."""
     return dataset._variant_tensor
 
 
 def from_variant(variant: Tensor, structure: Any) -> Dataset:
-    """The dataset that a variant tensor is."""
+    """Return the dataset of a variant tensor."""
     return Dataset(variant, structure)
 
 
 def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset:
-    """Numbers without end."""
+    """Return an infinite dataset of evenly spaced numbers."""
     with name_scope("counter"):
         first = convert_to_tensor(start, dtype, name="start")
         by = convert_to_tensor(step, dtype, name="step")
@@ -67,7 +67,7 @@ def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset
 
 
 class RandomDataset(Dataset):
-    """Random numbers of 32 bits, without end."""
+    """An infinite dataset of random 32-bit numbers."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ def group_by_window(
 def shuffle_and_repeat(
     buffer_size: Any, count: Any = None, seed: Any = None
 ) -> type_of_transformation:
-    """The elements several times, in a random order within each time."""
+    """Repeat the elements, shuffled anew in each repetition."""
 
     def apply(dataset: Dataset) -> Dataset:
         size = convert_to_tensor(buffer_size, dtypes.int64, name="buffer_size")
@@ -144,10 +144,10 @@ def map_and_batch(
     drop_remainder: Any = False,
     num_parallel_calls: Any = None,
 ) -> type_of_transformation:
-    """``map_func`` of so many elements at a time as one.
+    """Map ``map_func`` over the elements and combine ``batch_size`` results into each batch.
 
     Raises:
-      ValueError: both numbers of parallel things are given.
+      ValueError: both ``num_parallel_batches`` and ``num_parallel_calls`` are given.
     """
     if num_parallel_batches is not None and num_parallel_calls is not None:
         raise ValueError(
@@ -190,7 +190,7 @@ def parallel_interleave(
     buffer_output_elements: Any = None,
     prefetch_input_elements: Any = None,
 ) -> type_of_transformation:
-    """The elements of several datasets in turn; the order is fixed whatever ``sloppy`` says."""
+    """Interleave several datasets; the order is deterministic for any value of ``sloppy``."""
 
     def apply(dataset: Dataset) -> Dataset:
         function, spec = function_of_datasets(
@@ -222,7 +222,7 @@ def parallel_interleave(
 
 
 def assert_cardinality(expected_cardinality: Any) -> type_of_transformation:
-    """The same elements, of which there must be so many."""
+    """Check that the dataset has exactly ``expected_cardinality`` elements."""
 
     def apply(dataset: Dataset) -> Dataset:
         count = convert_to_tensor(expected_cardinality, dtypes.int64, name="expected_cardinality")
@@ -234,11 +234,11 @@ def assert_cardinality(expected_cardinality: Any) -> type_of_transformation:
 def choose_from_datasets(
     datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = False
 ) -> Dataset:
-    """Elements of several datasets, in the order that a dataset of numbers says.
+    """Return elements of several datasets, in the order given by a dataset of their indices.
 
     Raises:
       ValueError: there are no datasets.
-      TypeError: the choices are no numbers of int64.
+      TypeError: the choices are not scalars of type int64.
     """
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")

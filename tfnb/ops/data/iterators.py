@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.ops.data.dataset import Dataset
+    from tfnb.ops.data.optional import Optional
 
 EXPORTS = {"data": ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"]}
 
@@ -137,6 +138,12 @@ class Iterator:
                 self._iterator_resource, name=name, **flat_attrs(self.element_spec)
             )
             return from_components(self.element_spec, results)
+
+    def get_next_as_optional(self) -> Optional:
+        """The next element, or nothing after the last, in a form that can be asked which."""
+        from tfnb.ops.data.optional import get_next_as_optional
+
+        return get_next_as_optional(self)
 
     def string_handle(self, name: str | None = None) -> Tensor:
         """The handle as text, to be fed where :meth:`from_string_handle` chooses an iterator."""

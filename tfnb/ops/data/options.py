@@ -1,22 +1,24 @@
-"""What may be set for a pipeline.  Nothing here changes its elements."""
+"""Options of a pipeline.  None of them changes its elements."""
 
 from __future__ import annotations
 
-from typing import Any
+import enum
+from typing import Any, ClassVar
 
 EXPORTS = {
     "data": ["Options", "ThreadingOptions"],
     "data.experimental": [
-        "AutoShardPolicy", "AutotuneOptions", "DistributeOptions", "OptimizationOptions",
-        "ThreadingOptions",
+        "AutoShardPolicy", "AutotuneAlgorithm", "AutotuneOptions", "DistributeOptions",
+        "ExternalStatePolicy", "OptimizationOptions", "ThreadingOptions",
     ],
 }  # fmt: skip
 
 
 class _Settings:
-    """Attributes that may be set; others are refused. Those not set are None."""
+    """A fixed set of attributes; others are refused. Unset attributes are None."""
 
     _names: tuple[str, ...] = ()
+    _defaults: ClassVar[dict[str, Any]] = {}
 
     def __init__(self) -> None:
         self._set: dict[str, Any] = {}
@@ -24,7 +26,7 @@ class _Settings:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name not in type(self)._names:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return self._set.get(name)
+        return self._set.get(name, self._defaults.get(name))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "_set":
@@ -41,26 +43,52 @@ class _Settings:
         return id(self)
 
 
-class AutoShardPolicy:
-    """How files are divided among workers."""
+class AutoShardPolicy(enum.IntEnum):
+    """Policy that divides files among workers."""
 
-    OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
+    OFF = -1
+    AUTO = 0
+    FILE = 1
+    DATA = 2
+    HINT = 3
+
+
+class AutotuneAlgorithm(enum.Enum):
+    """Algorithm of autotuning: accepted, as nothing is computed ahead here."""
+
+    DEFAULT = 0
+    HILL_CLIMB = 1
+    GRADIENT_DESCENT = 2
+    MAX_PARALLELISM = 3
+    STAGE_BASED = 4
+
+
+class ExternalStatePolicy(enum.Enum):
+    """Policy for external state when a pipeline is serialized: accepted, without effect."""
+
+    WARN = 0
+    IGNORE = 1
+    FAIL = 2
 
 
 class AutotuneOptions(_Settings):
-    """How much is chosen by itself: accepted, as nothing is computed ahead here."""
+    """Options of autotuning: accepted, as nothing is computed ahead here."""
 
-    _names = ("autotune_algorithm", "cpu_budget", "enabled", "ram_budget", "initial_parallelism")
+    _names = (
+        "autotune_algorithm", "cpu_budget", "enabled", "initial_parallelism", "min_parallelism",
+        "ram_budget",
+    )  # fmt: skip
 
 
 class DistributeOptions(_Settings):
-    """How elements are divided among workers: accepted."""
+    """Distribution of elements among workers: accepted, without effect."""
 
     _names = ("auto_shard_policy", "num_devices")
+    _defaults: ClassVar = {"auto_shard_policy": AutoShardPolicy.AUTO}
 
 
 class OptimizationOptions(_Settings):
-    """Which rewrites of a pipeline are allowed: accepted, as none changes its elements."""
+    """Rewrites allowed for a pipeline: accepted, as none changes its elements."""
 
     _names = (
         "apply_default_optimizations", "filter_fusion", "filter_parallelization", "inject_prefetch",
@@ -71,13 +99,13 @@ class OptimizationOptions(_Settings):
 
 
 class ThreadingOptions(_Settings):
-    """Threads of a pipeline: accepted, as it runs in the thread of whoever asks."""
+    """Threads of a pipeline: accepted, as it runs in the caller's thread."""
 
     _names = ("max_intra_op_parallelism", "private_threadpool_size")
 
 
 class Options(_Settings):
-    """What may be set for a pipeline."""
+    """Options of a pipeline."""
 
     _names = (
         "autotune", "deterministic", "distribute", "experimental_deterministic",
@@ -113,7 +141,7 @@ class Options(_Settings):
         super().__setattr__(renamed.get(name, name), value)
 
     def merge(self, options: Options) -> Options:
-        """These settings and those of another, which count where both are set."""
+        """Merge with other options, which take precedence where both are set."""
         merged = Options()
         for source in (self, options):
             for name, value in source._set.items():
@@ -124,10 +152,9 @@ class Options(_Settings):
         return merged
 
     def serialized(self) -> bytes:
-        """The settings as a node keeps them: an OptionsProto.
+        """Serialize the settings to an OptionsProto, as nodes store them.
 
-        Whether the order is fixed and whether there is slack are written; its messages are there
-        and empty.
+        Only determinism and slack are written; the nested messages are present but empty.
         """
         written = b""
         if self.deterministic is not None:

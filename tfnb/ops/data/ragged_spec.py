@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape, as_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
+from tfnb.framework.type_spec import TypeSpec
 from tfnb.ops.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
 from tfnb.ops.ragged_variant_ops import ragged_tensor_from_variant, ragged_tensor_to_variant
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tfnb.core.dtypes import DType
 
 EXPORTS = {"tf": ["RaggedTensorSpec"]}
@@ -28,7 +31,7 @@ def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
 
 
 @dataclass(frozen=True)
-class RaggedTensorSpec:
+class RaggedTensorSpec(TypeSpec):
     """The dtype and static shape of a ragged tensor.
 
     Attributes:
@@ -38,6 +41,8 @@ class RaggedTensorSpec:
       row_splits_dtype: of the rows' ends.
       flat_values_spec: accepted where it is None.
     """
+
+    proto_class: ClassVar[str] = "RAGGED_TENSOR_SPEC"
 
     shape: Any = None
     dtype: Any = dtypes.float32
@@ -72,6 +77,42 @@ class RaggedTensorSpec:
         return mine == (other.dtype, other.ragged_rank, other.row_splits_dtype) and bool(
             self.shape.is_compatible_with(other.shape)
         )
+
+    @classmethod
+    def from_value(cls, value: Any) -> RaggedTensorSpec:
+        """The spec of a ragged tensor."""
+        return ragged_spec_of(as_ragged(value))
+
+    def proto_state(self) -> tuple[Any, ...]:
+        """What the message of the spec holds."""
+        return self.shape, self.dtype, self.ragged_rank, self.row_splits_dtype
+
+    def flatten(self) -> list[Any]:
+        """The specs of its values and of the ends of its rows, the outermost first."""
+        from tfnb.ops.data.structure import TensorSpec
+
+        if self.ragged_rank <= 0:
+            return [TensorSpec(self.shape, self.dtype)]
+        is_known = self.shape.rank is not None
+        inner = TensorShape([None, *self.shape[self.ragged_rank + 1 :]]) if is_known else None
+        rows = self.shape[0].value if is_known else None
+        ends = [[None if rows is None else rows + 1], *[[None]] * (self.ragged_rank - 1)]
+        return [
+            TensorSpec(inner, self.dtype),
+            *(TensorSpec(shape, self.row_splits_dtype) for shape in ends),
+        ]
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """Its values and the ends of its rows."""
+        splits, values = self._parts(value)
+        return [values, *splits]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The ragged tensor of values and ends of rows."""
+        values, *splits = [next(tensors) for _ in range(max(self.ragged_rank, 0) + 1)]
+        if not splits:
+            return values
+        return RaggedTensor.from_nested_row_splits(values, splits, validate=False)
 
     @property
     def value_type(self) -> Any:

@@ -1,4 +1,4 @@
-"""Batches cut anew, batches of tensors whose shapes differ, and states per key."""
+"""Rebatching, batches of tensors of different shapes, and reductions by key."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def sparse_batch(dataset: Dataset, batch_size: Any, row_shape: Any) -> Dataset:
     """:meth:`Dataset.sparse_batch`.
 
     Raises:
-      TypeError: the elements are no tensors.
+      TypeError: the elements are not tensors.
     """
     one = dataset.element_spec
     if not isinstance(one, TensorSpec):
@@ -83,7 +83,7 @@ def ragged_batch(
     """:meth:`Dataset.ragged_batch`."""
 
     def ragged(one: Any) -> Any:
-        """The spec of a tensor that becomes a row of a ragged tensor."""
+        """Return the spec of a tensor that becomes a row of a ragged tensor."""
         if not isinstance(one, TensorSpec) or one.shape.is_fully_defined():
             return one
         if one.shape.rank is None:
@@ -107,7 +107,7 @@ def ragged_batch(
 
 
 def _with_rank(tensor: Any, spec: RaggedTensorSpec) -> Any:
-    """A tensor as a ragged one of the spec's ragged rank."""
+    """Return a tensor as a ragged tensor with the spec's ragged rank."""
     from tfnb.ops.ragged.ragged_tensor import RaggedTensor
 
     if not spec.ragged_rank or isinstance(tensor, RaggedTensor):
@@ -130,17 +130,17 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> type_of_transforma
 
 
 def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> type_of_transformation:
-    """The same elements: the session copies what a device needs."""
+    """Return the same elements: the session copies them to devices."""
     return lambda dataset: dataset
 
 
 def prefetch_to_device(device: str, buffer_size: Any = None) -> type_of_transformation:
-    """The same elements: the session copies what a device needs."""
+    """Return the same elements: the session copies them to devices."""
     return lambda dataset: dataset.prefetch(1 if buffer_size is None else buffer_size)
 
 
 def from_list(elements: Any, name: str | None = None) -> Dataset:
-    """The elements of a list, which all have one structure.
+    """Return a dataset of a list's elements, which must have one structure.
 
     Raises:
       ValueError: the list is empty.
@@ -166,10 +166,10 @@ def from_list(elements: Any, name: str | None = None) -> Dataset:
 
 
 def pad_to_cardinality(cardinality: Any, mask_key: str = "valid") -> type_of_transformation:
-    """So many elements, with zeros after the true ones; which are true says a new component.
+    """Pad with zero elements to this number; a new component marks the real ones.
 
     Raises:
-      ValueError: the elements are no dicts, or have such a component already.
+      ValueError: the elements are not dicts, or have the component ``mask_key`` already.
     """
 
     def apply(dataset: Dataset) -> Dataset:
@@ -200,12 +200,12 @@ def pad_to_cardinality(cardinality: Any, mask_key: str = "valid") -> type_of_tra
 
 
 class Reducer:
-    """What is done with the elements of one key.
+    """A reduction of the elements of one key.
 
     Args:
-      init_func: makes the state of a key.
-      reduce_func: makes a new state out of one and an element.
-      finalize_func: makes the result out of the last state.
+      init_func: makes the initial state of a key.
+      reduce_func: computes a new state from a state and an element.
+      finalize_func: computes the result from the last state.
     """
 
     def __init__(
@@ -220,10 +220,10 @@ class Reducer:
 
 
 def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> type_of_transformation:
-    """For each key what a reducer makes of its elements, by rising keys.
+    """Reduce the elements of each key; the results come in ascending order of keys.
 
     Raises:
-      ValueError: ``key_func`` gives no scalar of int64.
+      ValueError: ``key_func`` does not return an int64 scalar.
       TypeError: the reducer's functions do not fit each other.
     """
 

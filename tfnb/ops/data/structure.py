@@ -1,4 +1,4 @@
-"""What the elements of a dataset look like: nested structures of tensor, sparse and dataset specs.
+"""Element specs of a dataset: nested structures of tensor, sparse and dataset specs.
 
 Tuples, named tuples and dicts are structures; a list is one tensor.  A dataset op knows only flat
 lists of types and shapes: a sparse tensor is a variant there, and so is a dataset.
@@ -8,20 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from tfnb.core import dtypes
+from tfnb.core.tensor_proto import shape_from_proto
 from tfnb.core.tensor_shape import TensorShape, as_shape
 from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
+from tfnb.framework.structure_protos import TENSOR
 from tfnb.framework.tensor import Tensor
+from tfnb.framework.type_spec import TypeSpec
+from tfnb.ops.constant_ops import placeholder
 from tfnb.ops.data.ragged_spec import RaggedTensorSpec, as_ragged, common_shape, ragged_spec_of
 from tfnb.ops.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
+from tfnb.proto import struct_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tfnb.core.dtypes import DType
 
@@ -33,7 +40,7 @@ EXPORTS = {
 
 
 @dataclass(frozen=True)
-class TensorSpec:
+class TensorSpec(TypeSpec):
     """The dtype and static shape of a tensor.
 
     Args:
@@ -41,6 +48,8 @@ class TensorSpec:
       dtype: the dtype.
       name: of the tensor.
     """
+
+    proto_class: ClassVar[str] = TENSOR
 
     shape: Any
     dtype: Any = dtypes.float32
@@ -55,12 +64,66 @@ class TensorSpec:
         """The spec of a tensor."""
         return cls(tensor.shape, tensor.dtype.base_dtype, name or tensor.op.name)
 
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+        """The spec of a tensor with the shape and dtype of another spec."""
+        return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
+
+    def most_specific_compatible_type(self, other: Any) -> TensorSpec:
+        """The most special spec that covers both, without a name.
+
+        Raises:
+          ValueError: there is none.
+        """
+        if not isinstance(other, TensorSpec) or self.dtype != other.dtype:
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        return TensorSpec(self.shape.most_specific_common_supertype([other.shape]), self.dtype)
+
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
         """Whether a tensor or spec is of this dtype and may be of this shape."""
+        if isinstance(spec_or_tensor, TypeSpec) and not isinstance(spec_or_tensor, TensorSpec):
+            return False
         return bool(
             self.dtype.is_compatible_with(spec_or_tensor.dtype)
             and self.shape.is_compatible_with(spec_or_tensor.shape)
         )
+
+    def placeholder_value(self, placeholder_context: Any) -> Tensor:
+        """A placeholder of this dtype and shape."""
+        return placeholder(self.dtype, self.shape, self.name)
+
+    def cast(self, value: Any, casting_context: Any) -> Any:
+        """A value as a tensor of this type.
+
+        Raises:
+          TypeError: it has another dtype or shape.
+        """
+        if isinstance(value, TypeSpec) and getattr(casting_context, "allow_specs", False):
+            assert value.is_subtype_of(self), f"Can not cast {value!r} to {self!r}"
+            return self
+        tensor = convert_to_tensor(value, None if isinstance(value, Tensor) else self.dtype)
+        found = TensorSpec(tensor.shape, tensor.dtype, self.name)
+        if not found.is_subtype_of(self):
+            raise TypeError(f"Can not cast {found!r} to {self!r}")
+        return tensor
+
+    def experimental_as_proto(self) -> Any:
+        """The spec as a TensorSpecProto."""
+        return struct_pb2.TensorSpecProto(
+            name=self.name or "",
+            shape=self.shape.as_proto(),
+            dtype=self.dtype.as_datatype_enum,
+        )
+
+    @classmethod
+    def experimental_from_proto(cls, proto: Any) -> TensorSpec:
+        """The spec in a TensorSpecProto."""
+        return cls(shape_from_proto(proto.shape), proto.dtype, proto.name or None)
+
+    @classmethod
+    def experimental_type_proto(cls) -> Any:
+        """The class of the message."""
+        return struct_pb2.TensorSpecProto
 
     @property
     def value_type(self) -> Any:
@@ -122,8 +185,10 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
-class SparseTensorSpec:
+class SparseTensorSpec(TypeSpec):
     """The dtype and static shape of a sparse tensor."""
+
+    proto_class: ClassVar[str] = "SPARSE_TENSOR_SPEC"
 
     shape: Any = None
     dtype: Any = dtypes.float32
@@ -138,6 +203,40 @@ class SparseTensorSpec:
             self.dtype is spec_or_value.dtype and self.shape.is_compatible_with(spec_or_value.shape)
         )
 
+    @classmethod
+    def from_value(cls, value: Any) -> SparseTensorSpec:
+        """The spec of a sparse tensor.
+
+        Raises:
+          TypeError: it is none.
+        """
+        if isinstance(value, SparseTensor):
+            return cls(value.shape, value.dtype)
+        if isinstance(value, SparseTensorValue):
+            dtype = np.asarray(value.values).dtype
+            return cls(TensorShape([int(size) for size in value.dense_shape]), dtype)
+        raise TypeError(
+            f"Expected SparseTensor or SparseTensorValue. Received: {value} of type "
+            f"{type(value).__name__}."
+        )
+
+    def flatten(self) -> list[Any]:
+        """The specs of its indices, its values and its shape."""
+        rank = self.shape.rank
+        return [
+            TensorSpec([None, rank], dtypes.int64),
+            TensorSpec([None], self.dtype),
+            TensorSpec([rank], dtypes.int64),
+        ]
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """Its indices, its values and its shape."""
+        return [value.indices, value.values, value.dense_shape]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The sparse tensor of indices, values and a shape."""
+        return SparseTensor(next(tensors), next(tensors), next(tensors))
+
     @property
     def value_type(self) -> Any:
         """The class of what it describes."""
@@ -150,7 +249,7 @@ class SparseTensorSpec:
 
     @property
     def flat_shape(self) -> TensorShape:
-        """Of the variant nothing is said."""
+        """The shape of the variant is unknown."""
         return TensorShape(None)
 
     def to_component(self, value: Any) -> Tensor:
@@ -168,7 +267,7 @@ class SparseTensorSpec:
         return tensor
 
     def from_component(self, tensor: Tensor) -> Any:
-        """The sparse tensor of such variants."""
+        """Returns the sparse tensor of serialized variants."""
         from tfnb.ops.concat_ops import stack, unstack
         from tfnb.ops.sparse_form_ops import deserialize_sparse_op
 
@@ -176,7 +275,7 @@ class SparseTensorSpec:
         indices, values, dense_shape = deserialize_sparse_op(tensor, dtype=self.dtype)
         indices.set_shape([None, rank])
         dense_shape.set_shape([rank])
-        # What is known of the shape is said in the graph, too, for whoever infers shapes from it.
+        # The known sizes also go into the graph, for shape inference.
         if self.shape.is_fully_defined():
             dense_shape = convert_to_tensor(self.shape.as_list(), dtypes.int64, name="shape")
         elif rank is not None and any(size is not None for size in self.shape.as_list()):
@@ -210,8 +309,10 @@ class SparseTensorSpec:
 
 
 @dataclass(frozen=True)
-class DatasetSpec:
+class DatasetSpec(TypeSpec):
     """What the elements of a dataset are, where a dataset itself is an element."""
+
+    proto_class: ClassVar[str] = "DATA_DATASET_SPEC"
 
     element_spec: Any
     dataset_shape: Any = ()
@@ -223,6 +324,22 @@ class DatasetSpec:
 
         return Dataset
 
+    def proto_state(self) -> tuple[Any, ...]:
+        """What the message of the spec holds."""
+        return self.element_spec, as_shape(self.dataset_shape)
+
+    def flatten(self) -> list[Any]:
+        """The spec of its variant."""
+        return [TensorSpec(self.dataset_shape, dtypes.variant)]
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """Its variant."""
+        return [value._variant_tensor]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The dataset of a variant."""
+        return self.from_component(next(tensors))
+
     @property
     def flat_type(self) -> DType:
         """A variant in a dataset op."""
@@ -230,7 +347,7 @@ class DatasetSpec:
 
     @property
     def flat_shape(self) -> TensorShape:
-        """Of the variant: a scalar unless datasets are batched."""
+        """The shape of the variant: a scalar unless datasets are batched."""
         return as_shape(self.dataset_shape)
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:

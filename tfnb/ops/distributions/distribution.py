@@ -102,8 +102,7 @@ class Distribution:
         self._graph_parents = graph_parents
         self._name = name
 
-    # -- what it is
-    # ------------------------------------------------------------------------------------------
+    # -- what it is --------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -205,8 +204,7 @@ class Distribution:
             raise NotImplementedError(f"{asked or what} is not implemented: {type(self).__name__}")
         return found  # type: ignore[no-any-return]
 
-    # -- shapes
-    # ------------------------------------------------------------------------------------------
+    # -- shapes ------------------------------------------------------------------------------------
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Any:
         """How many distributions there are, a tensor of sizes."""
@@ -257,8 +255,7 @@ class Distribution:
             return shape.get_shape().as_list() == [0]
         return math_ops.equal(array_ops.shape(shape)[0], 0)
 
-    # -- drawing
-    # ------------------------------------------------------------------------------------------
+    # -- drawing -----------------------------------------------------------------------------------
 
     def sample(self, sample_shape: Any = (), seed: int | None = None, name: str = "sample") -> Any:
         """Draws.
@@ -310,8 +307,7 @@ class Distribution:
         preferred = None if isinstance(value, Tensor) else self._dtype
         return convert_to_tensor(value, name="value", preferred_dtype=preferred)
 
-    # -- densities
-    # ------------------------------------------------------------------------------------------
+    # -- densities ---------------------------------------------------------------------------------
 
     def log_prob(self, value: Any, name: str = "log_prob") -> Any:
         """The logarithm of the density, or of the probability of a discrete value."""
@@ -374,8 +370,7 @@ class Distribution:
         with self._name_scope(name, values=[value]):
             return self._known("quantile")(self._value(value))
 
-    # -- statistics
-    # ------------------------------------------------------------------------------------------
+    # -- statistics --------------------------------------------------------------------------------
 
     def entropy(self, name: str = "entropy") -> Any:
         """Shannon's entropy in nats."""

@@ -77,12 +77,14 @@ class _OfOneFeature(CategoricalColumn):
         raise NotImplementedError
 
 
-class HashedColumn(_OfOneFeature):
+class HashedCategoricalColumn(_OfOneFeature):
     """The hash of a value is its id."""
+
+    _fields = ("key", "hash_bucket_size", "dtype")
 
     def __init__(self, key: Any, hash_bucket_size: int, dtype: Any) -> None:
         super().__init__(key, dtype, hash_bucket_size)
-        self._size = hash_bucket_size
+        self.hash_bucket_size = self._size = hash_bucket_size
 
     @property
     def num_buckets(self) -> int:
@@ -100,7 +102,7 @@ class HashedColumn(_OfOneFeature):
 
 def categorical_column_with_hash_bucket(
     key: Any, hash_bucket_size: int, dtype: Any = dtypes.string
-) -> HashedColumn:
+) -> HashedCategoricalColumn:
     """Categories whose ids are the hashes of values.
 
     Args:
@@ -119,16 +121,18 @@ def categorical_column_with_hash_bucket(
         )
     dtype = dtypes.as_dtype(dtype)
     _check_string_or_integer(dtype, f"column_name: {key}")
-    return HashedColumn(key, hash_bucket_size, dtype)
+    return HashedCategoricalColumn(key, hash_bucket_size, dtype)
 
 
-class IdentityColumn(_OfOneFeature):
+class IdentityCategoricalColumn(_OfOneFeature):
     """A value is its id."""
 
-    def __init__(self, key: Any, num_buckets: int, default_value: int | None) -> None:
-        super().__init__(key, dtypes.int64, num_buckets, default_value)
-        self._size = num_buckets
-        self._default = default_value
+    _fields = ("key", "number_buckets", "default_value")
+
+    def __init__(self, key: Any, number_buckets: int, default_value: int | None) -> None:
+        super().__init__(key, dtypes.int64, number_buckets, default_value)
+        self.number_buckets = self._size = number_buckets
+        self.default_value = self._default = default_value
 
     @property
     def num_buckets(self) -> int:
@@ -161,7 +165,7 @@ class IdentityColumn(_OfOneFeature):
 
 def categorical_column_with_identity(
     key: Any, num_buckets: int, default_value: int | None = None
-) -> IdentityColumn:
+) -> IdentityCategoricalColumn:
     """Categories whose values are ids.
 
     Args:
@@ -178,7 +182,7 @@ def categorical_column_with_identity(
         raise ValueError(
             f"default_value {default_value} not in range [0, {num_buckets}), column_name {key}"
         )
-    return IdentityColumn(key, num_buckets, default_value)
+    return IdentityCategoricalColumn(key, num_buckets, default_value)
 
 
 class VocabularyColumn(_OfOneFeature):
@@ -198,8 +202,8 @@ class VocabularyColumn(_OfOneFeature):
         self._words = words
         self._path = path
         self._size = size
-        self._default = default_value
-        self._others = num_oov_buckets
+        self.default_value = self._default = default_value
+        self.num_oov_buckets = self._others = num_oov_buckets
 
     @property
     def num_buckets(self) -> int:
@@ -222,6 +226,48 @@ class VocabularyColumn(_OfOneFeature):
             table = table_of_lines(str(self._path), self._size, *rest)
         found: SparseTensor = table.lookup(values)
         return found
+
+
+class VocabularyListCategoricalColumn(VocabularyColumn):
+    """A vocabulary that is given."""
+
+    _fields = ("key", "vocabulary_list", "dtype", "default_value", "num_oov_buckets")
+
+    def __init__(
+        self,
+        key: Any,
+        vocabulary_list: tuple[Any, ...],
+        dtype: Any,
+        default_value: int,
+        num_oov_buckets: int,
+    ) -> None:
+        size = len(vocabulary_list)
+        super().__init__(key, dtype, vocabulary_list, None, size, default_value, num_oov_buckets)
+        self.vocabulary_list = vocabulary_list
+
+
+class VocabularyFileCategoricalColumn(VocabularyColumn):
+    """A vocabulary in a file."""
+
+    _fields = (
+        "key", "vocabulary_file", "vocabulary_size", "num_oov_buckets", "dtype", "default_value",
+        "file_format",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        key: Any,
+        vocabulary_file: str,
+        vocabulary_size: int,
+        num_oov_buckets: int,
+        dtype: Any,
+        default_value: int,
+        file_format: str | None = None,
+    ) -> None:
+        rest = (vocabulary_size, default_value, num_oov_buckets)
+        super().__init__(key, dtype, None, vocabulary_file, *rest)
+        self.vocabulary_file, self.vocabulary_size = vocabulary_file, vocabulary_size
+        self.file_format = file_format
 
 
 def _check_others(num_oov_buckets: int, default_value: int | None, key: Any) -> None:
@@ -263,7 +309,7 @@ def categorical_column_with_vocabulary_list(
             f"dtype {dtype} and vocabulary dtype {of_list} do not match, column_name: {key}"
         )
     words = tuple(vocabulary_list)
-    return VocabularyColumn(key, dtype, words, None, len(words), default_value, num_oov_buckets)
+    return VocabularyListCategoricalColumn(key, words, dtype, default_value, num_oov_buckets)
 
 
 def categorical_column_with_vocabulary_file(
@@ -299,19 +345,23 @@ def categorical_column_with_vocabulary_file(
     _check_string_or_integer(dtype, f"column_name: {key} vocabulary")
     default = -1 if default_value is None else default_value
     path = str(vocabulary_file)
-    return VocabularyColumn(key, dtype, None, path, vocabulary_size, default, num_oov_buckets)
+    return VocabularyFileCategoricalColumn(
+        key, path, vocabulary_size, num_oov_buckets, dtype, default
+    )
 
 
-class WeightedColumn(CategoricalColumn):
+class WeightedCategoricalColumn(CategoricalColumn):
     """Ids of another column, with a weight for each."""
+
+    _fields = ("categorical_column", "weight_feature_key", "dtype")
 
     def __init__(self, column: CategoricalColumn, weight_feature_key: str, dtype: Any) -> None:
         super().__init__(
             f"{column.name}_weighted_by_{weight_feature_key}", column, weight_feature_key, dtype
         )
-        self._column = column
-        self._key = weight_feature_key
-        self._dtype = dtype
+        self.categorical_column = self._column = column
+        self.weight_feature_key = self._key = weight_feature_key
+        self.dtype = self._dtype = dtype
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
@@ -350,7 +400,7 @@ class WeightedColumn(CategoricalColumn):
 
 def weighted_categorical_column(
     categorical_column: CategoricalColumn, weight_feature_key: str, dtype: Any = dtypes.float32
-) -> WeightedColumn:
+) -> WeightedCategoricalColumn:
     """The categories of another column, with a weight for each.
 
     Args:
@@ -364,18 +414,20 @@ def weighted_categorical_column(
     dtype = None if dtype is None else dtypes.as_dtype(dtype)
     if dtype is None or not (dtype.is_integer or dtype.is_floating):
         raise ValueError(f"dtype {dtype} is not convertible to float.")
-    return WeightedColumn(categorical_column, weight_feature_key, dtype)
+    return WeightedCategoricalColumn(categorical_column, weight_feature_key, dtype)
 
 
 class CrossedColumn(CategoricalColumn):
     """The hash of values of several columns is an id."""
 
+    _fields = ("keys", "hash_bucket_size", "hash_key")
+
     def __init__(self, keys: tuple[Any, ...], hash_bucket_size: int, hash_key: int | None) -> None:
         names = sorted(self._leaf_names(keys))
         super().__init__("_X_".join(names), keys, hash_bucket_size, hash_key)
         self.keys = keys
-        self._size = hash_bucket_size
-        self._hash_key = hash_key
+        self.hash_bucket_size = self._size = hash_bucket_size
+        self.hash_key = self._hash_key = hash_key
 
     @staticmethod
     def _leaf_names(keys: tuple[Any, ...]) -> list[str]:
@@ -448,7 +500,7 @@ def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None
                 "Unsupported key type. All keys must be either string, or categorical column "
                 f"except _HashedCategoricalColumn. Given: {key}"
             )
-        if isinstance(key, HashedColumn):
+        if isinstance(key, HashedCategoricalColumn):
             raise ValueError(
                 "categorical_column_with_hash_bucket is not supported for crossing. Hashing before "
                 "crossing will increase probability of collision. Instead, use the feature name as "

@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.core import dtypes
-from tfnb.framework.scopes import name_scope
+from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfnb.ops import array_ops, math_ops
+from tfnb.ops.feature_columns.configurations import ColumnFields
 
 if TYPE_CHECKING:
     from tfnb.core.tensor_shape import TensorShape
 
 
-class FeatureColumn:
+class FeatureColumn(ColumnFields):
     """A column of one kind or another; columns of equal parameters are equal.
 
     Attributes:
@@ -38,8 +39,16 @@ class FeatureColumn:
     def __hash__(self) -> int:
         return hash(self._parameters)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(repr, self._parameters[1:]))})"
+    @property
+    def _is_v2_column(self) -> bool:
+        return True
+
+    @property
+    def parents(self) -> list[Any]:
+        """The columns, or keys of raw features, that it is computed from."""
+        names = ("categorical_column", "source_column", "key", "weight_feature_key")
+        found = [getattr(self, name) for name in names if hasattr(self, name)]
+        return found or list(getattr(self, "keys", ()))
 
     @property
     def var_scope_name(self) -> str:
@@ -134,24 +143,28 @@ class Features:
         value = convert_to_tensor_or_sparse_tensor(self._raw[key])
         rank = value.get_shape().ndims
         if rank is None:
-            if isinstance(value, SparseTensor):
-                raise ValueError(f"Undefined input_tensor shape for a sparse feature: {key}")
+            from tfnb.ops.check_ops import assert_positive
             from tfnb.ops.cond import cond
 
-            return cond(
-                math_ops.equal(1, array_ops.rank(value)),
-                lambda: array_ops.expand_dims(value, -1),
-                lambda: value,
-            )
+            number = array_ops.rank(value)
+            message = f"Feature (key: {key}) cannot have rank 0. Given: {value}"
+            with control_dependencies([assert_positive(number, message=message)]):
+                is_vector = math_ops.equal(1, number)
+            return cond(is_vector, lambda: _with_column(value), lambda: value)
         if rank == 0:
             raise ValueError(f"Feature (key: {key}) cannot have rank 0. Given: {value}")
         if rank != 1:
             return value
-        if isinstance(value, SparseTensor):
-            from tfnb.ops.sparse_functions import sparse_reshape
+        return _with_column(value)
 
-            return sparse_reshape(value, [array_ops.shape(value)[0], 1])
-        return array_ops.expand_dims(value, -1)
+
+def _with_column(value: Any) -> Any:
+    """A vector as a matrix of one column."""
+    if isinstance(value, SparseTensor):
+        from tfnb.ops.sparse_functions import sparse_reshape
+
+        return sparse_reshape(value, [array_ops.shape(value)[0], 1])
+    return array_ops.expand_dims(value, -1)
 
 
 def to_sparse(value: Any, ignored: Any = None) -> SparseTensor:

@@ -43,6 +43,8 @@ EXPORTS = {
 class NumericColumn(DenseColumn):
     """Numbers as they are."""
 
+    _fields = ("key", "shape", "default_value", "dtype", "normalizer_fn")
+
     def __init__(
         self,
         key: str,
@@ -152,10 +154,12 @@ def _default_of_shape(key: str, shape: tuple[int, ...], value: Any, dtype: Any) 
 class BucketizedColumn(DenseColumn, CategoricalColumn):
     """In which interval a number lies."""
 
+    _fields = ("source_column", "boundaries")
+
     def __init__(self, source: NumericColumn, boundaries: tuple[float, ...]) -> None:
         super().__init__(f"{source.name}_bucketized", source, boundaries)
-        self._source = source
-        self._boundaries = boundaries
+        self.source_column = self._source = source
+        self.boundaries = self._boundaries = boundaries
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
@@ -231,9 +235,11 @@ def bucketized_column(source_column: Any, boundaries: Any) -> BucketizedColumn:
 class IndicatorColumn(DenseColumn):
     """How often each category is there."""
 
+    _fields = ("categorical_column",)
+
     def __init__(self, column: CategoricalColumn) -> None:
         super().__init__(f"{column.name}_indicator", column)
-        self._column = column
+        self.categorical_column = self._column = column
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
@@ -278,6 +284,11 @@ def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
 class EmbeddingColumn(DenseColumn):
     """A vector per category, learned; several are combined."""
 
+    _fields = (
+        "categorical_column", "dimension", "combiner", "initializer", "ckpt_to_load_from",
+        "tensor_name_in_ckpt", "max_norm", "trainable", "use_safe_embedding_lookup",
+    )  # fmt: skip
+
     def __init__(
         self,
         column: CategoricalColumn,
@@ -300,14 +311,27 @@ class EmbeddingColumn(DenseColumn):
         self.categorical_column = column
         self.dimension = dimension
         self.combiner = combiner
-        self._initializer = initializer
-        self._ckpt = ckpt_to_load_from
-        self._tensor_name = tensor_name_in_ckpt
-        self._max_norm = max_norm
-        self._trainable = trainable
-        self._is_safe = use_safe_embedding_lookup
+        self.initializer = initializer
+        self.ckpt_to_load_from = ckpt_to_load_from
+        self.tensor_name_in_ckpt = tensor_name_in_ckpt
+        self.max_norm = max_norm
+        self.trainable = trainable
+        self.use_safe_embedding_lookup = use_safe_embedding_lookup
         self._shared_name = shared_name
         self._collection = collection
+
+    def get_config(self) -> dict[str, Any]:
+        """The fields as plain values.
+
+        Raises:
+          NotImplementedError: the column shares its variable.
+        """
+        if self._shared_name:
+            raise NotImplementedError(
+                f"{self.name} shares its variable with others, which one column cannot say. Call "
+                "tf.feature_column.shared_embedding_columns again."
+            )
+        return super().get_config()
 
     @property
     def var_scope_name(self) -> str:
@@ -351,16 +375,16 @@ class EmbeddingColumn(DenseColumn):
             "embedding_weights",
             shape=shape,
             dtype=dtypes.float32,
-            initializer=self._initializer,
-            trainable=self._trainable and trainable,
+            initializer=self.initializer,
+            trainable=self.trainable and trainable,
             collections=weight_collections,
         )
         if self._collection:
             add_to_collection(self._collection, weights)
-        if self._ckpt is not None:
+        if self.ckpt_to_load_from is not None:
             from tfnb.ops.training.init_from_checkpoint import init_from_checkpoint
 
-            init_from_checkpoint(self._ckpt, {self._tensor_name: weights})
+            init_from_checkpoint(self.ckpt_to_load_from, {self.tensor_name_in_ckpt: weights})
         return weights
 
     def dense_tensor(
@@ -378,14 +402,18 @@ class EmbeddingColumn(DenseColumn):
             features, weight_collections=weight_collections, trainable=trainable
         )
         weights = self._weights(weight_collections, trainable)
-        lookup = safe_embedding_lookup_sparse if self._is_safe else embedding_lookup_sparse
+        lookup = (
+            safe_embedding_lookup_sparse
+            if self.use_safe_embedding_lookup
+            else embedding_lookup_sparse
+        )
         return lookup(
             weights,
             ids,
             id_weights,
             combiner=self.combiner,
             name=f"{self.name}_weights",
-            max_norm=self._max_norm,
+            max_norm=self.max_norm,
         )
 
 

@@ -16,6 +16,7 @@ from tfnb.ops.feature_columns.column import (
     check_columns,
 )
 from tfnb.ops.init_ops import Zeros
+from tfnb.ops.partitioned_variable import PartitionedVariable
 from tfnb.ops.sparse_functions import sparse_reshape
 from tfnb.ops.variable_scope import get_variable, get_variable_scope, variable_scope
 
@@ -132,7 +133,8 @@ def linear_model(
     with variable_scope(None, default_name="linear_model") as variables:
         pass
     sums: list[Any] = []
-    with name_scope(None, default_name="linear_model"), name_scope("linear_model"):
+    own_name = variables.name.rpartition("/")[2]
+    with name_scope(None, default_name=own_name), name_scope(own_name):
         values = _checked_features(features)
         for column in sorted(columns, key=lambda one: one.name):
             with (
@@ -151,7 +153,7 @@ def linear_model(
                     _weighted_sum(column, values, weights, sparse_combiner, collections, trainable)
                 )
             if cols_to_vars is not None:
-                cols_to_vars[column] = [weights]
+                cols_to_vars[column] = _parts(weights)
         _check_batch_sizes(sums, [column.name for column in columns])
         no_bias = math_ops.add_n(sums, name="weighted_sum_no_bias")
         with variable_scope(variables, auxiliary_name_scope=False):
@@ -163,8 +165,12 @@ def linear_model(
                 collections=collections,
             )
         if cols_to_vars is not None:
-            cols_to_vars["bias"] = [bias]
+            cols_to_vars["bias"] = _parts(bias)
         return bias_add(no_bias, bias, name="weighted_sum")
+
+
+def _parts(variable: Any) -> list[Any]:
+    return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 
 def _size_of(column: Any) -> int:

@@ -12,7 +12,6 @@ import copy
 import functools
 import inspect
 import re
-import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,9 +44,6 @@ EXPORTS = {"layers": ["Layer"]}
 
 __all__ = ["InputSpec", "Layer"]
 
-# How many layers of a name a graph has.
-_layer_counts: weakref.WeakKeyDictionary[Graph, dict[str, int]] = weakref.WeakKeyDictionary()
-
 
 def to_snake_case(name: str) -> str:
     """A class's name as layers use it.
@@ -62,7 +58,8 @@ def to_snake_case(name: str) -> str:
 
 def layer_counts(graph: Graph) -> dict[str, int]:
     """How many layers of each name a graph has; the table itself."""
-    return _layer_counts.setdefault(graph, {})
+    counts: dict[str, int] = graph._kept.setdefault("layer counts", {})
+    return counts
 
 
 def unique_layer_name(base: str) -> str:

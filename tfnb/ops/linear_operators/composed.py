@@ -466,6 +466,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
                 else convert_to_tensor(diag_update, name="diag_update")
             )
         self._base, self._is_diag_positive = base_operator, is_diag_update_positive
+        self._has_diag = diag_update is not None
         positive = diag_update is None or is_diag_update_positive
         if v is None and positive and base_operator.is_self_adjoint:
             if is_self_adjoint is None:
@@ -481,6 +482,23 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     def base_operator(self) -> LinearOperator:
         """What is updated."""
         return self._base
+
+    @property
+    def is_diag_update_positive(self) -> bool | None:
+        """Whether the factor between the two thin matrices is known to be positive."""
+        return self._is_diag_positive
+
+    @property
+    def diag_operator(self) -> LinearOperator:
+        """The factor between the two thin matrices, as an operator."""
+        if self._has_diag:
+            return LinearOperatorDiag(
+                self._diag, is_positive_definite=self._is_diag_positive, name="diag_operator"
+            )
+        size = self._u.shape[-1].value
+        return LinearOperatorIdentity(
+            array_ops.shape(self._u)[-1] if size is None else size, dtype=self.dtype
+        )
 
     @property
     def u(self) -> Any:

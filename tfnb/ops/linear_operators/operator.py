@@ -6,16 +6,20 @@ do faster than with the dense matrices, it says itself. Corresponds to ``linear_
 
 from __future__ import annotations
 
+import functools
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops, check_ops, linalg_ops, math_ops, reduction_ops
 from tfnb.ops.matrix_solve_ops import log_matrix_determinant, matrix_determinant, matrix_solve
+from tfnb.ops.variables import Variable
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -40,6 +44,8 @@ class LinearOperator:
     Raises:
       ValueError: these contradict each other.
     """
+
+    _parameters: dict[str, Any]
 
     def __init__(
         self,
@@ -66,8 +72,53 @@ class LinearOperator:
         self._is_non_singular, self._is_self_adjoint = is_non_singular, is_self_adjoint
         self._is_positive_definite, self._is_square = is_positive_definite, is_square
         self._name = name or type(self).__name__
+        self._parameters = dict(parameters or {})
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Has operators of the class note what they are made with."""
+        super().__init_subclass__(**kwargs)
+        make = cls.__init__
+        signature = inspect.signature(make)
+
+        @functools.wraps(make)
+        def noting(self: LinearOperator, *args: Any, **kwargs: Any) -> None:
+            make(self, *args, **kwargs)
+            bound = signature.bind(self, *args, **kwargs)
+            bound.apply_defaults()
+            self._parameters = {key: one for key, one in bound.arguments.items() if key != "self"}
+
+        cls.__init__ = noting  # type: ignore[method-assign]
 
     # ------------------------------------------------------------------------------ what it is
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What it was made with."""
+        return dict(self._parameters)
+
+    def _all_variables(self) -> list[Any]:
+        found: dict[int, Any] = {}
+        for one in nest.flatten([*self._parameters.values()]):
+            if isinstance(one, LinearOperator):
+                found |= {id(variable): variable for variable in one._all_variables()}
+            elif isinstance(one, Variable):
+                found[id(one)] = one
+        return [*found.values()]
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """The variables that it is made of."""
+        return tuple(self._all_variables())
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """Those of its variables that are trained."""
+        return tuple(one for one in self._all_variables() if one.trainable)
+
+    @property
+    def non_trainable_variables(self) -> tuple[Any, ...]:
+        """Those of its variables that are not trained."""
+        return tuple(one for one in self._all_variables() if not one.trainable)
 
     @property
     def dtype(self) -> DType:

@@ -537,10 +537,15 @@ class LinearOperatorTridiag(LinearOperator):
                 found = convert_to_tensor(diagonals, name="diagonals")
             if diagonals_format == "matrix":
                 found = array_ops.matrix_diag_part(found, k=(-1, 1), align="LEFT_RIGHT")
-        self._diagonals = found
+        self._diagonals, self._diagonals_format = found, diagonals_format
         super().__init__(
             found.dtype, [found], is_non_singular, is_self_adjoint, is_positive_definite, True, name
         )
+
+    @property
+    def diagonals_format(self) -> str:
+        """How the diagonals were given."""
+        return self._diagonals_format
 
     @property
     def diagonals(self) -> Any:

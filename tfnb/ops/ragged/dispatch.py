@@ -1,7 +1,7 @@
-"""What functions of ``tf`` do with ragged tensors.
+"""Functions of ``tf`` for ragged tensors.
 
-Functions of single elements work on the innermost values; reductions, joins and the like have ways
-of their own. Whoever adds one writes ``@handles("tf's function")``.
+Elementwise functions are applied to the innermost values; reductions, joins and others have
+handlers. A new handler is registered with ``@handles("tf's function")``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _HANDLERS: dict[str, Callable[..., Any]] = {}
 
 
 def handles(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers what functions of these names do."""
+    """Registers the handler of the functions with these names."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
@@ -50,12 +50,12 @@ def handles(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a function some of whose arguments are ragged.
+    """The result of a function with ragged arguments.
 
     Raises:
-      TypeError: it takes no ragged tensors.
+      TypeError: the function takes no ragged tensors.
     """
-    # An op goes by its own name, a function by its name in ``tf``.
+    # The key of an op is its own name, that of a function its name in ``tf``.
     name = function.__name__
     if isinstance(function, OpDefinition):
         name = python_name(function.name)
@@ -72,7 +72,7 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _as_tensor(value: Any) -> Any:
-    """Lists of numbers as tensors, so that they can be spread over rows."""
+    """Converts lists of numbers to tensors, so that they can be broadcast over rows."""
     is_list = isinstance(value, (list, np.ndarray))
     has_ragged = is_list and any(isinstance(one, RaggedTensor) for one in value)
     return convert_to_tensor(value) if is_list and not has_ragged else value
@@ -107,17 +107,17 @@ _ELEMENTWISE = frozenset((
 
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The rows of ragged tensors with other values: those that a function makes of theirs.
+    """Applies a function to the innermost values of ragged tensors and keeps their rows.
 
-    Dense arguments with one value per row are spread over the rows.
+    Dense arguments with one value per row are broadcast over the rows.
 
     Args:
       op: the function of the innermost values.
       *args: its arguments; ragged ones must have rows of the same lengths.
-      **kwargs: more of them.
+      **kwargs: its keyword arguments.
 
     Raises:
-      ValueError: no argument is ragged after all, or the result has another number of values.
+      ValueError: no argument is ragged, or the result has another number of values.
     """
     ragged = [one for one in _leaves((args, kwargs)) if isinstance(one, RaggedTensor)]
     if not ragged:
@@ -166,7 +166,7 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def _spread(value: Tensor, model: RaggedTensor) -> Any:
-    """A dense tensor as it goes with the innermost values."""
+    """A dense tensor broadcast to match the innermost values."""
     rank, wanted = value.shape.ndims, model.shape.ndims
     if rank is None or wanted is None or rank == 0:
         return value
@@ -238,7 +238,7 @@ def _nvals(value: RaggedTensor) -> Any:
 
 
 def _by_segments(values: Any, ids: Any, count: Any, segments: Callable[..., Any]) -> Any:
-    """Values of one segment as one; of ragged values, place by place."""
+    """Reduces the values of each segment to one; ragged values are reduced position by position."""
     if not isinstance(values, RaggedTensor):
         return segments(values, ids, count)
     lengths = unsorted_segment_max(values.row_lengths(), ids, count)
@@ -309,7 +309,7 @@ def _as_ragged(value: Any, ragged_rank: int, dtype: Any) -> Any:
 
 @handles("concat")
 def concat(values: Any, axis: Any, name: str | None = None) -> Any:
-    """Ragged tensors one after another."""
+    """Concatenates ragged tensors."""
     if not isinstance(values, (list, tuple)):
         values = [values]
     with name_scope(name, "RaggedConcat", list(values)):
@@ -318,12 +318,12 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Any:
 
 @handles("stack")
 def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
-    """Ragged tensors side by side along a new axis.
+    """Stacks ragged tensors along a new axis.
 
     Args:
       values: the tensors.
-      axis: where the new axis stands.
-      name: of the scope.
+      axis: the index of the new axis.
+      name: the name of the scope.
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -360,7 +360,7 @@ def _joined(values: list[Any], axis: Any, stacks: bool) -> Any:
 
 
 def _one_after_another(parts: Sequence[RaggedTensor]) -> RaggedTensor:
-    """The rows of all."""
+    """Concatenates the rows of all tensors."""
     values = [one.values for one in parts]
     splits, offset = [parts[0].row_splits], parts[0].row_splits[-1]
     for one in parts[1:]:
@@ -376,14 +376,14 @@ def _values_joined(values: list[Any]) -> Any:
 
 
 def _stacked_rows(parts: Sequence[RaggedTensor]) -> RaggedTensor:
-    """All, as rows of a new dimension."""
+    """Stacks all tensors as rows of a new dimension."""
     rows = _one_after_another(parts)
     lengths = array_ops.stack([one.nrows() for one in parts])
     return RaggedTensor(rows, splits_of_lengths(lengths), internal=True)
 
 
 def _row_by_row(parts: Sequence[RaggedTensor], stacks: bool) -> Any:
-    """Row i of the first, row i of the second, ..."""
+    """Joins row by row: row i of the first tensor, row i of the second, ..."""
     count = len(parts)
     rows = parts[0].nrows()
     all_rows = _one_after_another(parts)
@@ -404,7 +404,7 @@ def _row_by_row(parts: Sequence[RaggedTensor], stacks: bool) -> Any:
 
 @handles("expand_dims")
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """A new dimension of size 1."""
+    """Adds a dimension of size 1."""
     axis = dim if axis is None else axis
     if not isinstance(input, RaggedTensor):
         return array_ops.expand_dims(input, axis, name=name)
@@ -437,7 +437,7 @@ def gather(
     axis: Any = None,
     batch_dims: int = 0,
 ) -> Any:
-    """Rows by number; ragged numbers give ragged rows."""
+    """Gathers rows by index; ragged indices give ragged rows."""
     if axis not in (None, 0) or batch_dims:
         raise ValueError("tf.gather takes ragged tensors with axis=0 and batch_dims=0 only")
     with name_scope(name, "RaggedGather", [params, indices]):
@@ -457,13 +457,13 @@ def gather(
 
 @handles("size")
 def size(input: RaggedTensor, name: str | None = None, out_type: Any = None) -> Any:
-    """How many values there are."""
+    """The number of values."""
     return array_ops.size(input.flat_values, name=name, out_type=out_type)
 
 
 @handles("rank")
 def rank(input: RaggedTensor, name: str | None = None) -> Any:
-    """How many dimensions there are."""
+    """The number of dimensions."""
     with name_scope(name, "RaggedRank", [input]):
         return input.ragged_rank + array_ops.rank(input.flat_values)
 
@@ -474,9 +474,9 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None, axis: Any = None
 
     Args:
       data: a tensor, dense or ragged.
-      mask: True for what stays.
-      name: of the scope.
-      axis: nothing but None.
+      mask: True for the values to keep.
+      name: the name of the scope.
+      axis: must be None.
     """
     if axis is not None:
         raise ValueError("a ragged mask has no axis")

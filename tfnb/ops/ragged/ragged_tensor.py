@@ -67,8 +67,11 @@ class RaggedTensorValue(NamedTuple):
         inner = self.values.shape
         return (len(self.row_splits) - 1, None, *inner[1:])
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return f"<tf.RaggedTensorValue {self.to_list()}>"
+
+    def __repr__(self) -> str:
+        return f"tf.RaggedTensorValue(values={self.values!r}, row_splits={self.row_splits!r})"
 
     def to_list(self) -> list[Any]:
         """The rows as nested lists."""
@@ -104,8 +107,7 @@ class RaggedTensor(CompositeTensor):
         self._row_splits: Any = row_partition
         self._uniform_row_length: Any = None
 
-    # -- making
-    # -----------------------------------------------------------------------------------------
+    # -- making ------------------------------------------------------------------------------------
 
     @classmethod
     def _of_splits(cls, values: Any, splits: Any) -> RaggedTensor:
@@ -402,8 +404,7 @@ class RaggedTensor(CompositeTensor):
             check = assert_equal(columns, expected, message=message)
             return found.with_values(with_dependencies([check], st_input.values))
 
-    # -- what it is
-    # -------------------------------------------------------------------------------------
+    # -- what it is --------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> DType:
@@ -549,8 +550,7 @@ class RaggedTensor(CompositeTensor):
     def __repr__(self) -> str:
         return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
 
-    # -- other forms
-    # -----------------------------------------------------------------------------------
+    # -- other forms -------------------------------------------------------------------------------
 
     def with_values(self, new_values: Any) -> RaggedTensor:
         """The same rows of other values."""
@@ -656,8 +656,7 @@ class RaggedTensor(CompositeTensor):
         found: RaggedTensorValue = session_for_eval(self.graph, session).run(self, feed_dict)
         return found
 
-    # -- for loops, branches and sessions
-    # ---------------------------------------------------------------
+    # -- for loops, branches and sessions ----------------------------------------------------------
 
     def _parts(self) -> list[Tensor]:
         return [self.flat_values, *self.nested_row_splits]

@@ -37,11 +37,6 @@ class CellWrapper(RNNCell):
         self.cell = cell
 
     @property
-    def wrapped_cell(self) -> Any:
-        """The cell inside."""
-        return self.cell
-
-    @property
     def state_size(self) -> Any:
         """The cell's."""
         return self.cell.state_size

@@ -171,15 +171,30 @@ class SavedModelBuilder:
             if not os.path.exists(file_system.local_path(target)):
                 file_system.write_file(target, file_system.read_file(source))
 
-    def save(self, as_text: bool = False) -> str:
+    def save(
+        self,
+        as_text: bool = False,
+        experimental_image_format: bool = False,
+        experimental_image_writer_options: Any = None,
+    ) -> str:
         """Writes the graphs.
 
         Args:
           as_text: whether as text.
+          experimental_image_format: whether as several files, which needs a package of its own.
+          experimental_image_writer_options: how such files are written.
 
         Returns:
           The path of the file.
+
+        Raises:
+          RuntimeError: several files are asked for.
         """
+        if experimental_image_format:
+            raise RuntimeError(
+                "No proto_splitter is provided, cannot use experimental_image_format. Graphs over "
+                "2 GB: keep the values in variables."
+            )
         self._make_folder()
         if as_text:
             path = os.path.join(self._export_dir, constants.SAVED_MODEL_FILENAME_PBTXT)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
-from tfnb.core import file_system
+from tfnb.core import effects, errors, file_system
 from tfnb.framework.scope_names import prepend_name_scope
 from tfnb.ops.saved_model import constants
 from tfnb.ops.training.graph_io import write_graph
@@ -173,10 +173,18 @@ class SavedModelLoader:
         meta_graph_def = self.get_meta_graph_def_from_tags(tags)
         init_op = _init_op(sess.graph, meta_graph_def, import_scope)
         if init_op is not None:
-            feeds = self._asset_feeds(meta_graph_def, import_scope)
-            sess.run([init_op], feed_dict=feeds)
+            feeds, files = self._asset_feeds(meta_graph_def, import_scope)
+            with effects.feeding_to_read(files):
+                sess.run([init_op], feed_dict=feeds)
 
-    def _asset_feeds(self, meta_graph_def: Any, import_scope: str | None) -> dict[str, str]:
+    def _asset_feeds(
+        self, meta_graph_def: Any, import_scope: str | None
+    ) -> tuple[dict[str, str], dict[str, str | None]]:
+        """What to feed for the assets, and the files that the paths must lead to.
+
+        Raises:
+          InvalidArgumentError: an asset is not in the folder of assets.
+        """
         assets = list(meta_graph_def.asset_file_def)
         if not assets and constants.ASSETS_KEY in meta_graph_def.collection_def:
             for packed in meta_graph_def.collection_def[constants.ASSETS_KEY].any_list.value:
@@ -184,12 +192,13 @@ class SavedModelLoader:
                 packed.Unpack(asset)
                 assets.append(asset)
         folder = os.path.join(self._export_dir, constants.ASSETS_DIRECTORY)
-        return {
-            prepend_name_scope(asset.tensor_info.name, import_scope): os.path.join(
-                folder, asset.filename
-            )
-            for asset in assets
-        }
+        feeds: dict[str, str] = {}
+        files: dict[str, str | None] = {}
+        for asset in assets:
+            path = os.path.join(folder, asset.filename)
+            tensor = prepend_name_scope(asset.tensor_info.name, import_scope)
+            feeds[tensor], files[path] = path, _asset_file(folder, asset.filename)
+        return feeds, files
 
     def load(
         self, sess: Any, tags: Iterable[str], import_scope: str | None = None, **kwargs: Any
@@ -201,6 +210,33 @@ class SavedModelLoader:
         self.restore_variables(sess, saver)
         self.run_init_ops(sess, tags, import_scope)
         return meta_graph_def
+
+
+def _asset_file(folder: str, name: str) -> str:
+    """The file that an asset's name stands for, resolved.
+
+    Raises:
+      InvalidArgumentError: it is not in the folder: the name is absolute or has ``..``, or a link
+        leads out.
+    """
+    is_plain = (
+        bool(name)
+        and "\0" not in name
+        and not os.path.isabs(name)
+        and os.pardir not in name.replace("\\", "/").split("/")
+        and "://" not in name
+    )
+    if is_plain:
+        # The folder of assets may itself be a link of the model's.
+        home, inside = (effects.resolved_path(one) for one in (os.path.dirname(folder), folder))
+        found = effects.resolved_path(os.path.join(folder, name))
+        if effects.is_below(inside, home) and effects.is_below(found, inside) and found != inside:
+            return found
+    raise errors.invalid_argument(
+        f"The SavedModel names the asset {name!r}, which is no file in its folder {folder!r}: a "
+        "model reads only the assets that came with it. If you trust this one, put the file itself "
+        "there in place of the link or name."
+    )
 
 
 def _init_op(graph: Graph, meta_graph_def: Any, import_scope: str | None) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.framework.scopes import control_dependencies
-from tfnb.ops import lookup_ops
 from tfnb.ops.control_flow import group
+from tfnb.ops.lookup import tables_initializer
 from tfnb.ops.variables import global_variables_initializer, local_variables_initializer
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def main_op() -> Operation:
     return group(
         global_variables_initializer(),
         local_variables_initializer(),
-        lookup_ops.tables_initializer(),
+        tables_initializer(),
     )
 
 

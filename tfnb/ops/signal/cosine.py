@@ -1,4 +1,4 @@
-"""Discrete cosine transforms of the four types, by way of the Fourier transform."""
+"""Discrete cosine transforms of the four types, computed with the Fourier transform."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def dct(
     Args:
       input: float32 or float64 signals of shape (..., samples).
       type: 1, 2, 3 or 4.
-      n: so many values, cut or filled up with zeros; all by default.
+      n: number of samples to use, truncated or zero-padded; all by default.
       axis: -1.
       norm: None, or "ortho" for the orthonormal transform.
       name: A name for the operation.
 
     Raises:
-      ValueError: an argument has none of the values above.
+      ValueError: an argument is not one of the values above.
       NotImplementedError: another axis.
     """
     _check(input, type, n, axis, norm)
@@ -76,18 +76,18 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The inverse of :func:`dct`, but for a factor 2 n unless `norm` is "ortho".
+    """The inverse of :func:`dct`, up to a factor 2 n unless `norm` is "ortho".
 
     Args:
       input: float32 or float64 values of shape (..., samples).
       type: the type of the transform to undo: 1, 2, 3 or 4.
-      n: so many values, cut or filled up with zeros; all by default.
+      n: number of samples to use, truncated or zero-padded; all by default.
       axis: -1.
       norm: None, or "ortho" for the orthonormal transform.
       name: A name for the operation.
 
     Raises:
-      ValueError: an argument has none of the values above.
+      ValueError: an argument is not one of the values above.
       NotImplementedError: another axis.
     """
     _check(input, type, n, axis, norm)
@@ -159,7 +159,7 @@ def _type_3(x: Any, length: Any, wide: Any, zero: Any, norm: str | None) -> Any:
 
 
 def _type_4(x: Any, length: Any, wide: Any, zero: Any, norm: str | None) -> Any:
-    # The odd values of the type 2 transform of twice the length.
+    # The odd entries of the type 2 transform of twice the length.
     values = _transform(x, 2, 2 * length, None, None)[..., 1::2]
     if norm == "ortho":
         values *= math.sqrt(0.5) * math_ops.rsqrt(wide)

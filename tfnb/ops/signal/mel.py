@@ -63,8 +63,8 @@ def linear_to_mel_weight_matrix(
     Each band is a triangle of height 1 between the middles of its neighbours.
 
     Args:
-      num_mel_bins: so many bands.
-      num_spectrogram_bins: so many frequencies from 0 to half the sample rate.
+      num_mel_bins: number of bands.
+      num_spectrogram_bins: number of frequencies from 0 to half the sample rate.
       sample_rate: samples per second.
       lower_edge_hertz: where the lowest band begins.
       upper_edge_hertz: where the highest band ends.

@@ -47,13 +47,13 @@ def kaiser_window(
     """The Kaiser window: I0(beta sqrt(1 - t^2)) / I0(beta) for t from -1 to 1.
 
     Args:
-      window_length: so many weights, an integer or a scalar tensor.
-      beta: how steep the window is.
+      window_length: the number of weights, an integer or a scalar tensor.
+      beta: the steepness of the window.
       dtype: a floating-point type.
       name: A name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or the length no scalar.
+      ValueError: the dtype is not floating, or the length is not a scalar.
     """
     dtype = dtypes.as_dtype(dtype)
     with name_scope(name, "kaiser_window"):
@@ -74,16 +74,16 @@ def kaiser_window(
 def kaiser_bessel_derived_window(
     window_length: Any, beta: Any = 12.0, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
-    """The window made of the running sums of a Kaiser window; good for the MDCT.
+    """The window made from the cumulative sums of a Kaiser window; suited to the MDCT.
 
     Args:
-      window_length: so many weights, an even integer or a scalar tensor.
-      beta: the Kaiser window's.
+      window_length: the number of weights, an even integer or a scalar tensor.
+      beta: the steepness of the Kaiser window.
       dtype: a floating-point type.
       name: A name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or the length no scalar.
+      ValueError: the dtype is not floating, or the length is not a scalar.
     """
     dtype = dtypes.as_dtype(dtype)
     with name_scope(name, "kaiser_bessel_derived_window"):
@@ -98,12 +98,12 @@ def vorbis_window(window_length: Any, dtype: Any = dtypes.float32, name: str | N
     """The window of the Vorbis format: sin(pi/2 sin^2(pi (n + 1/2) / N)).
 
     Args:
-      window_length: so many weights, an integer or a scalar tensor.
+      window_length: the number of weights, an integer or a scalar tensor.
       dtype: a floating-point type.
       name: A name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or the length no scalar.
+      ValueError: the dtype is not floating, or the length is not a scalar.
     """
     dtype = dtypes.as_dtype(dtype)
     with name_scope(name, "vorbis_window"):
@@ -122,13 +122,13 @@ def hann_window(
     """The Hann window: 0.5 - 0.5 cos(2 pi n / N).
 
     Args:
-      window_length: so many weights, an integer or a scalar tensor.
+      window_length: the number of weights, an integer or a scalar tensor.
       periodic: whether the window is one period (for spectra) or symmetric (for filters).
       dtype: a floating-point type.
       name: A name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or length or `periodic` no scalar.
+      ValueError: the dtype is not floating, or length or `periodic` is not a scalar.
     """
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 
@@ -142,13 +142,13 @@ def hamming_window(
     """The Hamming window: 0.54 - 0.46 cos(2 pi n / N).
 
     Args:
-      window_length: so many weights, an integer or a scalar tensor.
+      window_length: the number of weights, an integer or a scalar tensor.
       periodic: whether the window is one period (for spectra) or symmetric (for filters).
       dtype: a floating-point type.
       name: A name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or length or `periodic` no scalar.
+      ValueError: the dtype is not floating, or length or `periodic` is not a scalar.
     """
     return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
 

@@ -1,7 +1,7 @@
 """Batches: elements of one or several sources, gathered in a queue, in order or shuffled.
 
-Every function here is one of two questions to :class:`_Batch`: who puts elements in (one source in
-several threads, or several sources), and what queue they meet in.
+Every function here configures :class:`_Batch` in two ways: the producers of elements (one source in
+several threads, or several sources), and the kind of queue.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXPORTS = {
 
 
 class _Batch:
-    """What all these functions do once a queue is chosen."""
+    """The common part of these functions, for a given queue."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class _Batch:
         self.shapes = _common_shapes(self.lists, enqueue_many) if shapes is None else shapes
 
     def fill(self, queue: QueueBase, num_threads: int | None) -> None:
-        """Adds a queue runner: one thread for each source, or so many for the only one."""
+        """Adds a queue runner: one thread per source, or ``num_threads`` for a single source."""
         put = queue.enqueue_many if self.enqueue_many else queue.enqueue
 
         def one(tensors: list[Any]) -> Any:
@@ -73,7 +73,7 @@ class _Batch:
         add_queue_runner(QueueRunner(queue, ops))
 
     def take(self, queue: QueueBase, batch_size: Any, smaller: bool, name: str) -> Any:
-        """A batch in the form of the source."""
+        """Dequeues a batch with the structure of the source."""
         take = queue.dequeue_up_to if smaller else queue.dequeue_many
         taken = take(batch_size, name=name)
         tensors = restore_sparse_tensors(taken, self._sparse)
@@ -83,7 +83,7 @@ class _Batch:
 
 
 def _as_list(tensors: Any) -> list[Any]:
-    """The tensors in a fixed order; those of a dict by their names."""
+    """The tensors in a fixed order; those of a dict sorted by name."""
     if isinstance(tensors, Mapping):
         return [tensors[name] for name in sorted(tensors)]
     return list(tensors) if isinstance(tensors, list | tuple) else [tensors]
@@ -215,25 +215,26 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Batches of an element, in the order it comes.
+    """Batches of an element, in the order of arrival.
 
     Args:
       tensors: an element, or with ``enqueue_many`` several: a tensor, a list, or a dict.
       batch_size: how many elements a batch has.
       num_threads: how many threads compute elements; more than one may change the order.
-      capacity: how many elements wait at most.
+      capacity: the maximum number of waiting elements.
       enqueue_many: whether each row of the tensors is an element.
-      shapes: of the components, where the tensors' own do not tell.
+      shapes: the shapes of the components, if those of the tensors are unknown.
       dynamic_pad: whether elements of different sizes are padded with zeros.
-      allow_smaller_final_batch: whether what is left in the end is a batch.
-      shared_name: under which several sessions share the queue.
-      name: of the ops.
+      allow_smaller_final_batch: whether the remaining elements form a smaller last batch.
+      shared_name: the name under which several sessions share the queue.
+      name: the name of the ops.
 
     Returns:
-      What ``tensors`` is, with a first dimension more; a list of one tensor is that tensor.
+      The structure of ``tensors``, with an added first dimension; for a list of one tensor, that
+      tensor.
 
     Raises:
-      ValueError: shapes are not known.
+      ValueError: shapes are unknown.
     """
     return maybe_batch(
         tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
@@ -254,7 +255,7 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """:func:`batch` of those elements for which ``keep_input`` is true."""
+    """:func:`batch` of the elements for which ``keep_input`` is true."""
     return _batched(
         "batch", [tensors], keep_input, batch_size, num_threads, capacity, enqueue_many, shapes,
         dynamic_pad, allow_smaller_final_batch, shared_name, name,
@@ -272,7 +273,7 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """:func:`batch` of several sources, with a thread for each."""
+    """:func:`batch` of several sources, with one thread per source."""
     return maybe_batch_join(
         tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
         allow_smaller_final_batch, shared_name, name,
@@ -291,7 +292,7 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """:func:`batch_join` of those elements for which ``keep_input`` is true."""
+    """:func:`batch_join` of the elements for which ``keep_input`` is true."""
     return _batched(
         "batch_join", tensors_list, keep_input, batch_size, None, capacity, enqueue_many, shapes,
         dynamic_pad, allow_smaller_final_batch, shared_name, name,
@@ -316,18 +317,18 @@ def shuffle_batch(
     Args:
       tensors: an element, or with ``enqueue_many`` several: a tensor, a list, or a dict.
       batch_size: how many elements a batch has.
-      capacity: how many elements wait at most.
-      min_after_dequeue: how many elements stay inside, so that the order is mixed.
+      capacity: the maximum number of waiting elements.
+      min_after_dequeue: the minimum number of elements that stay in the queue, for mixing.
       num_threads: how many threads compute elements.
-      seed: of the order.
+      seed: the seed of the order.
       enqueue_many: whether each row of the tensors is an element.
-      shapes: of the components, where the tensors' own do not tell.
-      allow_smaller_final_batch: whether what is left in the end is a batch.
-      shared_name: under which several sessions share the queue.
-      name: of the ops.
+      shapes: the shapes of the components, if those of the tensors are unknown.
+      allow_smaller_final_batch: whether the remaining elements form a smaller last batch.
+      shared_name: the name under which several sessions share the queue.
+      name: the name of the ops.
 
     Raises:
-      ValueError: shapes are not known, or ``capacity`` is too small.
+      ValueError: shapes are unknown, or ``capacity`` is too small.
     """
     return maybe_shuffle_batch(
         tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,
@@ -349,7 +350,7 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """:func:`shuffle_batch` of those elements for which ``keep_input`` is true."""
+    """:func:`shuffle_batch` of the elements for which ``keep_input`` is true."""
     return _shuffled(
         "shuffle_batch", [tensors], keep_input, batch_size, num_threads, capacity,
         min_after_dequeue, seed, enqueue_many, shapes, allow_smaller_final_batch, shared_name, name,
@@ -368,7 +369,7 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """:func:`shuffle_batch` of several sources, with a thread for each."""
+    """:func:`shuffle_batch` of several sources, with one thread per source."""
     return maybe_shuffle_batch_join(
         tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
         allow_smaller_final_batch, shared_name, name,
@@ -388,7 +389,7 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """:func:`shuffle_batch_join` of those elements for which ``keep_input`` is true."""
+    """:func:`shuffle_batch_join` of the elements for which ``keep_input`` is true."""
     return _shuffled(
         "shuffle_batch_join", tensors_list, keep_input, batch_size, None, capacity,
         min_after_dequeue, seed, enqueue_many, shapes, allow_smaller_final_batch, shared_name, name,

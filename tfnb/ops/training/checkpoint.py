@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes, errors, file_system
 from tfnb.core.checkpoint_reader import CheckpointReader
 from tfnb.framework.default_session import get_default_session
+from tfnb.framework.operation import Operation
 from tfnb.framework.scopes import device
 from tfnb.ops.constant_ops import constant
 from tfnb.ops.training import checkpoint_state
@@ -32,6 +33,14 @@ def _session(given: Any) -> Any:
     return session
 
 
+def _saveables(values: dict[str, Any]) -> dict[str, Any]:
+    """What a saver takes for the values of keys: variables themselves, how tables are saved."""
+    return {
+        key: one if isinstance(one, Variable) else one._object_saveable(key)
+        for key, one in values.items()
+    }
+
+
 class _ObjectGraphSaveable(SaveableObject):
     """The message that says which object each value belongs to."""
 
@@ -49,8 +58,8 @@ class Checkpoint:
     """Variables and what holds them, saved together.
 
     Args:
-      **kwargs: variables, optimizers, layers, other checkpoints, lists and dicts of these, and
-        objects with a method ``_trackable_children`` that gives (name, object); they become
+      **kwargs: variables, optimizers, layers, tables, other checkpoints, lists and dicts of these,
+        and objects with a method ``_trackable_children`` that gives (name, object); they become
         attributes.
 
     Raises:
@@ -65,8 +74,8 @@ class Checkpoint:
             if not is_trackable(value):
                 raise ValueError(
                     "`Checkpoint` was expecting a trackable object (an object derived from "
-                    f"`Trackable`), got {value}: a variable, optimizer, layer, checkpoint, or a "
-                    "list or dict of these."
+                    f"`Trackable`), got {value}: a variable, optimizer, layer, table, checkpoint, "
+                    "or a list or dict of these."
                 )
             setattr(self, name, value)
 
@@ -105,7 +114,7 @@ class Checkpoint:
         with session.graph.as_default():
             if key not in self._savers:
                 saveables = {OBJECT_GRAPH_KEY: _ObjectGraphSaveable(text)}
-                self._savers[key] = _SaverOfObjects(variables | saveables)
+                self._savers[key] = _SaverOfObjects(_saveables(variables) | saveables)
         file_system.create_directories(os.path.dirname(prefix))
         saved = self._savers[key].save(session, prefix, write_meta_graph=False, write_state=False)
         assert saved is not None
@@ -226,7 +235,7 @@ class LoadStatus:
         return self
 
     def assert_existing_objects_matched(self) -> LoadStatus:
-        """Refuses variables without values.
+        """Refuses variables and tables without values.
 
         Raises:
           AssertionError: there are some.
@@ -234,7 +243,7 @@ class LoadStatus:
         graph, found = self._found()
         without = [
             one
-            for one in graph.variables()
+            for one in [*graph.variables(), *graph.tables()]
             if id(one) not in found.matched and one is not self._root._save_counter
         ]
         if without:
@@ -285,24 +294,33 @@ class LoadStatus:
         key = tuple((name, id(variable)) for name, variable in found.variables.items())
         if key not in savers:
             with session.graph.as_default():
-                savers[key] = Saver(found.variables, max_to_keep=0)
+                savers[key] = Saver(_saveables(found.variables), max_to_keep=0)
         savers[key].restore(session, self._path)
 
     def initialize_or_restore(self, session: Any = None) -> None:
-        """Gives the objects their values, and initializes the other variables.
+        """Gives the objects their values, and initializes the other variables and tables.
 
         Args:
           session: the session; the default one if None.
         """
         session = _session(session)
         matched: set[int] = set()
+        known: set[int] = set()
         if self._path is not None:
             graph, found = self._found()
-            matched = {id(one) for one in found.variables.values()}
+            matched, known = {id(one) for one in found.variables.values()}, found.matched
             self._restore(found, session)
         else:
             _ = self._root.save_counter
             graph = object_graph(self._root)
         others = [one.initializer for one in graph.variables() if id(one) not in matched]
+        # A table that is filled once counts as restored where the checkpoint knows it.
+        others += [
+            one.initializer
+            for one in graph.objects
+            if not isinstance(one, Variable)
+            and isinstance(getattr(one, "initializer", None), Operation)
+            and id(one) not in known
+        ]
         if others:
             session.run(others)

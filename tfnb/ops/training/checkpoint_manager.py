@@ -1,4 +1,4 @@
-"""``tf.train.CheckpointManager``: keeps the last few checkpoints of a ``tf.train.Checkpoint``."""
+"""``tf.train.CheckpointManager``: keeps the latest checkpoints of a ``tf.train.Checkpoint``."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ EXPORTS = {"train": ["CheckpointManager"]}
 
 
 class CheckpointManager:
-    """Saves into a folder, and deletes old checkpoints there.
+    """Saves checkpoints into a folder, and deletes old ones there.
 
-    The default session is what is saved.
+    It saves the values of the default session.
 
     Args:
-      checkpoint: what is saved.
-      directory: the folder; made if need be.
-      max_to_keep: how many checkpoints to keep; None for all.
-      keep_checkpoint_every_n_hours: besides, one for so many hours is kept for ever.
-      checkpoint_name: what the names of checkpoints begin with.
+      checkpoint: the checkpoint to save.
+      directory: the folder; created if missing.
+      max_to_keep: the number of checkpoints to keep; None for all.
+      keep_checkpoint_every_n_hours: also keep one checkpoint per this number of hours for ever.
+      checkpoint_name: the prefix of the checkpoints' names.
       step_counter: a variable that counts steps, for ``checkpoint_interval``.
-      checkpoint_interval: how many steps lie between two checkpoints at least.
-      init_fn: called by :meth:`restore_or_initialize` where there is no checkpoint.
+      checkpoint_interval: the minimum number of steps between two checkpoints.
+      init_fn: called by :meth:`restore_or_initialize` if there is no checkpoint.
       last_checkpoint_step: the step of the last checkpoint.
 
     Raises:
-      ValueError: numbers that make no sense.
+      ValueError: an argument is invalid.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class CheckpointManager:
         self._interval = checkpoint_interval
         self._last_step = last_checkpoint_step
         self._init_fn = init_fn
-        # path -> when it was written, oldest first
+        # path -> time when it was written, oldest first
         self._kept: dict[str, float] = {}
         now = time.time()
         self._last_preserved = now
@@ -89,22 +89,22 @@ class CheckpointManager:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What is saved."""
+        """The checkpoint to save."""
         return self._checkpoint
 
     @property
     def checkpoint_interval(self) -> int | None:
-        """How many steps lie between two checkpoints at least."""
+        """The minimum number of steps between two checkpoints."""
         return self._interval
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The last checkpoint, or None."""
+        """The latest checkpoint, or None."""
         return self._latest
 
     @property
     def checkpoints(self) -> list[str]:
-        """The checkpoints that are kept and may be deleted later, oldest first."""
+        """The kept checkpoints that may be deleted later, oldest first."""
         return list(self._kept)
 
     def _step(self) -> int:
@@ -116,16 +116,16 @@ class CheckpointManager:
     def save(
         self, checkpoint_number: Any = None, check_interval: bool = True, options: Any = None
     ) -> str | None:
-        """Saves the default session's values.
+        """Save the default session's values.
 
         Args:
-          checkpoint_number: what stands behind the name; a number, or a variable. The checkpoint's
-            own counter if None.
+          checkpoint_number: the number at the end of the name, or a variable; by default the
+            checkpoint's own counter.
           check_interval: whether to save only after ``checkpoint_interval`` steps.
           options: not used.
 
         Returns:
-          The path of the checkpoint; None if it is too early.
+          The path of the checkpoint; None if ``checkpoint_interval`` has not passed.
         """
         step = None if self._interval is None else self._step()
         waits = check_interval and self._interval is not None and self._last_step is not None
@@ -143,7 +143,7 @@ class CheckpointManager:
         self._kept[path] = time.time()
         self._latest = path
         doomed = self._sweep()
-        # The list is written before files go, so that it never names one that is gone.
+        # Write the list before deleting files, so that it never names a deleted one.
         self._write_state()
         for old in doomed:
             checkpoint_state.remove_checkpoint(old)
@@ -152,7 +152,7 @@ class CheckpointManager:
         return path
 
     def _sweep(self) -> list[str]:
-        """Takes those that are too many from the list; gives those to delete."""
+        """Remove surplus checkpoints from the list; return those to delete."""
         doomed = []
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
             path = next(iter(self._kept))
@@ -174,7 +174,7 @@ class CheckpointManager:
         )
 
     def restore_or_initialize(self) -> str | None:
-        """Restores the last checkpoint of the folder; without one, ``init_fn`` is called.
+        """Restore the latest checkpoint of the folder; without one, call ``init_fn``.
 
         Returns:
           The path of the checkpoint, or None.
@@ -189,4 +189,4 @@ class CheckpointManager:
         return None
 
     def sync(self) -> None:
-        """Waits until all is written; here that is always so."""
+        """Wait until all checkpoints are written; does nothing, because saving is synchronous."""

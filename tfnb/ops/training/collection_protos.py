@@ -10,6 +10,9 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from google.protobuf.message import DecodeError
+
+from tfnb.core.text_bytes import text_bytes
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.scope_names import prepend_name_scope, strip_name_scope
 from tfnb.ops import control_flow_proto
@@ -18,7 +21,7 @@ from tfnb.ops.variables import Variable
 from tfnb.proto import control_flow_pb2, queue_runner_pb2, saver_pb2, variable_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from tfnb.framework.graph import Graph
 
@@ -144,7 +147,7 @@ def _fill(collection: Any, key: str, items: list[Any], export_scope: str | None)
     first = items[0]
     if isinstance(first, (str, bytes)):
         collection.bytes_list.value.extend(
-            item.encode() if isinstance(item, str) else item for item in items
+            text_bytes(item) if isinstance(item, str) else item for item in items
         )
     elif isinstance(first, int):
         collection.int64_list.value.extend(items)
@@ -190,25 +193,54 @@ def restore_collections(
             _log.error("Cannot identify data type for collection %s. Skipping.", key)
             continue
         values = getattr(definitions[key], kind).value
-        functions = _FUNCTIONS.get(key)
-        if functions is not None and kind == "bytes_list":
-            for value in values:
-                found = variables.get(value) if functions is _VARIABLES else None
-                if found is None:
-                    proto = functions.message.FromString(value)
-                    if functions is _VARIABLES and not variables_have_trainable:
-                        proto.trainable = key == GraphKeys.TRAINABLE_VARIABLES
-                    found = functions.from_proto(proto, import_scope=scope)
-                    if functions is _VARIABLES:
-                        variables[value] = found
-                graph.add_to_collection(key, found)
-        elif kind == "node_list":
-            for value in values:
-                name = prepend_name_scope(value, scope)
-                graph.add_to_collection(key, graph.as_graph_element(name))
-        else:
-            for value in values:
-                graph.add_to_collection(key, _placed(value, scope))
+        try:
+            found = _restored(graph, key, kind, values, scope, variables, variables_have_trainable)
+        except (LookupError, ValueError, AttributeError, RecursionError, DecodeError) as error:
+            told = error.args[0] if isinstance(error, KeyError) and error.args else error
+            raise CollectionError(
+                f"Collection '{key}' of the meta graph cannot be restored: {told} To import the "
+                f"graph without it: del meta_graph_def.collection_def[{key!r}]"
+            ) from error
+        for value in found:
+            graph.add_to_collection(key, value)
+
+
+class CollectionError(ValueError, KeyError):
+    """A collection of a meta graph does not fit its graph, or is damaged.
+
+    A ``KeyError``, too, since that is what TensorFlow raises for names that are not in the graph.
+    """
+
+    __str__ = Exception.__str__
+
+
+def _restored(
+    graph: Graph,
+    key: str,
+    kind: str,
+    values: Sequence[Any],
+    scope: str,
+    variables: dict[bytes, Any],
+    variables_have_trainable: bool,
+) -> list[Any]:
+    """What a collection holds; ``variables`` are those that were made, by their messages."""
+    functions = _FUNCTIONS.get(key)
+    if functions is None or kind != "bytes_list":
+        if kind == "node_list":
+            return [graph.as_graph_element(prepend_name_scope(name, scope)) for name in values]
+        return [_placed(value, scope) for value in values]
+    made = []
+    for value in values:
+        found = variables.get(value) if functions is _VARIABLES else None
+        if found is None:
+            proto = functions.message.FromString(value)
+            if functions is _VARIABLES and not variables_have_trainable:
+                proto.trainable = key == GraphKeys.TRAINABLE_VARIABLES
+            found = functions.from_proto(proto, import_scope=scope)
+            if functions is _VARIABLES:
+                variables[value] = found
+        made.append(found)
+    return made
 
 
 def _placed(value: Any, scope: str) -> Any:

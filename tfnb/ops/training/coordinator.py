@@ -1,4 +1,4 @@
-"""``tf.train.Coordinator``: threads that stop together; ``LooperThread``: one that repeats."""
+"""``tf.train.Coordinator``, which stops threads together, and ``LooperThread``."""
 
 from __future__ import annotations
 
@@ -25,19 +25,18 @@ EXPORTS = {"train": ["Coordinator", "LooperThread"]}
 
 _log = logging.getLogger("tensorflow")
 
-# How long one wait lasts, in seconds: it ends early where a thread ends or somebody asks to stop.
+# Length of one wait in seconds; it ends early when a thread ends or a stop is requested.
 _WAIT = 0.1
 
 
 class Coordinator:
-    """Lets threads ask each other to stop, and somebody wait until all have.
+    """Coordinates the end of threads: any thread may request a stop, and ``join`` waits for all.
 
-    The first exception that comes with a request to stop is raised by :meth:`join`, with the
-    traceback of the thread that it comes from.
+    :meth:`join` raises the first exception given with a stop request, with the traceback of its
+    thread.
 
     Args:
-      clean_stop_exception_types: exceptions that are no failure, only the end; ``OutOfRangeError``
-        if not given.
+      clean_stop_exception_types: exceptions that mean a normal end; ``OutOfRangeError`` by default.
     """
 
     def __init__(
@@ -55,11 +54,11 @@ class Coordinator:
         self._threads: set[threading.Thread] = set()  # guarded by self._lock
 
     def request_stop(self, ex: type_of_reason = None) -> None:
-        """Asks all threads to stop.
+        """Request that all threads stop.
 
         Args:
-          ex: why, an exception or what ``sys.exc_info()`` gives. The first one is kept for
-            :meth:`join`. After ``join`` there is nobody left to tell, so it is raised here.
+          ex: the reason, an exception or the result of ``sys.exc_info()``. The first one is kept
+            for :meth:`join`. After ``join`` it is raised here, because ``join`` cannot raise it.
         """
         error = self._failure(ex)
         with self._lock:
@@ -73,7 +72,7 @@ class Coordinator:
             self._stop_event.set()
 
     def _failure(self, reason: type_of_reason) -> BaseException | None:
-        """The exception to raise, or None if this is the normal end."""
+        """Return the exception to raise, or None for a normal end."""
         if reason is None:
             return None
         if isinstance(reason, tuple):
@@ -88,35 +87,35 @@ class Coordinator:
         return None if isinstance(error, self._clean_types) else error
 
     def clear_stop(self) -> None:
-        """Goes back to the beginning: nobody has asked to stop."""
+        """Reset to the initial state, without a stop request."""
         with self._lock:
             self._joined = False
             self._to_raise = None
             self._stop_event.clear()
 
     def should_stop(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Whether a stop was requested."""
         return self._stop_event.is_set()
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Turns an exception of its block into a request to stop."""
+        """Context that turns an exception of its block into a stop request."""
         try:
             yield
         except BaseException:  # join raises it
             self.request_stop(sys.exc_info())
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Waits until somebody asks to stop, ``timeout`` seconds at most; whether that happened."""
+        """Wait for a stop request, at most ``timeout`` seconds; return whether there is one."""
         if timeout is not None:
             return self._stop_event.wait(timeout)
-        # A wait without a limit would keep an interrupt from the main thread.
+        # Waits in short steps: an unlimited wait would block KeyboardInterrupt in the main thread.
         while not self._stop_event.wait(_WAIT):
             pass
         return True
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """Adds a thread to those that :meth:`join` waits for."""
+        """Add a thread to those that :meth:`join` waits for."""
         with self._lock:
             self._threads.add(thread)
 
@@ -126,16 +125,16 @@ class Coordinator:
         stop_grace_period_secs: float = 120,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Waits until all threads have ended.
+        """Wait until all threads have ended.
 
         Args:
-          threads: to wait for, beside those registered.
-          stop_grace_period_secs: how long threads may go on after somebody asked to stop.
-          ignore_live_threads: whether threads that are still running then are no error.
+          threads: threads to wait for in addition to the registered ones.
+          stop_grace_period_secs: how long threads may run after a stop request.
+          ignore_live_threads: whether to ignore threads that still run after that time.
 
         Raises:
-          RuntimeError: threads run on when the time is over.
-          Exception: what :meth:`request_stop` was given.
+          RuntimeError: threads still run after the grace period.
+          Exception: the exception given to :meth:`request_stop`.
         """
         with self._lock:
             awaited = self._threads.union(threads or ())
@@ -159,11 +158,11 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
-        """Whether :meth:`join` has come to its end."""
+        """Whether :meth:`join` has finished."""
         return self._joined
 
     def raise_requested_exception(self) -> None:
-        """Raises what :meth:`request_stop` was given, if that was an exception."""
+        """Raise the exception given to :meth:`request_stop`, if there is one."""
         with self._lock:
             error = self._to_raise
         if error is not None:
@@ -171,23 +170,23 @@ class Coordinator:
 
 
 def _wait_for_one(threads: set[threading.Thread]) -> None:
-    """Waits a moment, or until a thread that is alive has ended."""
+    """Wait for a live thread to end, for a short time."""
     alive = next((thread for thread in threads if thread.is_alive()), None)
     if alive is not None:
         alive.join(_WAIT)
 
 
 class LooperThread(threading.Thread):
-    """A daemon thread that does something again and again until its coordinator stops.
+    """A daemon thread that calls a function repeatedly until its coordinator stops.
 
     An exception stops the coordinator.
 
     Args:
       coord: the coordinator.
-      timer_interval_secs: from one beginning to the next; 0 for without a pause, None as 0.
-      target: what to do; a subclass may define :meth:`run_loop` instead.
-      args: for ``target``.
-      kwargs: for ``target``.
+      timer_interval_secs: time between the starts of two calls; 0 or None for no pause.
+      target: the function; a subclass may define :meth:`run_loop` instead.
+      args: positional arguments of ``target``.
+      kwargs: keyword arguments of ``target``.
     """
 
     def __init__(
@@ -218,13 +217,13 @@ class LooperThread(threading.Thread):
         args: Iterable[Any] | None = None,
         kwargs: Mapping[str, Any] | None = None,
     ) -> LooperThread:
-        """Starts a thread that calls ``target`` again and again."""
+        """Start a thread that calls ``target`` repeatedly."""
         thread = LooperThread(coord, timer_interval_secs, target, args, kwargs)
         thread.start()
         return thread
 
     def run(self) -> None:
-        """The thread's life."""
+        """Run the loop until the coordinator stops."""
         with self._coord.stop_on_exception():
             self.start_loop()
             if not self._timer_interval_secs:
@@ -238,12 +237,12 @@ class LooperThread(threading.Thread):
             self.stop_loop()
 
     def start_loop(self) -> None:
-        """What happens before the first round."""
+        """Hook that runs before the first call."""
 
     def stop_loop(self) -> None:
-        """What happens after the last round."""
+        """Hook that runs after the last call."""
 
     def run_loop(self) -> None:
-        """One round."""
+        """Call ``target`` once."""
         if self._repeated is not None:
             self._repeated(*self._repeated_args, **self._repeated_kwargs)

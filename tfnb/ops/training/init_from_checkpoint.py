@@ -7,7 +7,6 @@ variables that a regular expression names.
 from __future__ import annotations
 
 import logging
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,12 +23,14 @@ from tfnb.ops.partitioned_variable import PartitionedVariable
 from tfnb.ops.slice_ops import slice as slice_
 from tfnb.ops.training.checkpoint_values import checkpoint_path_of, load_checkpoint
 from tfnb.ops.training.saveable import op_list_to_dict, saveable_objects_for_op
+from tfnb.ops.training.trackable import OBJECT_GRAPH_KEY
 from tfnb.ops.variable_scope import _get_default_variable_store
-from tfnb.ops.variables import Variable, global_variables
+from tfnb.ops.variables import Variable
 from tfnb.ops.where_ops import where_v2
+from tfnb.proto import saved_object_graph_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 EXPORTS = {"train": ["VocabInfo", "init_from_checkpoint", "warm_start"]}
 
@@ -195,16 +196,18 @@ def warm_start(
     vocabularies = dict(var_name_to_vocab_info or {})
     previous = dict(var_name_to_prev_var_name or {})
     used: set[str] = set()
-    mapping: dict[str, Any] = {}
-    for name, variable in _grouped(_chosen_variables(vars_to_warm_start)).items():
-        before = previous.get(name, name)
-        if before != name or name in previous:
+    mapping: list[tuple[str, Any]] = []
+    chosen = _grouped(_chosen_variables(vars_to_warm_start))
+    keys = _keys_of_objects(ckpt_to_initialize_from, chosen)
+    for name, variable in chosen.items():
+        if name in previous:
             used.add(name)
+        before = previous.get(name, keys.get(name, name))
         vocabulary = vocabularies.pop(name, None)
         if vocabulary is not None:
             _init_words(ckpt_to_initialize_from, variable, before, vocabulary)
         else:
-            mapping[before] = variable
+            mapping.append((before, variable))
     unused = sorted(set(previous) - used)
     if unused:
         raise ValueError(
@@ -230,20 +233,51 @@ def _chosen_variables(vars_to_warm_start: Any) -> list[Any]:
             f"vars_to_warm_start; got {vars_to_warm_start}"
         )
     if all(isinstance(one, str) for one in vars_to_warm_start):
-        expressions = [re.compile(one) for one in vars_to_warm_start]
-        return [v for v in global_variables() if any(e.match(v.op.name) for e in expressions)]
+        return [
+            variable
+            for one in vars_to_warm_start
+            for variable in get_collection(GraphKeys.GLOBAL_VARIABLES, scope=one)
+        ]
     found: list[Any] = []
     for one in vars_to_warm_start:
         found += list(one) if isinstance(one, PartitionedVariable) else [one]
     return found
 
 
+def _keys_of_objects(ckpt_dir_or_file: Any, names: Iterable[str]) -> dict[str, str]:
+    """Name of a variable -> its key in a checkpoint of ``tf.train.Checkpoint``; else nothing.
+
+    Raises:
+      ValueError: that checkpoint lacks a variable.
+    """
+    reader = load_checkpoint(ckpt_dir_or_file)
+    if not reader.has_tensor(OBJECT_GRAPH_KEY):
+        return {}
+    text = reader.get_tensor(OBJECT_GRAPH_KEY)
+    proto = saved_object_graph_pb2.TrackableObjectGraph.FromString(text)
+    found = {one.full_name: one.checkpoint_key for node in proto.nodes for one in node.attributes}
+    missing = sorted(set(names) - set(found))
+    if missing:
+        raise ValueError(
+            "Attempting to warm-start from an object-based checkpoint, but found that the "
+            "checkpoint did not contain values for all variables. The following variables were "
+            f"missing: {missing}"
+        )
+    return found
+
+
 def _grouped(variables: list[Any]) -> dict[str, Any]:
-    """Name of the whole -> a variable, or the list of its parts."""
+    """Name of the whole -> a variable, or the list of its parts.
+
+    Raises:
+      ValueError: a variable was chosen twice.
+    """
     found: dict[str, Any] = {}
     for variable in variables:
         info = variable._save_slice_info
         if info is None:
+            if variable.op.name in found:
+                raise ValueError(f"At least two variables have the same name: {variable.op.name}")
             found[variable.op.name] = variable
         else:
             found.setdefault(info.full_name, []).append(variable)

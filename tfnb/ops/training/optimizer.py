@@ -260,6 +260,7 @@ class Optimizer:
         grads_and_vars: Iterable[tuple[Any, Any]],
         global_step: Any = None,
         name: str | None = None,
+        skip_gradients_aggregation: bool = False,
     ) -> Any:
         """An operation that changes variables by their gradients.
 
@@ -267,6 +268,8 @@ class Optimizer:
           grads_and_vars: pairs as from ``compute_gradients``; those without gradient are left out.
           global_step: a variable that each step adds 1 to.
           name: the name of the operation.
+          skip_gradients_aggregation: of strategies for several machines; on one there is nothing
+            to add up.
 
         Raises:
           ValueError: there is no variable, or none has a gradient.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-import weakref
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
+from tfnb.core.weak_registry import WeakTable
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.default_session import get_default_session
@@ -29,25 +29,25 @@ _log = logging.getLogger("tensorflow")
 
 
 class QueueRunner:
-    """Runs each of ``enqueue_ops`` in a thread of its own until the queue's source has ended.
+    """Runs each of ``enqueue_ops`` in its own thread until the queue's source has ended.
 
-    When the last of them has, ``close_op`` runs; when a coordinator stops, ``cancel_op`` does, so
+    When the last thread ends, ``close_op`` runs; when a coordinator stops, ``cancel_op`` runs, so
     that no thread waits for room.
 
     Args:
       queue: the queue to fill.
-      enqueue_ops: what the threads run.
+      enqueue_ops: the ops that the threads run.
       close_op: closes the queue; ``queue.close()`` if not given.
-      cancel_op: closes it and cancels who waits; ``queue.close(cancel_pending_enqueues=True)`` if
-        not given.
+      cancel_op: closes it and cancels waiting ops; ``queue.close(cancel_pending_enqueues=True)``
+        if not given.
       queue_closed_exception_types: errors that mean the source has ended; ``OutOfRangeError`` if
         not given.
-      queue_runner_def: a description to make the runner from, instead of all others.
-      import_scope: where the names of ``queue_runner_def`` are found in the graph.
+      queue_runner_def: a message to make the runner from, instead of the other arguments.
+      import_scope: name scope of ``queue_runner_def``'s names in the graph.
 
     Raises:
       ValueError: both or neither of ``queue`` and ``queue_runner_def`` are given.
-      TypeError: ``queue_closed_exception_types`` are none.
+      TypeError: ``queue_closed_exception_types`` are not error classes.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class QueueRunner:
             self._closed_types = _error_types(queue_closed_exception_types)
         self._lock = threading.Lock()
         self._exceptions_raised: list[Exception] = []  # guarded by self._lock
-        # How many enqueue threads a session has; guarded by self._lock
-        self._running: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        # Number of enqueue threads per session; guarded by self._lock
+        self._running: WeakTable[Any, int] = WeakTable()
 
     def _read(self, described: queue_runner_pb2.QueueRunnerDef, scope: str | None) -> None:
         graph = get_default_graph()
@@ -101,17 +101,17 @@ class QueueRunner:
 
     @property
     def enqueue_ops(self) -> list[Any]:
-        """What the threads run."""
+        """The ops that the threads run."""
         return self._enqueue_ops
 
     @property
     def close_op(self) -> Any:
-        """What runs when the source has ended."""
+        """The op that runs when the source has ended."""
         return self._close_op
 
     @property
     def cancel_op(self) -> Any:
-        """What runs when the coordinator stops."""
+        """The op that runs when the coordinator stops."""
         return self._cancel_op
 
     @property
@@ -121,7 +121,7 @@ class QueueRunner:
 
     @property
     def exceptions_raised(self) -> list[Exception]:
-        """What threads without a coordinator failed with."""
+        """The errors of threads that run without a coordinator."""
         return self._exceptions_raised
 
     @property
@@ -137,11 +137,11 @@ class QueueRunner:
         daemon: bool = False,
         start: bool = False,
     ) -> list[threading.Thread]:
-        """Makes the threads: one for each enqueue op, with ``coord`` one more that cancels.
+        """Make a thread for each enqueue op; with ``coord`` one more that cancels.
 
         Args:
           sess: the session in which they run.
-          coord: hears of failures, and stops the threads.
+          coord: receives failures, and stops the threads.
           daemon: whether the program may end while they run.
           start: whether to start them.
 
@@ -179,7 +179,7 @@ class QueueRunner:
         return threads
 
     def _run(self, sess: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
-        """The life of one thread."""
+        """Run one enqueue op until the source ends; the body of a thread."""
         is_counted = True
         try:
             enqueue = sess.make_callable(enqueue_op)
@@ -204,19 +204,20 @@ class QueueRunner:
                 self._one_less(sess)
 
     def _one_less(self, sess: Any) -> bool:
-        """Counts a thread out; whether it was the last."""
+        """Decrement the number of threads; return whether it was the last."""
         with self._lock:
-            self._running[sess] -= 1
-            return self._running[sess] == 0
+            left = self._running.get(sess, 0) - 1
+            self._running[sess] = left
+            return left == 0
 
     def _close(self, sess: Any) -> None:
         try:
             sess.run(self._close_op)
-        except Exception as error:  # somebody else may have closed the queue or the session
+        except Exception as error:  # the queue or the session may be closed already
             _log.log(1, "Ignored exception: %s", error)
 
     def _close_on_stop(self, sess: Any, coord: Coordinator) -> None:
-        """The life of the thread that cancels."""
+        """Wait for the coordinator to stop, then cancel; the body of a thread."""
         coord.wait_for_stop()
         try:
             sess.run(self._cancel_op)
@@ -224,7 +225,7 @@ class QueueRunner:
             _log.log(1, "Ignored exception: %s", error)
 
     def to_proto(self, export_scope: str | None = None) -> queue_runner_pb2.QueueRunnerDef | None:
-        """The runner as a message; None if it does not belong to ``export_scope``."""
+        """Return the runner as a message; None if it does not belong to ``export_scope``."""
         from tfnb.proto import queue_runner_pb2
 
         if export_scope is not None and not self.name.startswith(export_scope):
@@ -248,7 +249,7 @@ class QueueRunner:
     def from_proto(
         queue_runner_def: queue_runner_pb2.QueueRunnerDef, import_scope: str | None = None
     ) -> QueueRunner:
-        """A runner of the default graph's ops that a message names."""
+        """Make a runner from a message that names ops of the default graph."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 
@@ -268,7 +269,7 @@ def _error_types(given: Any) -> tuple[type[errors.OpError], ...]:
 
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
-    """Adds a runner to those that :func:`start_queue_runners` starts."""
+    """Add a runner to those that :func:`start_queue_runners` starts."""
     add_to_collection(collection, qr)
 
 
@@ -279,21 +280,21 @@ def start_queue_runners(
     start: bool = True,
     collection: str = GraphKeys.QUEUE_RUNNERS,
 ) -> list[threading.Thread]:
-    """Starts the queue runners of the session's graph.
+    """Start the queue runners of the session's graph.
 
     Args:
       sess: the session; the default one if not given.
       coord: a coordinator that stops the threads together.
       daemon: whether the program may end while they run.
       start: whether to start the threads, or only to make them.
-      collection: where the runners are.
+      collection: the collection of the runners.
 
     Returns:
       The threads.
 
     Raises:
       ValueError: there is no session.
-      TypeError: ``sess`` is none.
+      TypeError: ``sess`` is not a session.
     """
     if sess is None:
         sess = get_default_session()
@@ -304,7 +305,7 @@ def start_queue_runners(
                 "tf.start_queue_runners(sess=sess)"
             )
     if not hasattr(sess, "make_callable") or not hasattr(sess, "graph"):
-        # A monitored session starts them by itself.
+        # A monitored session starts the runners itself.
         if type(sess).__name__ in ("MonitoredSession", "SingularMonitoredSession"):
             return []
         raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")

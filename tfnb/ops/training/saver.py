@@ -11,10 +11,12 @@ import math
 import numbers
 import os
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import errors, file_system
+from tfnb.core import effects, errors, file_system
 from tfnb.core.checkpoint_reader import CheckpointReader
+from tfnb.core.unfinished_files import held_folder, remove_leftovers
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scope_names import prepend_name_scope, strip_name_scope
 from tfnb.ops.training import checkpoint_difference as difference
@@ -46,7 +48,7 @@ class Saver:
       reshape: whether a restored tensor may have another shape with as many elements.
       sharded: whether every device writes a file of its own.
       max_to_keep: how many checkpoints to keep; None or 0 for all.
-      keep_checkpoint_every_n_hours: besides, one for so many hours is kept for ever.
+      keep_checkpoint_every_n_hours: in addition, one per this number of hours is kept for ever.
       name: a name scope for the nodes.
       restore_sequentially: no effect, as everything is read at once; so it is in TensorFlow.
       saver_def: a message that names nodes that are there already, instead of making them.
@@ -159,8 +161,7 @@ class Saver:
             if not getattr(self.saver_def, field):
                 raise ValueError(f"saver_def must specify the {field}: {self.saver_def}")
 
-    # -- the checkpoints that are kept
-    # -----------------------------------------------------------------
+    # -- the checkpoints that are kept -------------------------------------------------------------
 
     @property
     def last_checkpoints(self) -> list[str]:
@@ -208,8 +209,7 @@ class Saver:
         except Exception as error:  # what was saved is saved
             _log.warning("Ignoring: %s", error)
 
-    # -- messages
-    # --------------------------------------------------------------------------------------
+    # -- messages ----------------------------------------------------------------------------------
 
     def as_saver_def(self) -> Any:
         """The message that names the nodes."""
@@ -268,8 +268,7 @@ class Saver:
             save_debug_info=save_debug_info,
         )
 
-    # -- saving
-    # ----------------------------------------------------------------------------------------
+    # -- saving ------------------------------------------------------------------------------------
 
     def save(
         self,
@@ -344,10 +343,12 @@ class Saver:
         return saved
 
     def _save_variables(self, sess: Any, save_path: str, path: str) -> str:
+        local = file_system.local_path(path)
         try:
-            found = sess.run(
-                self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: path}
-            )
+            with held_folder(f"{local}_temp") if self._sharded else nullcontext():
+                found = sess.run(
+                    self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: path}
+                )
         except (errors.FailedPreconditionError, errors.NotFoundError) as error:
             folder = os.path.dirname(save_path)
             if os.path.isdir(file_system.local_path(folder) or "."):
@@ -355,14 +356,22 @@ class Saver:
             raise ValueError(
                 f"Parent directory of {save_path} doesn't exist, can't save."
             ) from error
-        return bytes(found.item() if hasattr(found, "item") else found).decode()
+        saved = bytes(found.item() if hasattr(found, "item") else found).decode(errors="replace")
+        if not effects.is_named_by(saved, path):
+            # What is recorded as saved is deleted once it is old.
+            raise errors.invalid_argument(
+                f"The saver's node {self.saver_def.save_tensor_name!r} says that it saved to "
+                f"{saved!r}, but the checkpoint is {path!r}. Nothing was recorded; build another "
+                "tf.train.Saver() for this graph."
+            )
+        remove_leftovers(file_system.local_path(save_path))
+        return saved
 
     def _check_is_built(self, action: str) -> None:
         if not self._is_built:
             raise RuntimeError(f"`build()` should be called before {action} if defer_build==True")
 
-    # -- restoring
-    # -------------------------------------------------------------------------------------
+    # -- restoring ---------------------------------------------------------------------------------
 
     def restore(self, sess: Any, save_path: Any) -> None:
         """Gives the variables the values of a checkpoint: all of them, or none if one is wrong.
@@ -400,12 +409,14 @@ class Saver:
         read_all = len({one.reader for one in wanted}) > 1
         feeds |= self._compare(path, wanted, read_all)
         try:
-            sess.run(self.saver_def.restore_op_name, feeds)
+            # Restoring is reading: a graph from a file gets leave for that, and for no other path.
+            with effects.feeding_to_read({path: None}):
+                sess.run(self.saver_def.restore_op_name, feeds)
         except (errors.DataLossError, errors.OutOfRangeError, errors.NotFoundError) as error:
             self._compare(path, wanted, read_all=True)
             raise _explained(error, "") from error
         except errors.InvalidArgumentError as error:
-            # What is no fault of the checkpoint (a device that is not there) stays as it is.
+            # Errors not caused by the checkpoint (a missing device) are raised unchanged.
             nodes = {op.name for one in wanted for op in (one.reader, one.assign) if op is not None}
             if error.node_name not in nodes:
                 raise
@@ -442,7 +453,7 @@ class Saver:
                 difference.same_class(error, reader_op, error.message),
                 f"The checkpoint {path} cannot be read; nothing was restored.{_others(path)}",
             ) from None
-        # What reads comes before what assigns.
+        # Errors of readers come before errors of assignments.
         first = min(found, key=lambda row: row.error.op is not row.wanted.reader)
         raise _explained(first.error, text)
 

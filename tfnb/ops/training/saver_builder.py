@@ -1,6 +1,6 @@
 """Builds the nodes that save and restore: ``save/SaveV2``, ``save/RestoreV2``, ``save/Assign``.
 
-The nodes are TensorFlow's, name for name, because graphs are exchanged with them inside and a
+Node names are those of TensorFlow, because graphs are exchanged with these nodes in them and a
 ``SaverDef`` names three of them.
 """
 
@@ -33,7 +33,7 @@ PerDevice = list[tuple[str, list[SaveableObject]]]
 
 
 class BulkSaverBuilder:
-    """Makes a saver's part of the graph; all tensors of a checkpoint are read by one op.
+    """Adds a saver's nodes to the graph; one op reads all tensors of a checkpoint.
 
     Args:
       write_version: the format to write, a ``SaverDef.CheckpointFormatVersion``.
@@ -58,19 +58,19 @@ class BulkSaverBuilder:
         """Adds the nodes to the default graph.
 
         Args:
-          names_to_saveables: name -> what to save under it, or a list.
-          reshape: whether what is read may have another shape with as many elements.
+          names_to_saveables: name -> variable or saveable, or a list of them.
+          reshape: whether a tensor may be restored to another shape with as many elements.
           sharded: whether every device writes a file of its own.
-          max_to_keep: how many checkpoints to keep; None or 0 for all.
-          keep_checkpoint_every_n_hours: one for so many hours is kept for ever.
+          max_to_keep: the number of checkpoints to keep; None or 0 for all.
+          keep_checkpoint_every_n_hours: the interval at which one checkpoint is kept for ever.
           name: a name scope; ``"save"`` if None.
-          restore_sequentially: no effect, as everything is read at once; so it is in TensorFlow.
-          filename: what the placeholder of the path gives when nothing is fed.
-          build_save: whether to add what saves.
-          build_restore: whether to add what restores.
+          restore_sequentially: no effect, as in TensorFlow, because one op reads everything.
+          filename: the default of the path's placeholder.
+          build_save: whether to add the saving nodes.
+          build_restore: whether to add the restoring nodes.
 
         Returns:
-          The message that names the nodes.
+          The SaverDef, which names the nodes.
         """
         saveables = validate_and_slice_inputs(names_to_saveables)
         if max_to_keep is None:
@@ -101,8 +101,7 @@ class BulkSaverBuilder:
             version=self._write_version,  # type: ignore[arg-type]
         )
 
-    # -- saving
-    # ------------------------------------------------------------------------------------
+    # -- saving ------------------------------------------------------------------------------------
 
     def _add_save(self, path: Any, saveables: list[SaveableObject]) -> Any:
         names, specs, tensors = _flattened(saveables, with_tensors=True)
@@ -125,8 +124,8 @@ class BulkSaverBuilder:
             return io_ops.sharded_filespec(path, count)
 
     def _add_sharded_save_v2(self, path: Any, per_device: PerDevice) -> Any:
-        # Shards are written beside the final files, then merged: whoever looks sees a checkpoint
-        # only when it is whole.
+        # Shards are written beside the final files, then merged, so that an incomplete checkpoint
+        # is never visible.
         from tfnb.ops.regex_ops import regex_full_match
         from tfnb.ops.string_join_ops import string_join
         from tfnb.ops.where_ops import where as select
@@ -150,8 +149,7 @@ class BulkSaverBuilder:
                 with control_dependencies([merge]):
                     return identity(path)
 
-    # -- restoring
-    # ---------------------------------------------------------------------------------
+    # -- restoring ---------------------------------------------------------------------------------
 
     def _add_sharded_restore(self, path: Any, per_device: PerDevice, reshape: bool) -> Any:
         restores = []

@@ -75,7 +75,11 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
-        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+        self,
+        grads_and_vars: Any,
+        global_step: Any = None,
+        name: str | None = None,
+        skip_gradients_aggregation: bool = False,
     ) -> Any:
         """What a worker runs: adds its gradients and waits for a token.
 
@@ -83,6 +87,7 @@ class SyncReplicasOptimizer(Optimizer):
           grads_and_vars: what :meth:`compute_gradients` gives.
           global_step: a variable that counts updates.
           name: of the scope.
+          skip_gradients_aggregation: as in the optimizer inside.
 
         Raises:
           ValueError: there is nothing to apply, or no global step.

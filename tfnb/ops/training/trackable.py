@@ -2,7 +2,8 @@
 
 Objects form a graph: a checkpoint holds what it was given, an optimizer its variables, a layer its
 weights, lists and dicts their members. A variable's key in the file is the path to it from the
-root; the slot of an optimizer has the path of the variable that it belongs to.
+root; the slot of an optimizer has the path of the variable that it belongs to. A table says by
+``_object_saveable`` how its keys and values are saved.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VARIABLE_VALUE = "VARIABLE_VALUE"
+TABLE = "table"
+"""The attribute that stands for a table's keys and values."""
 
 
 def is_trackable(value: Any) -> bool:
@@ -95,27 +98,50 @@ class ObjectGraph:
             slot for _, _, _, slot in self.slots
         ]
 
+    def tables(self) -> list[Any]:
+        """All tables whose keys and values are saved."""
+        return [one for one in self.objects if attribute_of(one) == TABLE]
+
     def keys(self) -> dict[str, Any]:
-        """Key -> variable."""
+        """Key -> variable or table."""
         found = {
-            key_of(path): one
+            key_of(path, attribute): one
             for one, path in zip(self.objects, self.paths, strict=True)
-            if isinstance(one, Variable)
+            if (attribute := attribute_of(one))
         }
         for optimizer, original, name, slot in self.slots:
             found[slot_key(self.paths[original], self.paths[optimizer], name)] = slot
         return found
 
+    def _with_values(self) -> set[int]:
+        """The positions of the objects that have values, or hold some that have."""
+        holders: dict[int, list[int]] = {}
+        for holder, children in enumerate(self.children):
+            for _, position in children:
+                holders.setdefault(position, []).append(holder)
+        found: set[int] = set()
+        waiting = [number for number, one in enumerate(self.objects) if attribute_of(one)]
+        waiting += [0, *(optimizer for optimizer, *_ in self.slots)]
+        while waiting:
+            position = waiting.pop()
+            if position not in found:
+                found.add(position)
+                waiting += holders.get(position, [])
+        return found
+
     def to_proto(self) -> Any:
         """The message that a checkpoint holds beside the values."""
         proto = saved_object_graph_pb2.TrackableObjectGraph()
+        with_values = self._with_values()
         for one, path, children in zip(self.objects, self.paths, self.children, strict=True):
             node = proto.nodes.add()
             for name, position in children:
                 node.children.add(node_id=position, local_name=name)
             if isinstance(one, Variable):
                 _add_value(node, one, key_of(path))
-            node.has_checkpoint_values.value = True
+            elif attribute_of(one):
+                node.attributes.add(name=TABLE, checkpoint_key=key_of(path, TABLE))
+            node.has_checkpoint_values.value = len(proto.nodes) - 1 in with_values
         for number, (optimizer, original, name, slot) in enumerate(self.slots):
             proto.nodes[optimizer].slot_variables.add(
                 original_variable_node_id=original,
@@ -126,6 +152,14 @@ class ObjectGraph:
             _add_value(node, slot, slot_key(self.paths[original], self.paths[optimizer], name))
             node.has_checkpoint_values.value = True
         return proto
+
+
+def attribute_of(value: Any) -> str:
+    """The name of what is saved of an object itself; "" where nothing is."""
+    if isinstance(value, Variable):
+        return VARIABLE_VALUE
+    is_saved = getattr(value, "_object_saveable", None) is not None and value._saveable is not None
+    return TABLE if is_saved else ""
 
 
 def _add_value(node: Any, variable: Any, key: str) -> None:
@@ -170,13 +204,13 @@ def _escaped(name: str) -> str:
     return name.replace(".", "..").replace("/", ".S")
 
 
-def key_of(path: tuple[str, ...]) -> str:
-    """The key of a variable's value.
+def key_of(path: tuple[str, ...], attribute: str = VARIABLE_VALUE) -> str:
+    """The key of an object's value.
 
     >>> key_of(("model", "a/b"))
     'model/a.Sb/.ATTRIBUTES/VARIABLE_VALUE'
     """
-    return f"{_joined(path)}/.ATTRIBUTES/{VARIABLE_VALUE}".removeprefix("/")
+    return f"{_joined(path)}/.ATTRIBUTES/{attribute}".removeprefix("/")
 
 
 def slot_key(variable: tuple[str, ...], optimizer: tuple[str, ...], name: str) -> str:
@@ -190,7 +224,7 @@ class Match:
     """What of a checkpoint belongs to which objects.
 
     Attributes:
-      variables: key -> variable.
+      variables: key -> variable or table.
       matched: ids of objects that have a node in the checkpoint.
       unresolved: the checkpoint's keys that no object takes.
     """
@@ -216,14 +250,13 @@ def match(graph: ObjectGraph, proto: Any) -> Match:
     taken = set(node_of.values())
     found: dict[str, Any] = {}
 
-    def bind(node: int, variable: Any) -> None:
+    def bind(node: int, value: Any) -> None:
         for attribute in proto.nodes[node].attributes:
-            if attribute.name == VARIABLE_VALUE:
-                found[attribute.checkpoint_key] = variable
+            if attribute.name == attribute_of(value):
+                found[attribute.checkpoint_key] = value
 
     for position, node in node_of.items():
-        if isinstance(graph.objects[position], Variable):
-            bind(node, graph.objects[position])
+        bind(node, graph.objects[position])
     slot_nodes = {
         (node, one.original_variable_node_id, one.slot_name): one.slot_variable_node_id
         for node in taken

@@ -1,0 +1,33 @@
+/**
+ * A notebook of tfnb that is only opened stays as it is. JupyterLab writes the kernel's version of
+ * Python into a notebook as soon as the kernel has said it, which makes it dirty, and stores it two
+ * minutes later, though nothing was run or typed.
+ */
+
+import type { NotebookModel, NotebookPanel } from "./jupyter.ts";
+
+/** Watches a notebook until something else in it changes. */
+export function keepClean({ context }: NotebookPanel): void {
+  void context.ready.then(() => {
+    const { model } = context;
+    if (model.dirty) return;
+    const before = content(model);
+    if (!before.includes("tfnb")) return;
+    const look = (_: unknown, change: { name: string }) => {
+      if (change.name !== "dirty" || !model.dirty) return;
+      // Others hear of this change first.
+      queueMicrotask(() => {
+        if (content(model) === before) model.dirty = false;
+        else model.stateChanged.disconnect(look);
+      });
+    };
+    model.stateChanged.connect(look);
+  });
+}
+
+/** The notebook as text, without what JupyterLab copies from the kernel that it has. */
+function content(model: NotebookModel): string {
+  const { metadata, ...rest } = model.toJSON();
+  const { kernelspec, language_info: language, ...own } = metadata;
+  return JSON.stringify([rest, own, kernelspec?.["name"], language?.["name"]]);
+}

@@ -1,0 +1,56 @@
+"""The garbage collector while large graphs are made."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+import tfnb as tf
+from tfnb.core import collector_pause
+from tfnb.core.collector_pause import without_collector
+
+
+def test_the_collector_is_off_inside_and_on_behind() -> None:
+    """For many nodes; errors change nothing about that, and one that is off stays off."""
+    with without_collector(2000):
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with without_collector(10):
+        assert gc.isenabled()
+    with pytest.raises(ValueError, match="x"), without_collector(2000):
+        raise ValueError("x")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with without_collector(2000):
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_pause_that_an_interrupt_left_is_ended_by_the_next() -> None:
+    """An interrupt may strike before the context is entered."""
+    without_collector(2000).__enter__()
+    with without_collector(2000):
+        pass
+    assert gc.isenabled()
+
+
+def test_first_runs_of_large_graphs_are_not_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The collector finds nothing in what is made there."""
+    monkeypatch.setattr(collector_pause, "_MANY", 3)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        y = tf.constant(1.0)
+        for _ in range(5):
+            y = tf.sin(y)
+        prepare, seen = sess._session.prepare, []
+
+        def note(*names: tuple[str, ...]) -> object:
+            seen.append(gc.isenabled())
+            return prepare(*names)
+
+        monkeypatch.setattr(sess._session, "prepare", note)
+        sess.run(y)
+        assert (seen, gc.isenabled()) == ([False], True)

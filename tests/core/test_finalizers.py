@@ -1,0 +1,116 @@
+"""Which code of tfnb runs as objects end, at whatever moment and in whatever thread that is.
+
+An interrupt that strikes such code is lost to the step or the loop in which the object ended.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import tfnb as tf
+
+_PACKAGE = Path(tf.__file__).parent
+_TABLES = {"WeakKeyDictionary", "WeakSet", "WeakValueDictionary", "WeakMethod"}
+
+# Each gives back something that is not memory: a file, a thread, a session, a tensor on a device.
+_NEEDED = {
+    "client/benchmark.py": {"__del__"},
+    "client/callable.py": {"__del__"},
+    "client/event_file_writer.py": {"finalize"},
+    "client/gfile.py": {"__del__"},
+    "client/session.py": {"__del__"},
+    "client/tensor_handle.py": {"__del__"},
+    # A function of C that stops a trace.
+    "common_runtime/allocation_tracker.py": {"ref with a callback"},
+    "common_runtime/gpu_device.py": {"__del__"},
+    "common_runtime/thread_pool.py": {"finalize"},
+    "ops/dataset_file_cache.py": {"finalize"},
+    "ops/dataset_snapshot_ops.py": {"finalize"},
+    "ops/dataset_table_ops.py": {"finalize"},
+    "ops/summary_file_ops.py": {"__del__"},
+}
+
+
+def _finalizers(tree: ast.AST) -> set[str]:
+    """What in a module has Python call something as an object ends."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == "__del__":
+            found.add("__del__")
+        if isinstance(node, ast.ImportFrom) and node.module == "weakref":
+            found.update(alias.name for alias in node.names)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "weakref":
+            found.update({node.attr} & {*_TABLES, "finalize"})
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            name, num_arguments = node.func.attr, len(node.args) + len(node.keywords)
+            if name in ("ref", "proxy") and num_arguments > 1:
+                found.add(f"{name} with a callback")
+    return found
+
+
+def test_what_runs_as_objects_end_is_what_has_to() -> None:
+    """No table of weakly held objects: core/weak_registry.py has those that call nothing."""
+    found = {}
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        kinds = _finalizers(ast.parse(path.read_text()))
+        if kinds:
+            found[path.relative_to(_PACKAGE).as_posix()] = kinds
+    assert found == _NEEDED
+
+
+@pytest.mark.parametrize(
+    ("source", "kinds"),
+    [
+        ("x = weakref.WeakKeyDictionary()", {"WeakKeyDictionary"}),
+        ("from weakref import WeakSet", {"WeakSet"}),
+        ("weakref.ref(x, print)", {"ref with a callback"}),
+        ("weakref.finalize(x, print)", {"finalize"}),
+        ("class A:\n  def __del__(self): pass", {"__del__"}),
+        ("weakref.ref(x)", set()),
+    ],
+)
+def test_each_kind_of_finalizer_is_seen(source: str, kinds: set[str]) -> None:
+    """So that the list above is whole."""
+    assert _finalizers(ast.parse(source)) == kinds
+
+
+def _model() -> None:
+    with tf.Graph().as_default(), tf.variable_creator_scope(lambda create, **more: create(**more)):
+        x = tf.placeholder(tf.float32, [None, 3])
+        y = tf.layers.dense(tf.Variable([[1.0, 2.0, 3.0]]) + x, 2)
+        loss = tf.reduce_mean(tf.reduce_sum(y, axis=1))
+        tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            for _ in range(3):
+                sess.run(loss, {x: [[1.0, 2.0, 3.0]]})
+
+
+def test_a_graph_that_ends_runs_no_python_code() -> None:
+    """Nor do its operations, variables and layers; its session does, which gives up what it has."""
+    _model()
+    gc.collect()
+    _model()
+    calls: set[str] = set()
+    thread = threading.get_ident()
+
+    def note(frame: object, event: str, _: object) -> None:
+        if event == "call" and threading.get_ident() == thread:
+            code = frame.f_code  # type: ignore[attr-defined]
+            calls.add(f"{Path(code.co_filename).name} {code.co_name}")
+
+    # Test tools have the collector itself call them, whatever ends.
+    others, gc.callbacks[:] = gc.callbacks[:], []
+    sys.setprofile(note)
+    try:
+        gc.collect()
+    finally:
+        sys.setprofile(None)
+        gc.callbacks[:] = others
+    assert {call for call in calls if not call.startswith("session.py ")} == set()

@@ -1,0 +1,76 @@
+"""Members of a weak registry, which runs no code as they end."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any
+
+from tfnb.core.weak_registry import WeakRegistry, WeakTable
+
+
+class Thing:
+    """Something that can be referred to weakly."""
+
+
+def test_what_ends_is_no_member() -> None:
+    """The others stay in their order; keys find them."""
+    registry: WeakRegistry[Thing] = WeakRegistry()
+    things = [Thing() for _ in range(4)]
+    for number, thing in enumerate(things):
+        registry.add(thing, number)
+    del things[1], thing
+    gc.collect()
+    assert list(registry) == things
+    assert [key for key, _ in registry.items()] == [0, 2, 3]
+    assert registry.get(2) is things[1]
+    assert registry.get(1) is None
+    registry.clear()
+    assert not list(registry)
+
+
+def test_what_has_ended_is_dropped_when_others_come() -> None:
+    """A registry is no larger than twice what lives; the owner is told what goes."""
+    told: list[Any] = []
+    registry: WeakRegistry[Thing] = WeakRegistry(told.append)
+    kept = [Thing() for _ in range(5)]
+    for thing in kept:
+        registry.add(thing)
+    for number in range(1000):
+        registry.add(Thing(), number)
+    assert len(registry._refs) < 50
+    assert told == list(range(len(told)))
+    assert len(told) > 950
+    assert list(registry)[:5] == kept
+
+
+def test_no_python_code_runs_as_a_member_ends() -> None:
+    """Ctrl-C has nothing to strike that would lose it."""
+    registry: WeakRegistry[Thing] = WeakRegistry()
+    thing = Thing()
+    registry.add(thing)
+    calls: list[str] = []
+    sys.setprofile(lambda frame, event, _: calls.append(event) if event == "call" else None)
+    try:
+        del thing
+    finally:
+        sys.setprofile(None)
+    assert calls == []
+
+
+def test_a_table_gives_values_of_what_lives() -> None:
+    """By identity; of what has ended nothing is found, and not much is kept."""
+    table: WeakTable[Thing, int] = WeakTable()
+    kept = [Thing() for _ in range(5)]
+    for number, thing in enumerate(kept):
+        table[thing] = number
+    for number in range(1000):
+        table[Thing()] = number
+    assert [table.get(thing) for thing in kept] == list(range(5))
+    assert table.get(Thing()) is None
+    assert len(table._entries) < 50
+    table[kept[0]] = 7
+    assert table.get(kept[0], 0) == 7
+    kept.clear()
+    del thing
+    assert len(table) == 0

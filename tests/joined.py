@@ -1,0 +1,48 @@
+"""Many variants of a check in one test, where pytest would take longer than the check."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def check_each(
+    rows: Iterable[Any], check: Callable[[Any], object], told: Callable[[Any], str] = repr
+) -> None:
+    """Checks all rows, and fails with what every row that failed says, by its name."""
+    failures = []
+    for row in rows:
+        try:
+            check(row)
+        except (Exception, pytest.fail.Exception) as error:
+            error.add_note(f"in the row {told(row)}")
+            failures.append(error)
+    if failures:
+        raise BaseExceptionGroup(f"{len(failures)} rows", failures)
+
+
+def in_one_test(name: str, rows: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
+    """As `pytest.mark.parametrize` of one argument, within one test: all rows run, and are told."""
+    kept = list(rows)
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(test)
+        others = [one for key, one in signature.parameters.items() if key != name]
+        assert len(others) == len(signature.parameters) - 1, f"{test.__name__} takes no {name}"
+
+        @functools.wraps(test)
+        def every_row(**arguments: Any) -> None:
+            check_each(
+                kept, lambda row: test(**{name: row}, **arguments), lambda row: f"{name} {row!r}"
+            )
+
+        every_row.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+        return every_row
+
+    return decorate

@@ -1,0 +1,366 @@
+"""How graphs are drawn, kept in files and found again: scale, what is open, directions, themes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tfnb as tf
+from tests.notebook.browser.test_front_end import digits_scene, scoped_chain
+from tfnb.framework.function import Defun
+from tfnb.notebook.scene import SceneNode, build_scene
+from tfnb.notebook.targets import find_target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.notebook.browser.widget_page import WidgetPage
+    from tfnb.notebook.scene import Scene
+
+pytestmark = pytest.mark.browser
+
+_SEEN_WHOLE = """() => {
+  const field = document.querySelector(".tfnb-canvas").getBoundingClientRect();
+  return [...document.querySelectorAll(".tfnb-item .tfnb-shape")].every((shape) => {
+    const box = shape.getBoundingClientRect();
+    return box.left >= field.left - 1 && box.right <= field.right + 1
+      && box.top >= field.top - 1 && box.bottom <= field.bottom + 1;
+  });
+}"""
+_SCALE = """() => Number(/scale\\(([\\d.e-]+)\\)/.exec(
+  document.querySelector(".tfnb-content").style.transform)[1])"""
+
+
+def long_scene(layers: int = 60) -> Scene:
+    """A chain so long that it fits at a small scale only."""
+    ops = ("MatMul", "BiasAdd", "Relu", "Square", "Tanh", "Exp", "Sqrt")
+    nodes = [
+        SceneNode(f"part_{i}/{ops[i % 7].lower()}", ops[i % 7], ((i - 1, 0),) if i else ())
+        for i in range(layers)
+    ]
+    return build_scene(nodes)
+
+
+def saved(page: Any, label: str) -> Path:
+    """The file that a button of the toolbar gives."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=label).click()
+    path: Path = download.value.path()
+    return path
+
+
+def test_a_saved_picture_is_the_same_at_every_scale(widget_page: WidgetPage) -> None:
+    """Texts that are hidden far off are in the file, and boxes stand where they will stand."""
+    page = widget_page.page
+    widget_page.mount(digits_scene())
+    widget_page.closed_scope("block_1").click()
+    page.wait_for_selector(".tfnb-open")
+    near = saved(page, "Save as SVG").read_text(encoding="utf-8")  # while boxes still glide
+    for _ in range(6):
+        page.get_by_role("button", name="Zoom out").click()
+    widget_page.settle()
+    far = saved(page, "Save as SVG").read_text(encoding="utf-8")
+
+    assert page.locator(".tfnb-canvas").get_attribute("data-zoom") == "far"
+    assert "Conv2D" in far
+    assert far == near
+
+
+def test_a_saved_page_opens_as_it_was_left(widget_page: WidgetPage) -> None:
+    """With the same scopes open, the same colours and direction."""
+    page = widget_page.page
+    widget_page.mount(digits_scene())
+    widget_page.closed_scope("block_1").click()
+    page.wait_for_selector(".tfnb-open")
+    page.locator(".tfnb-select").select_option("device")
+    page.get_by_role("button", name="Let data flow to the right").click()
+    path = saved(page, "Save as HTML")
+    labels = sorted(widget_page.labels())
+
+    page.goto("about:blank")
+    page.set_content(path.read_text(encoding="utf-8"))
+    page.wait_for_selector("[data-ready]")
+    assert sorted(widget_page.labels()) == labels
+    assert "conv" in labels
+    assert page.locator(".tfnb-select").input_value() == "device"
+    assert page.get_by_role("button", pressed=True).count() == 1
+    assert widget_page.problems == []
+
+
+def test_the_whole_graph_is_shown_however_large_it_is(widget_page: WidgetPage) -> None:
+    """Nothing is cut off, and the buttons zoom in again from there."""
+    page = widget_page.page
+    widget_page.mount(long_scene())
+    assert not page.evaluate(_SEEN_WHOLE)
+    page.get_by_role("button", name="Show the whole graph").click()
+    widget_page.settle()
+    assert page.evaluate(_SEEN_WHOLE)
+    before = page.evaluate(_SCALE)
+    assert before < 0.3
+    page.get_by_role("button", name="Zoom in").click()
+    assert page.evaluate(_SCALE) == pytest.approx(1.3 * before, rel=0.01)
+
+
+@pytest.mark.parametrize(("count", "size"), [(4, 3), (1, 11)])
+def test_a_first_view_can_be_read_and_is_whole_where_it_can(
+    widget_page: WidgetPage, count: int, size: int
+) -> None:
+    """Scopes that would make texts too small stay closed; nothing is cut off at an edge."""
+    page = widget_page.page
+    widget_page.mount(_blocks(count, size))
+    assert page.evaluate(_SCALE) >= 0.6
+    assert page.evaluate(_SEEN_WHOLE)
+
+
+def _blocks(count: int, size: int) -> Scene:
+    """Blocks one after another, each a scope of a chain."""
+    ops = ("MatMul", "BiasAdd", "Relu")
+    nodes = [
+        SceneNode(f"block_{i // size}/{ops[i % 3]}", ops[i % 3], ((i - 1, 0),) if i else ())
+        for i in range(count * size)
+    ]
+    return build_scene(nodes)
+
+
+def test_zooming_holds_the_selected_box(widget_page: WidgetPage) -> None:
+    """It stays where it is on the screen while all else moves."""
+    page = widget_page.page
+    widget_page.mount(digits_scene())
+    box = widget_page.page.locator(".tfnb-node", has_text="Placeholder")
+    box.click()
+    page.locator(".tfnb-canvas").focus()
+    widget_page.settle()
+
+    def middle() -> tuple[float, float]:
+        found = box.locator(".tfnb-shape").bounding_box()
+        assert found is not None
+        return found["x"] + found["width"] / 2, found["y"] + found["height"] / 2
+
+    before = middle()
+    page.keyboard.press("+")
+    widget_page.settle()
+    assert middle() == pytest.approx(before, abs=1.5)
+
+
+def test_data_flows_to_the_right_where_one_likes(widget_page: WidgetPage) -> None:
+    """And the arrow keys follow it there; a graph in lanes keeps its direction."""
+    page = widget_page.page
+    widget_page.mount(scoped_chain(4, 3))
+    page.get_by_role("button", name="Let data flow to the right").click()
+    widget_page.settle()
+    boxes = [one.bounding_box() for one in page.locator(".tfnb-item.tfnb-closed").all()]
+    assert len(boxes) >= 4
+    lefts = [box["x"] for box in boxes if box]
+    assert sorted(lefts) == lefts
+    assert lefts[-1] - lefts[0] > 300
+    page.locator(".tfnb-canvas").focus()
+    name = page.locator(".tfnb-card-name")
+    page.keyboard.press("ArrowRight")
+    assert name.inner_text() == "layer_0"
+    page.keyboard.press("ArrowRight")
+    assert name.inner_text() == "layer_1"
+
+    devices = ["/device:CPU:0"]
+    lanes = build_scene([SceneNode("x", "Neg", partition=0)], partitions=devices, in_lanes=True)
+    widget_page.mount(lanes, view="partitions")
+    assert page.get_by_role("button", name="Let data flow to the right").count() == 0
+
+
+_CONTRAST = """([over, overWhat, under, underWhat]) => {
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  const light = (selector, what) => {
+    canvas.fillStyle = getComputedStyle(document.querySelector(".tfnb")).backgroundColor;
+    canvas.fillRect(0, 0, 1, 1);
+    canvas.fillStyle = getComputedStyle(document.querySelector(selector))[what];
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((c) => {
+      const x = c / 255;
+      return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const [a, b] = [light(over, overWhat), light(under, underWhat)];
+  return Math.max(a, b) / Math.min(a, b);
+}"""
+
+
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_scopes_and_edges_in_a_lane_are_seen(widget_page: WidgetPage, is_dark: bool) -> None:
+    """A scope's frame and the edges stand out from the lane, in both themes."""
+    nodes = [
+        SceneNode("x", "Const", partition=0),
+        SceneNode("s/a", "Neg", ((0, 0),), partition=0),
+        SceneNode("s/b", "Neg", ((1, 0),), partition=0),
+    ]
+    devices = ["/job:localhost/replica:0/task:0/device:CPU:0"]
+    scene = build_scene(nodes, partitions=devices, in_lanes=True)
+    widget_page.mount(scene, view="partitions", is_dark=is_dark)
+    page = widget_page.page
+    if page.locator(".tfnb-open").count() == 0:
+        widget_page.closed_scope("s").click()
+        page.wait_for_selector(".tfnb-open")
+
+    frame = [".tfnb-open > .tfnb-shape", "stroke", ".tfnb-lane", "fill"]
+    edge = [".tfnb-edge", "stroke", ".tfnb-lane", "fill"]
+    inside = [".tfnb-open > .tfnb-shape", "fill", ".tfnb-lane", "fill"]
+    assert page.evaluate(_CONTRAST, frame) >= 1.8
+    assert page.evaluate(_CONTRAST, edge) >= 2.8
+    assert page.evaluate(_CONTRAST, inside) > 1.01
+
+
+def test_a_running_scope_that_is_opened_shows_its_paper(widget_page: WidgetPage) -> None:
+    """Only what is in it is filled with the colour of what runs."""
+    page = widget_page.page
+    count = len(digits_scene().nodes)
+    widget_page.mount(digits_scene(), view="progress", states=bytes([0x12] * count))
+    scope = widget_page.closed_scope("block_1")
+    assert scope.get_attribute("data-state") == "running"
+    scope.click()
+    page.wait_for_selector(".tfnb-open")
+    assert page.locator(".tfnb-open").get_attribute("data-state") is None
+    assert page.locator(".tfnb-node[data-state=running]").count() > 3
+
+
+def test_the_rim_of_a_variable_does_not_cross_its_name(widget_page: WidgetPage) -> None:
+    """The name stands below the rim, and within the box."""
+    nodes = [SceneNode("weights", "VariableV2"), SceneNode("w", "Neg", ((0, 0),))]
+    widget_page.mount(build_scene(nodes))
+    top, bottom, label_top, label_bottom = widget_page.page.evaluate(
+        """() => {
+          const node = document.querySelector(".tfnb-kind-state");
+          const shape = node.querySelector(".tfnb-shape").getBBox();
+          const texts = [...node.querySelectorAll("text")].map((one) => one.getBBox());
+          return [shape.y, shape.y + shape.height, texts[0].y, texts[1].y + texts[1].height];
+        }"""
+    )
+    assert label_top >= top + 7
+    assert label_bottom <= bottom + 1
+
+
+def test_long_names_keep_their_ends(widget_page: WidgetPage) -> None:
+    """Names that begin alike can be told apart where there is no room for them."""
+    page = widget_page.page
+    page.set_viewport_size({"width": 420, "height": 700})
+    scope = "gradients/block_0/a_scope_with_a_long_name"
+    nodes = [SceneNode(f"{scope}/{end}", "Neg") for end in ("MatMul_grad", "BiasAdd_grad")]
+    widget_page.mount(build_scene(nodes), view="placement")
+    for end in ("MatMul_grad", "BiasAdd_grad"):
+        cell = page.locator("td", has=page.get_by_role("button", name=f"{scope}/{end}"))
+        box, tail = cell.bounding_box(), cell.locator(".tfnb-cut-end").bounding_box()
+        assert cell.locator(".tfnb-cut-end").inner_text() == f"/{end}"
+        assert box is not None
+        assert tail is not None
+        assert tail["x"] + tail["width"] <= box["x"] + box["width"]
+
+
+def test_names_are_cut_where_they_are_the_same(widget_page: WidgetPage) -> None:
+    """Neighbours that differ in their middle only are told apart in boxes and in tables."""
+    page = widget_page.page
+    page.set_viewport_size({"width": 620, "height": 700})
+    names = [f"the_scope_of_the_generator_{what}_of_a_network" for what in ("kernel", "bias")]
+    nodes = [SceneNode("x", "Placeholder")]
+    nodes += [SceneNode(name, "Neg", ((0, 0),)) for name in names]
+    widget_page.mount(build_scene(nodes), view="placement")
+    labels = [label for label in widget_page.labels() if label.startswith("the_scop")]
+    assert [("kernel" in label, "bias" in label) for label in sorted(labels)] == [
+        (False, True),
+        (True, False),
+    ]
+    for name, what in zip(names, ("kernel", "bias"), strict=True):
+        cell = page.locator("td", has=page.get_by_role("button", name=name, exact=True))
+        box, core = cell.bounding_box(), cell.locator(".tfnb-cut-end").bounding_box()
+        assert what in cell.locator(".tfnb-cut-end").inner_text()
+        assert box is not None
+        assert core is not None
+        assert core["x"] + core["width"] <= box["x"] + box["width"]
+
+
+def test_summaries_and_savers_stand_beside_the_flow(widget_page: WidgetPage, graph: Any) -> None:
+    """No edge leads to them, and they stay closed at first; the note of a view is below it."""
+    x = tf.placeholder(tf.float32, [], name="x")
+    v = tf.Variable(1.0, name="v")
+    loss = tf.multiply(x, v, name="loss")
+    tf.summary.scalar("a", loss)
+    tf.summary.scalar("b", v)
+    tf.train.Saver()
+    scene = replace(find_target(graph).scene(), note="2 of 9 nodes were folded <b>")
+    widget_page.mount(scene)
+    labels = widget_page.labels()
+    assert {"x", "loss", "summaries", "save"} <= set(labels)
+    assert "SaveV2" not in labels
+    page = widget_page.page
+    assert page.locator(".tfnb-auxiliary", has_text="summaries").count() == 1
+    assert page.locator(".tfnb-auxiliary", has_text="save").count() == 1
+    assert page.locator(".tfnb-legend").inner_text().endswith("2 of 9 nodes were folded <b>")
+    widget_page.mount(find_target(graph).scene())
+    assert page.locator(".tfnb-legend > .tfnb-legend-count").is_hidden()
+
+
+def test_a_call_opens_like_a_scope(widget_page: WidgetPage, graph: Any) -> None:
+    """The function's nodes are inside, with arguments and results."""
+
+    @Defun(tf.float32, func_name="swish")
+    def swish(a: Any) -> Any:
+        return tf.multiply(a, tf.sigmoid(a), name="product")
+
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    for number in range(30):
+        x = swish(x, name=f"call_{number}")
+    widget_page.mount(find_target(graph).scene())
+    assert "Sigmoid" not in widget_page.labels()
+    widget_page.closed_scope("call_0").click()
+    widget_page.page.wait_for_selector(".tfnb-open")
+    assert {"a", "Sigmoid", "product_RetVal", "(call_0)"} <= set(widget_page.labels())
+
+
+_INSIDE = """(selector) => {
+  const root = document.querySelector(".tfnb").getBoundingClientRect();
+  return [...document.querySelectorAll(selector)].filter((one) => one.offsetParent !== null)
+    .filter((one) => {
+      const box = one.getBoundingClientRect();
+      return box.left < root.left - 1 || box.right > root.right + 1;
+    }).map((one) => one.title || one.textContent);
+}"""
+_OVERLAPS = """(selector) => {
+  const boxes = [...document.querySelectorAll(selector)]
+    .filter((one) => one.offsetParent !== null && one.textContent)
+    .map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const found = [];
+  boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
+    if (p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1
+      && q.top < p.bottom - 1) found.push(`${a} | ${b}`);
+  }));
+  return found;
+}"""
+_CUT = """(selector) => [...document.querySelectorAll(selector)]
+  .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"""
+
+
+@pytest.mark.parametrize("width", [300, 380, 620])
+def test_a_narrow_view_keeps_its_controls_and_texts_apart(
+    widget_page: WidgetPage, width: int
+) -> None:
+    """Toolbars wrap, devices are told in full, texts of the progress do not overlap."""
+    page = widget_page.page
+    page.set_viewport_size({"width": width, "height": 900})
+    nodes = [SceneNode(f"n{i}", "Neg", assigned_device="/device:CPU:0") for i in range(4)]
+    widget_page.mount(build_scene(nodes), view="placement")
+    assert page.evaluate(_INSIDE, ".tfnb-toolbar :is(button, select, input)") == []
+    assert page.evaluate(_CUT, "td:nth-child(4), th:nth-child(4)") == []
+
+    row = {"device": "/device:CPU:0", "done": 2_134, "dead": 24, "total": 4_021, "runs": 123_456,
+           "current": "settle/while/a_long_name/of_a_node (MatMul)"}  # fmt: skip
+    loop = {"name": "settle/while/while_context", "device": "/device:CPU:0", "depth": 1,
+            "iteration": 4_001, "live": 12, "isDone": False, "runs": 12_345}  # fmt: skip
+    counters = {
+        "phase": "running", "steps": 12_345, "running": 1, "elapsed_ns": 123_456_789_000,
+        "step_ns": 1_234_567_890, "runs_per_second": 6_329_339, "partitions": [row, row],
+        "frames": [loop], "moreFrames": 0, "dropped": 0, "error": "",
+    }  # fmt: skip
+    widget_page.mount(build_scene(nodes), view="progress", counters=counters)
+    parts = ".tfnb-phase, .tfnb-figure, .tfnb-row > :not(.tfnb-track), .tfnb-frame > *"
+    assert page.evaluate(_OVERLAPS, parts) == []
+    assert page.evaluate(_CUT, ".tfnb-phase, .tfnb-figure, .tfnb-row-count") == []
+    assert page.evaluate(_INSIDE, parts) == []

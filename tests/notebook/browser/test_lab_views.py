@@ -1,0 +1,169 @@
+"""Tabs of JupyterLab: where they open, how narrow ones look, what they and sessions are called."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.notebook.browser.test_lab_panel import (
+    LIMIT_MS,
+    SETUP,
+    drawn,
+    open_graph,
+    press,
+    show_panel,
+    wait_for_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.notebook.browser.lab import Lab
+
+pytestmark = pytest.mark.browser
+
+_OPEN_ANOTHER = """async (path) => {
+  window.first = window.panel;
+  const app = window.jupyterapp;
+  const panel = await app.commands.execute("docmanager:open", {path, factory: "Notebook"});
+  await panel.context.ready;
+  await panel.revealed;
+  await panel.sessionContext.ready;
+  window.panel = panel;
+}"""
+_VISIBLE = "() => [window.first, window.panel].map((one) => one.isVisible)"
+
+
+def test_views_open_beside_their_notebook_wherever_that_is(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """Also when it was opened among the tabs of another notebook's views."""
+    other = notebook_of("beside_b.ipynb", SETUP)
+    lab.open(notebook_of("beside_a.ipynb", SETUP))
+    panel = show_panel(lab)
+    lab.run(0)
+    wait_for_text(panel, "float32 (3, 2)")
+    open_graph(lab)
+    lab.page.locator(".tfnb-lab-tab .tfnb-canvas").click()
+    lab.page.evaluate(_OPEN_ANOTHER, other)
+    lab.run(0)
+    of_other = panel.get_by_role("region", name="Kernel of beside_b.ipynb")
+    of_other.get_by_text("float32 (3, 2)").wait_for(timeout=LIMIT_MS)
+    of_other.get_by_role("button", name="Graph", exact=True).click()
+    drawn_tabs = lab.page.locator(".tfnb-lab-tab:visible .tfnb-view-graph[data-ready]")
+    drawn_tabs.first.wait_for(timeout=LIMIT_MS)
+    lab.page.get_by_role("tab", name="Graph of sess, beside_b.ipynb").wait_for(timeout=LIMIT_MS)
+    assert lab.page.evaluate(_VISIBLE)[1] is True
+    notebook, view = (
+        lab.page.evaluate("() => window.panel.node.getBoundingClientRect().toJSON()"),
+        drawn_tabs.first.bounding_box(),
+    )
+    assert view["x"] >= notebook["right"] or view["x"] + view["width"] <= notebook["left"]
+    lab.page.evaluate("async () => { await window.first.sessionContext.shutdown(); }")
+
+
+def _inside(outer: Any, inner: Any) -> bool:
+    return bool(
+        inner["x"] >= outer["x"] - 1
+        and inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+    )
+
+
+def test_narrow_tabs_are_filled_and_nothing_in_them_is_cut_off(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """Beside a notebook and the panel at 1440 pixels, as most screens have them."""
+    page = lab.page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    lab.open(notebook_of("narrow.ipynb", SETUP))
+    panel = show_panel(lab)
+    lab.run(0)
+    wait_for_text(panel, "float32 (3, 2)")
+    for name, view in (
+        ("Graph", "graph"),
+        ("Placement of score", "placement"),
+        ("Partitions of score", "partitions"),
+        ("Passes of score", "passes"),
+    ):
+        press(panel, name)
+        root = drawn(lab, view)
+        page.wait_for_timeout(300)
+        tab = page.locator(".tfnb-lab-tab:visible")
+        box, field = tab.bounding_box(), root.locator(".tfnb-field").bounding_box()
+        for control in root.locator(".tfnb-toolbar :is(button, input, select):visible").all():
+            assert _inside(box, control.bounding_box()), control.get_attribute("aria-label")
+        assert field["width"] > 0.9 * box["width"], view
+        assert field["height"] >= 220, view
+        bottom = root.bounding_box()
+        assert bottom["y"] + bottom["height"] >= box["y"] + box["height"] - 12, view
+        if view in ("graph", "partitions"):
+            assert field["height"] > 0.75 * box["height"], view
+
+
+def test_sessions_and_executors_are_told_apart(lab: Lab, notebook_of: Callable[..., str]) -> None:
+    """By the variable that holds them; executors by what they fetch, in full, and a number."""
+    many = ", ".join(f"a_long_name_of_a_placeholder_{i}" for i in range(3))
+    more = "\n".join(
+        [
+            *(f'a_long_name_of_a_placeholder_{i} = tf.placeholder(tf.float32, [], '
+              f'name="a_long_name_of_a_placeholder_{i}")' for i in range(3)),
+            f"total = tf.add_n([{many}], name='a_long_name_of_a_total')",
+            "twice = tf.multiply(total, 2.0, name='twice_as_much_as_the_total')",
+            "other = tf.Session()",
+            f"feed = dict.fromkeys([{many}], 1.0)",
+            "other.run(total, feed); other.run(twice, feed);",
+        ]
+    )  # fmt: skip
+    lab.open(notebook_of("names.ipynb", SETUP, more))
+    panel = show_panel(lab)
+    lab.run(0)
+    lab.run(1)
+    panel.get_by_role("heading", name="other", exact=True).wait_for(timeout=LIMIT_MS)
+    panel.get_by_role("heading", name="sess", exact=True).wait_for(timeout=LIMIT_MS)
+    fetches = panel.locator(".tfnb-lab-session", has_text="twice_as").locator(".tfnb-lab-fetches")
+    assert fetches.all_inner_texts() == ["twice_as_much_as_the_total:0", "a_long_name_of_a_total:0"]
+    for one in fetches.all():
+        assert one.evaluate("(e) => e.scrollWidth <= e.clientWidth && e.clientHeight > 0")
+    numbers = panel.get_by_text("No. ").all_inner_texts()
+    assert len({text.split(" · ")[0] for text in numbers}) == len(numbers)
+
+
+SAVED_VIEWS = ("%tfnb graph", "%tfnb placement", "%tfnb partitions", "%tfnb passes")
+_PICTURES = """() => [...document.querySelectorAll(".jp-CodeCell")].slice(1).map((cell) => [
+  [...cell.querySelectorAll(".jp-RenderedSVG")].filter((one) => one.offsetParent !== null).length,
+  cell.querySelector(".jp-OutputArea").innerText.includes("model not found"),
+])"""
+
+
+def test_a_notebook_that_is_opened_again_has_a_picture_of_every_view(
+    lab: Lab, notebook_of: Callable[..., str], server_folder: Path
+) -> None:
+    """Also as an exported page; while the widget is there the picture is not seen."""
+    record = "%%tfnb record\nsess.run(score, {x: [[1.0, 2.0, 3.0]]})"
+    path = notebook_of("saved_views.ipynb", SETUP, *SAVED_VIEWS, record)
+    lab.page.set_viewport_size({"width": 1320, "height": 3200})
+    lab.open(path)
+    for index in range(len(SAVED_VIEWS) + 2):
+        lab.run(index)
+    for view in ("graph", "placement", "partitions", "passes", "run"):
+        lab.page.wait_for_selector(f".tfnb-view-{view}[data-ready]", timeout=LIMIT_MS)
+    assert lab.page.evaluate(_PICTURES) == [[0, False]] * 4 + [[1, False]]
+    lab.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    lab.close()
+
+    lab.open(path)
+    are_there = f"() => ({_PICTURES})().every(([shown]) => shown === 1)"
+    lab.page.wait_for_function(are_there, timeout=LIMIT_MS)
+    assert lab.page.evaluate(_PICTURES) == [[1, False]] * 5
+
+    from nbconvert import HTMLExporter
+
+    page, _ = HTMLExporter().from_filename(str(server_folder / path))
+    found = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    pictures = [base64.b64decode(text).decode() for text in found]
+    assert len(pictures) == 5
+    assert "Placement: CPU:0" in pictures[1]

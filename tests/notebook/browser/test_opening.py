@@ -1,0 +1,32 @@
+"""Opening a notebook changes nothing in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.notebook.browser.lab import Lab
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+NOTEBOOKS = ("00_quickstart.ipynb", "05_training_live.ipynb")
+_STATE = """async () => {
+  const { context, sessionContext, content } = window.panel;
+  // What a kernel that has just started tells is written down before its answer is here.
+  await sessionContext.session.kernel.requestKernelInfo();
+  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+  const told = context.model.toJSON().metadata.language_info;
+  const opened = { isDirty: context.model.dirty, isTold: "version" in told };
+  content.widgets[0].model.sharedModel.setSource("typed");
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  return { ...opened, isDirtyAfterTyping: context.model.dirty };
+}"""
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_that_is_opened_is_not_dirty(lab: Lab, name: str) -> None:
+    """Nobody is asked to save what was only looked at; what is typed is a change."""
+    lab.open(f"notebooks/{name}")
+    state = lab.page.evaluate(_STATE)
+    assert state == {"isDirty": False, "isTold": True, "isDirtyAfterTyping": True}

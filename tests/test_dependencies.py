@@ -1,0 +1,119 @@
+"""What is installed is what is imported: by the package, and by its notebooks."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+import tomllib
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+# Each is asked for with a sentence that says what to install.
+OPTIONAL = frozenset(["cupy", "grpc", "ipykernel", "scipy"])
+
+
+@cache
+def _project() -> Any:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def _name(requirement: str) -> str:
+    """The name of a requirement, as all spellings of it."""
+    found = re.match(r"[\w.-]+", requirement)
+    assert found
+    return re.sub(r"[-_.]+", "-", found[0]).lower()
+
+
+@cache
+def _homes() -> Mapping[str, list[str]]:
+    return metadata.packages_distributions()
+
+
+@cache
+def _with_what_they_need(requirements: tuple[str, ...]) -> set[str]:
+    """The names of all that is installed with requirements."""
+    found: set[str] = set()
+    left = [_name(one) for one in requirements]
+    while left:
+        name = left.pop()
+        if name in found:
+            continue
+        found.add(name)
+        try:
+            further = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:  # JupyterLab, where only the tests are installed
+            continue
+        left += [_name(one) for one in further if "extra ==" not in one]
+    return found
+
+
+def _imported(source: str) -> set[str]:
+    """The packages that a source imports, but for Python's own and tfnb."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add((node.module or "").partition(".")[0])
+    return found - set(sys.stdlib_module_names) - {"tfnb"}
+
+
+def _not_installed(source: str, requirements: list[str]) -> list[str]:
+    """Which packages a source imports that these requirements do not bring."""
+    installed = _with_what_they_need(tuple(requirements))
+    return [
+        package
+        for package in sorted(_imported(source))
+        if installed.isdisjoint(_name(one) for one in _homes().get(package, [package]))
+    ]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_imports_what_make_lab_installs(path: Path) -> None:
+    """That is, what `pip install 'tfnb[lab]'` brings."""
+    cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+    lines = "".join("".join(cell["source"]) + "\n" for cell in cells).splitlines()
+    source = "\n".join("" if line.lstrip().startswith(("%", "!")) else line for line in lines)
+    assert not _not_installed(
+        source, _project()["dependencies"] + _project()["optional-dependencies"]["lab"]
+    )
+
+
+@pytest.mark.slow
+def test_the_package_imports_what_pip_install_brings() -> None:
+    """Views, magics and image files among it; the rest is optional, and says what to install."""
+    missing = {
+        package
+        for path in (ROOT / "tfnb").rglob("*.py")
+        if not path.name.endswith("_pb2.py")
+        for package in _not_installed(path.read_text(), _project()["dependencies"])
+    }
+    assert missing <= OPTIONAL
+
+
+def test_what_is_not_installed_is_found() -> None:
+    """However it is imported."""
+    source = (
+        "import json\nimport numpy.linalg\nfrom pytest import mark\n"
+        "try:\n import hypothesis\nfinally:\n pass"
+    )
+    assert _not_installed(source, ["numpy>=2"]) == ["hypothesis", "pytest"]
+
+
+def test_every_dependency_is_explained() -> None:
+    """In a table of docs/dependencies.md; and none of them is gone."""
+    told = re.findall(r"^\| ([\w-]+) \|", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
+    groups = [_project()["dependencies"], *_project()["optional-dependencies"].values()]
+    needed = {_name(one) for group in groups for one in group} - {"tfnb"}
+    assert needed <= {_name(one) for one in told}

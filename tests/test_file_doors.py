@@ -1,0 +1,92 @@
+"""Kernels open no files themselves: ``core/file_access.py`` is the one door."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "tfnb"
+
+# Where files are touched without the door, and why a node from a file gets nothing by that.
+_MAY = {
+    "core/file_access.py": "the door",
+    "core/database_file.py": "the part of the door for SQLite",
+    "core/effects.py": "resolves paths to compare them",
+    "core/host_memory.py": "asks the system how much memory there is",
+    "core/tensor_proto.py": "the same",
+    "core/events_writer.py": "has a forked child's log written to nowhere",
+    "core/file_system.py": "sizes of files that are open",
+    "core/tensor_bundle.py": "sizes of files that are open; escapes patterns",
+    "core/unfinished_files.py": "removes what killed saves left, where the step may write",
+    "common_runtime/loaded_effects.py": "decides what the door lets through",
+    "ops/sobol_ops.py": "a table that lies in the package",
+}
+# The user's calls, which no kernel makes.
+_OF_THE_USER = ("ops/training/", "ops/saved_model/")
+
+_MODULES = frozenset(("shutil", "glob", "tempfile", "mmap", "zipfile", "tarfile", "gzip", "bz2"))
+_OF_OS = frozenset(
+    (
+        "open", "stat", "lstat", "fstat", "listdir", "scandir", "walk", "remove", "unlink",
+        "rename", "replace", "link", "symlink", "readlink", "mkdir", "makedirs", "rmdir",
+        "removedirs",
+        "access", "truncate", "chmod", "utime", "mkfifo", "system", "popen", "exists", "lexists",
+        "isfile", "isdir", "islink", "getsize", "getmtime", "realpath", "samefile",
+    )
+)  # fmt: skip
+_OF_NUMPY = frozenset(("load", "save", "savez", "fromfile", "memmap", "loadtxt", "genfromtxt"))
+_OF_PATH = frozenset(("read_text", "read_bytes", "write_text", "write_bytes"))
+
+
+def doors_in(source: str) -> list[str]:
+    """The calls and imports in a module that touch files.
+
+    >>> doors_in("with open('x') as f: pass"), doors_in("import os; os.path.isfile('x')")
+    (['open'], ['os.path.isfile'])
+    """
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else names
+            found += [name for name in names if name.split(".")[0] in _MODULES]
+        if isinstance(node, ast.Call):
+            text = ast.unparse(node.func)
+            owner, _, name = text.rpartition(".")
+            if (
+                text == "open"
+                or (owner in ("os", "os.path") and name in _OF_OS)
+                or (owner == "np" and name in _OF_NUMPY)
+                or (owner == "sqlite3" and name == "connect")
+                or (owner != "self" and name in _OF_PATH)
+                or (owner in ("io", "pathlib", "Path") and name == "open")
+            ):
+                found.append(text)
+    return found
+
+
+def _modules() -> list[str]:
+    rooms = ("core", "ops", "graph", "common_runtime")
+    paths = [path for room in rooms for path in (ROOT / room).rglob("*.py")]
+    return sorted(path.relative_to(ROOT).as_posix() for path in paths)
+
+
+@pytest.mark.slow
+def test_files_are_opened_at_the_door() -> None:
+    """A kernel that opened a file itself would not be asked for leave."""
+    found = {
+        name: doors
+        for name in _modules()
+        if name not in _MAY
+        and not name.startswith(_OF_THE_USER)
+        and (doors := doors_in((ROOT / name).read_text()))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize("name", sorted(_MAY))
+def test_what_may_touch_files_does(name: str) -> None:
+    """The list above has no line too many."""
+    assert doors_in((ROOT / name).read_text())

@@ -1,0 +1,213 @@
+"""What of a session's graph the runtime has, and sending the rest.
+
+As a rule all nodes that are new are sent before a run, and a run pays for what is new alone.  Two
+cases send only what the run needs: its fetches and targets with all they depend on.
+
+* Much is new, such as an imported graph of a million nodes.  The rest is sent when a run needs it.
+* The runtime refuses what is new, since a node anywhere in it is bad or calls a bad function.  A
+  run that does not need the bad node goes on; TensorFlow's session refuses every run from then on.
+
+Where a session has several devices, what must share a device with a needed node is needed, too: the
+nodes of its colocation groups, and all that take its reference or its resource.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+from tfnb.client.session_errors import explain
+from tfnb.core import dtypes, errors, forking
+from tfnb.framework.function_library import needed_function_names
+from tfnb.framework.loaded_nodes import mark_loaded
+from tfnb.framework.operation import Operation
+from tfnb.framework.plain_exporter import plain_graph_def_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tfnb.core.plain_graph_def import PlainGraphDef
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.tensor import Tensor
+
+MANY: Final = 20_000
+"""More new operations than these are sent as runs need them."""
+
+
+_GROUP: Final = b"loc:@"
+
+
+class SentGraph:
+    """How far a runtime's session knows a graph; thread safe.
+
+    Attributes:
+      sends_all: whether the runtime's graph cannot grow, so that all is sent at once.
+    """
+
+    def __init__(self, graph: Graph, runtime: Any, *, sends_all: bool = False) -> None:
+        self._graph, self._runtime = graph, runtime
+        self.sends_all = sends_all
+        self._lock = threading.Lock()
+        forking.guard(self, "_lock")
+        self._version = 0  # all operations before this one were sent; guarded by self._lock
+        self._ahead: set[int] = set()  # the numbers of those sent beyond; guarded by self._lock
+        self._revision = graph._revision  # another one, and all is sent anew; likewise
+        self._refused_version = -1  # of the graph when sending all failed; likewise
+        self._in_flight: Sequence[Operation] = ()  # given to the runtime, not noted yet; likewise
+
+    @property
+    def num_sent(self) -> int:
+        """How many operations the runtime's session has."""
+        with self._lock:
+            return self._version + len(self._ahead)
+
+    def assume_all_sent(self) -> None:
+        """Takes the runtime's session to have the graph as it is now, by another way."""
+        with self._lock:
+            self._version, self._ahead, self._in_flight = self._graph.version, set(), ()
+
+    def send(self, needed: Sequence[Operation | Tensor] | None = None) -> bool:
+        """Sends what the runtime lacks.
+
+        Args:
+          needed: what a run fetches, feeds and runs; None for the whole graph.
+
+        Returns:
+          Whether the runtime has another graph now, since the user changed older nodes.
+
+        Raises:
+          OpError: the runtime refuses a node that is needed; nothing was sent.
+        """
+        graph = self._graph
+        if graph.version == self._version and graph._revision == self._revision:
+            return False
+        with self._lock:
+            if graph._revision != self._revision:
+                self._send_anew()
+                return True
+            self._note_sent()
+            with graph._lock:
+                new = graph._operations[self._version :]
+            if not new:
+                return False
+            if self.sends_all or needed is None:
+                self._send_new(new)
+            elif self._refused_version == graph.version or len(new) - len(self._ahead) > MANY:
+                self._send_needed(new, needed)
+            else:
+                try:
+                    self._send_new(new)
+                except errors.OpError:
+                    self._refused_version = graph.version
+                    self._send_needed(new, needed)
+        return False
+
+    def _send_anew(self) -> None:
+        """Gives the runtime the graph as it is now in place of the one it has."""
+        graph = self._graph
+        with graph._lock:
+            operations, revision = list(graph._operations), graph._revision
+        version = len(operations)
+        self._give(self._runtime.replace_graph, operations)
+        self._version, self._ahead, self._in_flight = version, set(), ()
+        graph._num_ops_sent = max(graph._num_ops_sent, version)
+        self._revision = revision
+
+    def _send_new(self, new: list[Operation]) -> None:
+        """Sends all operations that the runtime lacks."""
+        left = [op for op in new if op._id not in self._ahead] if self._ahead else new
+        if left:
+            self._extend(left)
+
+    def _send_needed(self, new: list[Operation], needed: Sequence[Operation | Tensor]) -> None:
+        """Sends what a run needs of what the runtime lacks."""
+        first, ahead = self._version, self._ahead
+        has_one_device = len(self._runtime.list_devices()) == 1
+        partners = _leaders_of if has_one_device else _partners_in(new)
+        todo = [one if isinstance(one, Operation) else one.op for one in needed]
+        found: dict[int, Operation] = {}
+        while todo:
+            op = todo.pop()
+            number = op._id
+            if number < first or number in ahead or number in found:
+                continue
+            found[number] = op
+            todo += [tensor.op for tensor in op.inputs]
+            todo += op._control_inputs
+            todo += partners(op)
+        if found:
+            operations = [found[number] for number in sorted(found)]
+            functions = needed_function_names(self._graph, operations)
+            self._extend(operations, functions)
+
+    def _extend(
+        self, operations: Sequence[Operation], functions: Iterable[str] | None = None
+    ) -> None:
+        self._in_flight = operations
+        try:
+            self._give(self._runtime.extend, operations, functions)
+        except errors.OpError:
+            self._in_flight = ()
+            raise
+        self._note_sent()
+
+    def _note_sent(self) -> None:
+        """Takes down what the runtime has got, after an interrupt, too: it takes all or nothing."""
+        sent = self._in_flight
+        if not sent:
+            return
+        if self._runtime.has_node(sent[-1].name):
+            ahead, version = {*self._ahead, *[op._id for op in sent]}, self._version
+            num_sent = max(ahead) + 1
+            while version in ahead:
+                ahead.remove(version)
+                version += 1
+            self._version, self._ahead = version, ahead
+            self._graph._num_ops_sent = max(self._graph._num_ops_sent, num_sent)
+        self._in_flight = ()
+
+    def _give(
+        self,
+        take: Callable[[PlainGraphDef], None],
+        operations: Sequence[Operation],
+        functions: Iterable[str] | None = None,
+    ) -> None:
+        """Hands operations, and some of the graph's functions or all, to the runtime."""
+        graph = self._graph
+        try:
+            with graph._lock:
+                graph_def = plain_graph_def_of(graph, operations, functions)
+            if mark_loaded(graph, graph_def):
+                self._runtime.has_watched_nodes = True
+            take(graph_def)
+        except errors.OpError as error:
+            raise explain(error, self._graph, None) from error.__cause__
+
+
+def _leaders_of(op: Operation) -> Iterable[Operation]:
+    """The operations that one names as those it shares a device with."""
+    if "_class" not in op._attrs:
+        return ()
+    nodes = op.graph._nodes_by_name
+    names = [group[len(_GROUP) :].decode(errors="replace") for group in op.colocation_groups()]
+    return [nodes[name] for name in names if name in nodes]
+
+
+def _partners_in(new: list[Operation]) -> Callable[[Operation], Iterable[Operation]]:
+    """What gives the operations, among new ones, that are placed together with one."""
+    groups: dict[bytes, list[Operation]] = {}
+    for op in new:
+        if "_class" in op._attrs:
+            for group in op.colocation_groups():
+                groups.setdefault(group, []).append(op)
+
+    def partners(op: Operation) -> Iterable[Operation]:
+        found = [*_leaders_of(op)]
+        for group in (_GROUP + op.name.encode(), *op.colocation_groups()):
+            found += groups.pop(group, ())
+        for tensor in op.outputs:
+            if tensor.dtype.is_ref_dtype or tensor.dtype is dtypes.resource:
+                found += tensor.consumers()
+        return found
+
+    return partners

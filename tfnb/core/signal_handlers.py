@@ -1,0 +1,34 @@
+"""Which exceptions come from a signal handler, wherever it happened to interrupt the interpreter.
+
+A handler of Python runs between two lines of whatever the main thread executes, a kernel as well as
+any other function. What it raises is meant for the caller of ``Session.run`` and says nothing of
+the node that was being computed.
+"""
+
+from __future__ import annotations
+
+import signal
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+
+def raised_by_handler(error: BaseException) -> bool:
+    """Whether an exception passed through the handler of a signal."""
+    codes = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
+    place = error.__traceback__ if codes else None
+    while place is not None:
+        if place.tb_frame.f_code in codes:
+            return True
+        place = place.tb_next
+    return False
+
+
+def _code_of(handler: Any) -> CodeType | None:
+    while isinstance(handler, partial):
+        handler = handler.func
+    method = handler if hasattr(handler, "__code__") else getattr(handler, "__call__", None)  # noqa: B004 - it is looked into
+    code: CodeType | None = getattr(method, "__code__", None)
+    return code

@@ -1,0 +1,124 @@
+"""Objects, and values of objects, known as long as something else holds them; no code runs then.
+
+A ``weakref.WeakSet`` calls a Python function as each member ends, at whatever moment that is: an
+interrupt that strikes there is printed and lost.  Here nothing is called; references of what has
+ended are dropped when new members come.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+K = TypeVar("K")
+T = TypeVar("T")
+V = TypeVar("V")
+_FEWEST = 16
+
+
+class WeakRegistry(Generic[T]):
+    """Members by key, in the order in which they came; each call is safe beside other threads.
+
+    >>> class Thing:
+    ...     pass
+    >>> registry, thing = WeakRegistry(), Thing()
+    >>> registry.add(thing)
+    >>> [member is thing for member in registry]
+    [True]
+    >>> del thing
+    >>> list(registry)
+    []
+    """
+
+    __slots__ = ("_limit", "_on_dropped", "_refs")
+
+    def __init__(self, on_dropped: Callable[[Any], object] | None = None) -> None:
+        """Makes an empty one.
+
+        Args:
+          on_dropped: is told the keys of members that have ended, when others come.
+        """
+        self._refs: dict[Any, weakref.ref[T]] = {}
+        self._limit = _FEWEST
+        self._on_dropped = on_dropped
+
+    def add(self, member: T, key: Any = None) -> None:
+        """Adds a member under a key, by default one that no other object has."""
+        if len(self._refs) >= self._limit:
+            self._drop_ended()
+        self._refs[id(member) if key is None else key] = weakref.ref(member)
+
+    def get(self, key: Any) -> T | None:
+        """The member under a key."""
+        ref = self._refs.get(key)
+        return None if ref is None else ref()
+
+    def __iter__(self) -> Iterator[T]:
+        """The members that have not ended, as of now."""
+        return iter([found for ref in list(self._refs.values()) if (found := ref()) is not None])
+
+    def items(self) -> Iterator[tuple[Any, T]]:
+        """The keys and members that have not ended, as of now."""
+        pairs = [(key, ref()) for key, ref in list(self._refs.items())]
+        return iter([(key, member) for key, member in pairs if member is not None])
+
+    def clear(self) -> None:
+        """Forgets all members."""
+        self._refs.clear()
+
+    def _drop_ended(self) -> None:
+        for key, ref in list(self._refs.items()):
+            if ref() is None:
+                dropped = self._refs.pop(key, None)
+                if dropped is not None and dropped is not ref:
+                    self._refs[key] = dropped  # another thread's new member at the same address
+                elif self._on_dropped is not None:
+                    self._on_dropped(key)
+        self._limit = max(_FEWEST, 2 * len(self._refs))
+
+
+class WeakTable(Generic[K, V]):
+    """Values of objects that something else holds, by identity; each call is safe beside others.
+
+    A value must not hold its object, which would then not end.
+
+    >>> class Thing:
+    ...     pass
+    >>> table, thing = WeakTable(), Thing()
+    >>> table[thing] = 3
+    >>> table.get(thing), table.get(Thing(), 0)
+    (3, 0)
+    """
+
+    __slots__ = ("_entries", "_limit")
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[weakref.ref[K], V]] = {}
+        self._limit = _FEWEST
+
+    def __len__(self) -> int:
+        return sum(ref() is not None for ref, _ in list(self._entries.values()))
+
+    def __setitem__(self, key: K, value: V) -> None:
+        if len(self._entries) >= self._limit:
+            for number, (ref, _) in list(self._entries.items()):
+                if ref() is None:
+                    dropped = self._entries.pop(number, None)
+                    if dropped is not None and dropped[0] is not ref:
+                        self._entries[number] = dropped  # likewise
+            self._limit = max(_FEWEST, 2 * len(self._entries))
+        self._entries[id(key)] = weakref.ref(key), value
+
+    @overload
+    def get(self, key: K) -> V | None: ...
+
+    @overload
+    def get(self, key: K, default: V) -> V: ...
+
+    def get(self, key: K, default: V | None = None) -> V | None:
+        """The value of an object, or the default."""
+        found = self._entries.get(id(key))
+        return default if found is None or found[0]() is not key else found[1]

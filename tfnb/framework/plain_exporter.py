@@ -1,0 +1,114 @@
+"""From the user's graph to plain nodes, for a session in the same process.
+
+What a node says is what its NodeDef would say: numbers are as exact as in a message, and a tensor
+in an attribute cannot be written to. Corresponds to :mod:`tfnb.framework.exporter`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core.attr_value import TensorAttr, decode_attr, decode_attrs, encode_attr
+from tfnb.core.dtypes import DType
+from tfnb.core.plain_graph_def import PlainGraphDef, PlainNodeDef
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.function_library import library_to_proto
+from tfnb.proto import attr_value_pb2, graph_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tfnb.core.op_registry import OpDefinition
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
+
+_CONTROL = -1
+
+# The class of values that a message keeps as they are, by the kind of the attribute.
+_SAME: dict[str, type] = {"bool": bool, "string": bytes, "type": DType, "shape": TensorShape}
+
+
+def plain_graph_def_of(
+    graph: Graph, operations: Sequence[Operation], functions: Iterable[str] | None = None
+) -> PlainGraphDef:
+    """Some operations of a graph.
+
+    The caller holds the graph's lock.
+
+    Args:
+      graph: the graph.
+      operations: of it, in the order in which they were added.
+      functions: the names of its functions that go along; None for all.
+
+    Raises:
+      InvalidArgumentError: an attribute has no value, or a placeholder's.
+      TypeError: an attribute has a value that no message can hold.
+    """
+    library = None
+    if graph._functions:
+        library = graph_pb2.FunctionDefLibrary()
+        library_to_proto(graph, library, functions)
+    # Operations that were made alike share their attributes; these live as long as the operations.
+    known: dict[int, Mapping[str, Any]] = {}
+    nodes = []
+    for op in operations:
+        attrs = known.get(id(op._attrs))
+        if attrs is None:
+            attrs = known[id(op._attrs)] = _plain_attrs(op._attrs, op.op_definition)
+        inputs = [(tensor.op.name, tensor.value_index) for tensor in op.inputs]
+        if op._control_inputs:
+            inputs += sorted([(other.name, _CONTROL) for other in op._control_inputs])
+        nodes.append(PlainNodeDef(op.name, op.type, op._device, inputs, attrs))
+    return PlainGraphDef(nodes, graph._versions, library)
+
+
+def _plain_attrs(attrs: Mapping[str, Any], definition: OpDefinition) -> Mapping[str, Any]:
+    """Attributes as they would come out of a message; the same mapping where they do not differ."""
+    declared = definition.op_def.attr_by_name
+    changed: dict[str, Any] = {}
+    for name, value in attrs.items():
+        attr_def = declared.get(name)
+        if isinstance(value, attr_value_pb2.AttrValue):  # of none that the op declares
+            changed[name] = decode_attrs({name: value}).get(name)
+        elif value is None:
+            changed[name] = None
+        else:
+            plain = _plain_value(value, None if attr_def is None else attr_def.type)
+            if plain is not value:
+                changed[name] = plain
+    if not changed:
+        return attrs
+    return {name: value for name, value in {**attrs, **changed}.items() if value is not None}
+
+
+def _plain_value(value: Any, kind: str | None) -> Any:
+    """A value as it would come out of a message."""
+    if kind is not None and kind.startswith("list("):
+        same = _SAME.get(kind[5:-1])
+        if same is not None and all(one.__class__ is same for one in value):
+            return value if value.__class__ is list else list(value)
+    elif kind == "int":
+        if value.__class__ is int and -(2**63) <= value < 2**63:
+            return value
+    elif kind == "tensor":
+        if value.__class__ is TensorAttr:
+            return _shared_tensor(value)
+    elif kind is not None and value.__class__ is _SAME.get(kind):
+        return value
+    return decode_attr(encode_attr(value, kind))
+
+
+def _shared_tensor(attr: TensorAttr) -> TensorAttr:
+    """A tensor that a session may use as it is, or else what a message makes of it."""
+    value = attr._value
+    if value is None or (
+        isinstance(value, np.ndarray)
+        and not value.flags.writeable
+        and value.flags.c_contiguous
+        and value.dtype != object
+        and value.dtype == attr.dtype.numpy_dtype
+    ):
+        return attr
+    return TensorAttr(attr.proto)

@@ -1,0 +1,47 @@
+"""``tfnb graph FILE -o x.svg``: the picture of a model's graph, without a notebook."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tfnb.client.command_line.main import Command, model_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tfnb.client.command_line.progress import Progress
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="GraphDef, MetaGraphDef, or the folder of a SavedModel")
+    parser.add_argument(
+        "-o",
+        "--output",
+        help=".svg, .png, .html (a page that lives), .dot or .txt; printed as text if missing",
+    )
+
+
+def _draw(options: argparse.Namespace, progress: Progress) -> None:
+    from tfnb.client.command_line.run import UsageError
+    from tfnb.notebook.graph_def_scene import describe_graph_def
+    from tfnb.notebook.scene import build_scene
+    from tfnb.notebook.scene_text import scene_text
+    from tfnb.notebook.views.export import FORMS, write_scene
+
+    if options.output is not None and Path(options.output).suffix not in FORMS:
+        raise UsageError(f"-o {options.output}: the name must end with {', '.join(FORMS)}")
+    model = model_of(options, progress)
+    count = len(model.graph_def.node)
+    with progress.phase(f"drawing {count} nodes"):
+        title = Path(options.file).name or options.file
+        scene = build_scene(describe_graph_def(model.graph_def), title=title)
+        if options.output is None:
+            print(scene_text(scene))
+            return
+        write_scene(Path(options.output), scene)
+    print(f"{options.output}: {count:,} nodes", file=sys.stderr)
+
+
+GRAPH = Command("graph", "draw a model's graph into a file", _add_arguments, _draw)
