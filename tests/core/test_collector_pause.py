@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
 import tfnb as tf
 from tfnb.core import collector_pause
 from tfnb.core.collector_pause import without_collector
+
+# Run in a process of its own: this one has frozen objects.
+AGES = """
+import gc
+from tfnb.core.collector_pause import without_collector
+def is_of(generation, one):
+    return any(each is one for each in gc.get_objects(generation=generation))
+with without_collector(2000):
+    made = [[]]
+print(is_of(2, made))
+gc.freeze()
+with without_collector(2000):
+    later = [[]]
+print(gc.get_freeze_count() > 0, not is_of(2, later))
+"""
 
 
 def test_the_collector_is_off_inside_and_on_behind() -> None:
@@ -28,6 +45,12 @@ def test_the_collector_is_off_inside_and_on_behind() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_is_made_inside_is_not_passed_over_by_the_next_collection() -> None:
+    """It is of the oldest generation at once, and what was frozen before stays frozen."""
+    seen = subprocess.check_output([sys.executable, "-c", AGES], text=True)
+    assert seen.split() == ["True", "True", "True"]
 
 
 def test_a_pause_that_an_interrupt_left_is_ended_by_the_next() -> None:

@@ -40,5 +40,16 @@ class without_collector:  # used like a function
     ) -> None:
         global _is_off
         if self._wanted:
+            _move_to_the_oldest_generation()
             gc.enable()
             _is_off = False
+
+
+def _move_to_the_oldest_generation() -> None:
+    """Spare the first collections a pass over all that was made while the collector was off.
+
+    Objects that the user has frozen stay frozen: then nothing is moved.
+    """
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
