@@ -27,18 +27,21 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from tfnb.core import dtypes, errors
 from tfnb.core.effects import Effect, parse_effects
 from tfnb.core.op_def import MISSING, OpDef, parse_op_def
 from tfnb.core.op_expression import Expression, Held
+from tfnb.core.op_traits import Trait, parse_traits
 
 type_of_kernel = Callable[..., Any]
 
 _RESOURCE_INPUT = re.compile(r":\s*(\w+\s*\*\s*)?resource\b")
 
 _REGISTRY: dict[str, OpDefinition] = {}
+_OPS_WITH: dict[Trait, set[str]] = {trait: set() for trait in Trait}
 _builder: Callable[..., Any] | None = None
 _loaders: list[Callable[[str], None]] = []
 
@@ -53,6 +56,7 @@ class OpDefinition:
       gradient_function: ``fn(operation, *grads)`` or None.
       is_differentiable: False where the op was marked as having no gradient.
       effects: its kernel's effects: files, Python functions, the network.
+      traits: its other properties that rooms ask for.
       expressions: the kernel as lines of Python, each for some types or ranks; the first that fits
         is used.
       tile_expression: how the kernel writes a tile of its result.
@@ -89,6 +93,7 @@ class OpDefinition:
         "name",
         "shape_function",
         "tile_expression",
+        "traits",
     )
 
     def __init__(
@@ -102,6 +107,7 @@ class OpDefinition:
         flags: dict[str, Any],
         expensive: bool | None = None,
         effects: str = "",
+        traits: str = "",
     ) -> None:
         self.name = name
         self.__name__ = python_name(name)
@@ -124,6 +130,7 @@ class OpDefinition:
         self.host_memory = frozenset(host_memory)
         self.is_expensive = expensive
         self.effects: tuple[Effect, ...] = parse_effects(effects) if effects else ()
+        self.traits = parse_traits(traits)
         self.expressions: tuple[Expression, ...] = ()
         self.tile_expression: Expression | None = None
         self.held_use: Held | None = None
@@ -328,6 +335,7 @@ def register_op(
     deprecated: tuple[int, str] | None = None,
     expensive: bool | None = None,
     effects: str = "",
+    traits: str = "",
 ) -> Callable[[type_of_kernel | None], OpDefinition]:
     """Declare an op; the decorated function is its kernel (``None``: an op without a kernel).
 
@@ -351,9 +359,10 @@ def register_op(
         "read filename", "write prefix" (an input or attribute that holds the paths), "read" (the
         kernel finds the paths itself and opens them through core/file_system.py, or calls
         effects.check), "python", "network"; several with commas between.
+      traits: words of :class:`~tfnb.core.op_traits.Trait`, with spaces between.
 
     Raises:
-      ValueError: another op with this name was registered before.
+      ValueError: another op with this name was registered before, or a word is no trait.
     """
     takes_resource = _RESOURCE_INPUT.search(signature.partition("->")[0]) is not None
     flags: dict[str, Any] = {
@@ -372,10 +381,13 @@ def register_op(
         flags=flags,
         expensive=expensive,
         effects=effects,
+        traits=traits,
     )
     if name in _REGISTRY:
         raise ValueError(f"Op {name!r} is registered twice")
     _REGISTRY[name] = definition
+    for trait in definition.traits:
+        _OPS_WITH[trait].add(name)
 
     def decorate(function: type_of_kernel | None) -> OpDefinition:
         definition.function = function
@@ -391,7 +403,9 @@ def register_op(
 
 def deregister_op(name: str) -> None:
     """Remove a temporary op; an unknown name is no error."""
-    _REGISTRY.pop(name, None)
+    definition = _REGISTRY.pop(name, None)
+    for trait in () if definition is None else definition.traits:
+        _OPS_WITH[trait].discard(name)
 
 
 def find(name: str) -> OpDefinition | None:
@@ -417,6 +431,21 @@ def get(name: str) -> OpDefinition:
             "before the graph is used."
         )
     return found
+
+
+def ops_with(trait: Trait) -> AbstractSet[str]:
+    """Return the names of the registered ops with a trait, a set that grows as ops are registered.
+
+    Every op of a graph is registered. An op that may not be in a graph yet is asked for with
+    :func:`has_trait`, which imports its family.
+    """
+    return _OPS_WITH[trait]
+
+
+def has_trait(name: str, trait: Trait) -> bool:
+    """Return whether an op of this name exists and has a trait."""
+    definition = find(name)
+    return definition is not None and trait in definition.traits
 
 
 def all_ops() -> dict[str, OpDefinition]:

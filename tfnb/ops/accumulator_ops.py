@@ -300,6 +300,7 @@ def sparse_conditional_accumulator(ctx: OpKernelContext) -> Any:
 @register_op(
     "ResourceAccumulatorApplyGradient", "handle: resource, local_step: int64, gradient: dtype ->",
     _DTYPE, stateful=True, shape=_nothing, devices=("CPU",),
+    traits="applies_gradients",
 )  # fmt: skip
 def resource_accumulator_apply_gradient(
     ctx: OpKernelContext, handle: Any, local_step: Any, gradient: Any
@@ -312,6 +313,7 @@ def resource_accumulator_apply_gradient(
 @register_op(
     "ResourceAccumulatorTakeGradient", "handle: resource, num_required: int32 -> average: dtype",
     _DTYPE, stateful=True, shape=_unknown, devices=("CPU",),
+    traits="takes_gradients",
 )  # fmt: skip
 def resource_accumulator_take_gradient(
     ctx: OpKernelContext, done: type_of_done, handle: Any, num_required: Any
@@ -345,10 +347,12 @@ def resource_accumulator_set_global_step(
 accumulator_apply_gradient = register_op(
     "AccumulatorApplyGradient", "handle: Ref(string), local_step: int64, gradient: dtype ->",
     _DTYPE, shape=_nothing, devices=("CPU",),
+    traits="applies_gradients",
 )(resource_accumulator_apply_gradient.kernels["CPU"])  # fmt: skip
 accumulator_take_gradient = register_op(
     "AccumulatorTakeGradient", "handle: Ref(string), num_required: int32 -> average: dtype",
     _DTYPE, shape=_unknown, devices=("CPU",),
+    traits="takes_gradients",
 )(resource_accumulator_take_gradient.kernels["CPU"])  # fmt: skip
 accumulator_num_accumulated = register_op(
     "AccumulatorNumAccumulated", "handle: Ref(string) -> num_accumulated: int32", shape=_scalar,
@@ -365,6 +369,7 @@ accumulator_set_global_step = register_op(
     "handle: Ref(string), local_step: int64, gradient_indices: int64, gradient_values: dtype, "
     "gradient_shape: int64 ->",
     _DTYPE, "has_known_shape: bool", shape=_nothing, devices=("CPU",),
+    traits="applies_gradients",
 )  # fmt: skip
 def sparse_accumulator_apply_gradient(
     ctx: OpKernelContext,
@@ -386,6 +391,7 @@ def sparse_accumulator_apply_gradient(
     "SparseAccumulatorTakeGradient",
     "handle: Ref(string), num_required: int32 -> indices: int64, values: dtype, shape: int64",
     _DTYPE, shape=_unknown, devices=("CPU",),
+    traits="takes_gradients",
 )  # fmt: skip
 def sparse_accumulator_take_gradient(
     ctx: OpKernelContext, done: type_of_done, handle: Any, num_required: Any

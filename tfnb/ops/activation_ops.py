@@ -36,7 +36,11 @@ _FLOAT = "T: {half, bfloat16, float, double}"
 
 
 @register_op(
-    "Relu", "features: T -> activations: T", "T: {realnumbertype, qint8}", shape=unchanged_shape
+    "Relu",
+    "features: T -> activations: T",
+    "T: {realnumbertype, qint8}",
+    shape=unchanged_shape,
+    traits="same_layout",
 )
 def relu(xp: Any, features: Any) -> Any:
     """max(features, 0)."""
@@ -60,6 +64,7 @@ def _(op: Any, grad: Any) -> Any:
     "gradients: T, features: T -> backprops: T",
     "T: realnumbertype",
     shape=merge_both_inputs,
+    traits="input_gradient",
 )
 def relu_grad(xp: Any, gradients: Any, features: Any) -> Any:
     """The gradient where the feature is positive, else 0."""
@@ -113,6 +118,7 @@ def _(op: Any, grad: Any) -> Any:
     "gradients: T, features: T -> backprops: T",
     "T: realnumbertype",
     shape=merge_both_inputs,
+    traits="input_gradient",
 )
 def relu6_grad(xp: Any, gradients: Any, features: Any) -> Any:
     """The gradient where the feature lies between 0 and 6, else 0."""
@@ -149,7 +155,11 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @register_op(
-    "LeakyReluGrad", "gradients: T, features: T -> backprops: T", *_LEAKY, shape=merge_both_inputs
+    "LeakyReluGrad",
+    "gradients: T, features: T -> backprops: T",
+    *_LEAKY,
+    shape=merge_both_inputs,
+    traits="input_gradient",
 )
 def leaky_relu_grad(xp: Any, gradients: Any, features: Any, *, alpha: float) -> Any:
     """The gradient where the feature is positive, else alpha times the gradient."""
@@ -189,7 +199,13 @@ def _(op: Any, grad: Any) -> Any:
     return elu_grad(grad, op.outputs[0])
 
 
-@register_op("EluGrad", "gradients: T, outputs: T -> backprops: T", _FLOAT, shape=merge_both_inputs)
+@register_op(
+    "EluGrad",
+    "gradients: T, outputs: T -> backprops: T",
+    _FLOAT,
+    shape=merge_both_inputs,
+    traits="input_gradient",
+)
 def elu_grad(xp: Any, gradients: Any, outputs: Any) -> Any:
     """The gradient, times outputs + 1 where the output is negative."""
     require_same_shape("EluGrad", gradients, outputs)
@@ -234,7 +250,11 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @register_op(
-    "SeluGrad", "gradients: T, outputs: T -> backprops: T", _FLOAT, shape=merge_both_inputs
+    "SeluGrad",
+    "gradients: T, outputs: T -> backprops: T",
+    _FLOAT,
+    shape=merge_both_inputs,
+    traits="input_gradient",
 )
 def selu_grad(xp: Any, gradients: Any, outputs: Any) -> Any:
     """The gradient of Selu, from its output."""
@@ -279,7 +299,11 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @register_op(
-    "SoftplusGrad", "gradients: T, features: T -> backprops: T", _FLOAT, shape=merge_both_inputs
+    "SoftplusGrad",
+    "gradients: T, features: T -> backprops: T",
+    _FLOAT,
+    shape=merge_both_inputs,
+    traits="input_gradient",
 )
 def softplus_grad(xp: Any, gradients: Any, features: Any) -> Any:
     """Gradients / (1 + exp(-features))."""

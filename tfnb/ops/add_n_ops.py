@@ -59,6 +59,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=lambda c: c.attr("shape"),
     commutative=True,
     aggregate=True,
+    traits="unchecked_shape",
 )
 def accumulate_nv2(xp: Any, inputs: list[Any]) -> Any:
     """The sum of all inputs."""

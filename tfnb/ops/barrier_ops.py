@@ -280,6 +280,7 @@ def _find(ctx: OpKernelContext, handle: Any) -> Barrier:
 @register_op(
     "BarrierInsertMany", "handle: Ref(string), keys: string, values: T ->", "T: type",
     "component_index: int", shape=no_outputs, devices=("CPU",),
+    traits="puts_elements",
 )  # fmt: skip
 def barrier_insert_many(
     ctx: OpKernelContext, handle: Any, keys: Any, values: Any, *, T: Any, component_index: int
@@ -304,6 +305,7 @@ def barrier_insert_many(
     "component_types: list(type) >= 1", "allow_small_batch: bool = false",
     "wait_for_incomplete: bool = false", "timeout_ms: int = -1", shape=_take_shape,
     devices=("CPU",),
+    traits="takes_elements",
 )  # fmt: skip
 def barrier_take_many(
     ctx: OpKernelContext,
@@ -349,6 +351,7 @@ def barrier_take_many(
 @register_op(
     "BarrierClose", "handle: Ref(string) ->", "cancel_pending_enqueues: bool = false",
     shape=no_outputs, devices=("CPU",),
+    traits="closes",
 )  # fmt: skip
 def barrier_close(ctx: OpKernelContext, handle: Any, *, cancel_pending_enqueues: bool) -> None:
     """Refuses new keys."""

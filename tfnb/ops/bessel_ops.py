@@ -34,7 +34,7 @@ EXPORTS = {
 }  # fmt: skip
 
 
-def _special(name: str, function: Callable[..., Any]) -> OpDefinition:
+def _special(name: str, function: Callable[..., Any], traits: str = "") -> OpDefinition:
     """The op that applies a function of one number."""
 
     def kernel(xp: Any, x: Any) -> Any:
@@ -46,15 +46,19 @@ def _special(name: str, function: Callable[..., Any]) -> OpDefinition:
 
     kernel.__doc__ = function.__doc__
     definition: OpDefinition = register_op(
-        name, "x: T -> y: T", "T: {bfloat16, half, float, double}", shape=unchanged_shape
+        name,
+        "x: T -> y: T",
+        "T: {bfloat16, half, float, double}",
+        shape=unchanged_shape,
+        traits=traits,
     )(kernel)
     return definition
 
 
 _i0 = _special("BesselI0", bessel_functions.i0)
-_i0e = _special("BesselI0e", bessel_functions.i0e)
+_i0e = _special("BesselI0e", bessel_functions.i0e, "sparse_values")
 _i1 = _special("BesselI1", bessel_functions.i1)
-_i1e = _special("BesselI1e", bessel_functions.i1e)
+_i1e = _special("BesselI1e", bessel_functions.i1e, "sparse_values")
 _j0 = _special("BesselJ0", bessel_functions.j0)
 _j1 = _special("BesselJ1", bessel_functions.j1)
 _k0 = _special("BesselK0", bessel_functions.k0)

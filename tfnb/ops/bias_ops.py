@@ -113,7 +113,12 @@ def _bias_grad_shape(c: InferenceContext) -> TensorShape:
 
 
 @register_op(
-    "BiasAddGrad", "out_backprop: T -> output: T", "T: numbertype", _FORMAT, shape=_bias_grad_shape
+    "BiasAddGrad",
+    "out_backprop: T -> output: T",
+    "T: numbertype",
+    _FORMAT,
+    shape=_bias_grad_shape,
+    traits="input_gradient launches",
 )
 def bias_add_grad(xp: Any, out_backprop: Any, *, data_format: str) -> Any:
     """The sum over everything but the channels."""

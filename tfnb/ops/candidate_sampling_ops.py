@@ -190,6 +190,7 @@ def all_candidate_sampler_op(
     shape=_sampler_shape,
     effects="read vocab_file",
     **_CPU,
+    traits="path_optional",
 )
 def fixed_unigram_candidate_sampler_op(
     ctx: OpKernelContext,

@@ -68,6 +68,7 @@ def _pack_shape(c: InferenceContext) -> TensorShape:
     "T: type",
     "axis: int = 0",
     shape=_pack_shape,
+    traits="c_order",
 )
 def pack(xp: Any, values: Any, *, axis: int) -> Any:
     """The tensors side by side along a new axis."""
@@ -211,6 +212,7 @@ def _parallel_concat_shape(c: InferenceContext) -> TensorShape:
     "T: type",
     "shape: shape",
     shape=_parallel_concat_shape,
+    traits="unchecked_shape",
 )
 def parallel_concat(xp: Any, values: Any, *, shape: TensorShape) -> Any:
     """Tensors whose first dimension is 1, joined along it."""
@@ -404,6 +406,7 @@ def _check_fit(values: Any, number: int) -> None:
     "T: type",
     shape=lambda c: concat_shape(c, list(c.inputs[1:]), 0),
     host_memory=("concat_dim",),
+    traits="c_order",
 )
 def concat_op(xp: Any, concat_dim: Any, values: Any) -> Any:
     """The tensors one after another along an axis; an older form of ConcatV2."""
@@ -418,6 +421,7 @@ def concat_op(xp: Any, concat_dim: Any, values: Any) -> Any:
     "Tidx: {int32, int64} = DT_INT32",
     shape=lambda c: concat_shape(c, list(c.inputs[:-1]), len(c.inputs) - 1),
     host_memory=("axis",),
+    traits="c_order",
 )
 def concat_v2(xp: Any, values: Any, axis: Any) -> Any:
     """The tensors one after another along an axis."""

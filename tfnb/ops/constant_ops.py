@@ -51,7 +51,14 @@ def _const_shape(c: InferenceContext) -> TensorShape:
     return value.shape if isinstance(value, TensorAttr) else TensorShape(value.shape)
 
 
-@register_op("Const", "-> output: dtype", "value: tensor", "dtype: type", shape=_const_shape)
+@register_op(
+    "Const",
+    "-> output: dtype",
+    "value: tensor",
+    "dtype: type",
+    shape=_const_shape,
+    traits="c_order from_before fixed",
+)
 def const(xp: Any, *, value: Any, dtype: Any) -> Any:
     """A tensor whose value is stored in the graph."""
     return _checked(value, dtype)
@@ -84,6 +91,7 @@ const.not_differentiable()
     "dtype: type",
     shape=_const_shape,
     host_memory=("output",),
+    traits="from_before fixed",
 )
 def host_const(xp: Any, *, value: Any, dtype: Any) -> Any:
     """A constant that stays in host memory."""
@@ -99,6 +107,7 @@ def host_const(xp: Any, *, value: Any, dtype: Any) -> Any:
     shape=lambda c: c.attr("shape"),
     devices=("CPU",),
     effects="read memory_region_name",
+    traits="from_before unchecked_shape",
 )
 def immutable_const(xp: Any, *, dtype: DType, shape: TensorShape, memory_region_name: str) -> Any:
     """A tensor mapped from a file."""
@@ -221,6 +230,7 @@ def _placeholder_shape(c: InferenceContext) -> TensorShape:
     "dtype: type",
     "shape: shape = { unknown_rank: true }",
     shape=_placeholder_shape,
+    traits="unchecked_shape not_constant placeholder must_be_fed",
 )
 def placeholder_op(ctx: Any, *, dtype: DType, shape: TensorShape) -> Any:
     """A tensor that every run must feed."""
@@ -234,6 +244,7 @@ def placeholder_op(ctx: Any, *, dtype: DType, shape: TensorShape) -> Any:
     "shape: shape",
     shape=_placeholder_shape,
     deprecated=(23, "Placeholder now behaves the same as PlaceholderV2."),
+    traits="unchecked_shape not_constant placeholder must_be_fed",
 )
 def placeholder_v2(ctx: Any, *, dtype: DType, shape: TensorShape) -> Any:
     """A tensor that every run must feed; an older form."""
@@ -271,6 +282,7 @@ def _placeholder_with_default_shape(c: InferenceContext) -> TensorShape:
     "dtype: type",
     "shape: shape",
     shape=_placeholder_with_default_shape,
+    traits="unchecked_shape not_constant placeholder",
 )
 def placeholder_with_default_op(xp: Any, input: Any) -> Any:
     """The input, unless a run feeds another value."""
@@ -314,6 +326,7 @@ def _fill_shape(c: InferenceContext) -> TensorShape:
     "index_type: {int32, int64} = DT_INT32",
     shape=_fill_shape,
     host_memory=("dims",),
+    traits="c_order",
 )
 def fill_op(xp: Any, dims: Any, value: Any) -> Any:
     """A tensor of equal elements."""

@@ -82,6 +82,7 @@ def _take_side(data: Any, pred: Any) -> tuple[Any, Any]:
     "T: type",
     shape=_switch_shape,
     host_memory=("pred",),
+    traits="lends not_constant",
 )
 def switch(xp: Any, data: Any, pred: Any) -> tuple[Any, Any]:
     """Sends ``data`` to the output that ``pred`` names; the other output is dead."""
@@ -95,6 +96,7 @@ def switch(xp: Any, data: Any, pred: Any) -> tuple[Any, Any]:
     shape=_switch_shape,
     allows_uninitialized_input=True,
     host_memory=("pred",),
+    traits="lends not_constant keeps_reference",
 )
 def ref_switch(xp: Any, data: Any, pred: Any) -> tuple[Any, Any]:
     """Sends a reference to the output that ``pred`` names; the other output is dead."""
@@ -113,6 +115,7 @@ def _switch_n_shape(c: InferenceContext) -> list[TensorShape]:
     "T: type",
     shape=_switch_n_shape,
     host_memory=("output_index",),
+    traits="lends",
 )
 def _switch_n(xp: Any, data: Any, output_index: Any, *, num_outs: int) -> tuple[Any, ...]:
     """Sends ``data`` to output ``output_index``; an index out of range means the last output."""
@@ -129,6 +132,7 @@ def _switch_n(xp: Any, data: Any, output_index: Any, *, num_outs: int) -> tuple[
     "N: int >= 1",
     shape=_merge_shape,
     host_memory=("value_index",),
+    traits="not_constant",
 )
 def merge(xp: Any, inputs: list[Any]) -> tuple[Any, Any]:
     """Passes on the first live input and its position; the executor gives only that one a value."""
@@ -142,6 +146,7 @@ def merge(xp: Any, inputs: list[Any]) -> tuple[Any, Any]:
     "N: int >= 1",
     shape=_merge_shape,
     host_memory=("value_index",),
+    traits="not_constant keeps_reference",
 )
 def ref_merge(xp: Any, inputs: list[Any]) -> tuple[Any, Any]:
     """Passes on the first live reference and its position."""
@@ -165,6 +170,7 @@ def _first_live(inputs: list[Any]) -> tuple[Any, Any]:
     "is_constant: bool = false",
     "parallel_iterations: int = 10",
     shape=_enter_shape,
+    traits="not_constant",
 )
 def enter(xp: Any, data: Any) -> Any:
     """Hands a value to iteration 0 of a child frame; a constant, to every iteration."""
@@ -179,13 +185,16 @@ def enter(xp: Any, data: Any) -> Any:
     "is_constant: bool = false",
     "parallel_iterations: int = 10",
     shape=unchanged_shape,
+    traits="not_constant keeps_reference",
 )
 def ref_enter(xp: Any, data: Any) -> Any:
     """Hands a reference to a child frame."""
     return data
 
 
-@register_op("Exit", "data: T -> output: T", "T: type", shape=_identity_shape)
+@register_op(
+    "Exit", "data: T -> output: T", "T: type", shape=_identity_shape, traits="not_constant"
+)
 def exit(xp: Any, data: Any) -> Any:
     """Hands a value to the parent frame."""
     return data
@@ -196,13 +205,16 @@ def exit(xp: Any, data: Any) -> Any:
     "data: Ref(T) -> output: Ref(T)",
     "T: type",
     shape=unchanged_shape,
+    traits="not_constant keeps_reference",
 )
 def ref_exit(xp: Any, data: Any) -> Any:
     """Hands a reference to the parent frame."""
     return data
 
 
-@register_op("NextIteration", "data: T -> output: T", "T: type", shape=_identity_shape)
+@register_op(
+    "NextIteration", "data: T -> output: T", "T: type", shape=_identity_shape, traits="not_constant"
+)
 def next_iteration(xp: Any, data: Any) -> Any:
     """Hands a value to the next iteration of its frame."""
     return data
@@ -213,6 +225,7 @@ def next_iteration(xp: Any, data: Any) -> Any:
     "data: Ref(T) -> output: Ref(T)",
     "T: type",
     shape=unchanged_shape,
+    traits="not_constant keeps_reference",
 )
 def ref_next_iteration(xp: Any, data: Any) -> Any:
     """Hands a reference to the next iteration of its frame."""
@@ -225,6 +238,7 @@ def ref_next_iteration(xp: Any, data: Any) -> Any:
     "T: type",
     shape=unchanged_shape,
     allows_uninitialized_input=True,
+    traits="not_constant keeps_reference",
 )
 def ref_identity(xp: Any, input: Any) -> Any:
     """The same reference."""
@@ -244,6 +258,7 @@ def _ref_select_shape(c: InferenceContext) -> TensorShape:
     "N: int >= 1",
     shape=_ref_select_shape,
     host_memory=("index",),
+    traits="keeps_reference",
 )
 def ref_select(xp: Any, index: Any, inputs: list[Any]) -> Any:
     """The reference at a position."""
@@ -260,6 +275,7 @@ def ref_select(xp: Any, index: Any, inputs: list[Any]) -> Any:
     "input: bool -> output: bool",
     shape=_loop_cond_shape,
     host_memory=("input", "output"),
+    traits="not_constant",
 )
 def loop_cond(xp: Any, input: Any) -> Any:
     """Passes on the loop's condition; names the pivot of its frame."""
@@ -269,7 +285,7 @@ def loop_cond(xp: Any, input: Any) -> Any:
 loop_cond.not_differentiable()
 
 
-@register_op("ControlTrigger", "->", shape=no_outputs)
+@register_op("ControlTrigger", "->", shape=no_outputs, traits="not_constant")
 def control_trigger(xp: Any) -> None:
     """Does nothing and is never dead."""
 

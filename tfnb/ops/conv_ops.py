@@ -234,6 +234,7 @@ def conv2d_attrs(op: Any) -> dict[str, Any]:
     "T: {half, bfloat16, float, double, int32}",
     *_CONV2D_ATTRS,
     shape=lambda c: _conv_shape(c, 4),
+    traits="product",
 )
 def conv2d_op(
     xp: Any,
@@ -275,6 +276,7 @@ def _(op: Any, grad: Any) -> Any:
     "T: {half, bfloat16, float, double, int32}",
     *_CONV2D_ATTRS,
     host_memory=("input_sizes",),
+    traits="input_gradient product",
 )
 def conv2d_backprop_input_op(
     xp: Any,
@@ -337,6 +339,7 @@ def _(op: Any, grad: Any) -> Any:
     *_CONV2D_ATTRS,
     shape=lambda c: _sizes_shape(c, 1, 4),
     host_memory=("filter_sizes",),
+    traits="input_gradient product",
 )
 def conv2d_backprop_filter_op(
     xp: Any,
@@ -453,6 +456,7 @@ def _check_depthwise(
     "T: {half, bfloat16, float, double}",
     *_DEPTHWISE_ATTRS,
     shape=_depthwise_shape,
+    traits="product",
 )
 def depthwise_conv2d_native_op(
     xp: Any,
@@ -493,6 +497,7 @@ def _(op: Any, grad: Any) -> Any:
     *_DEPTHWISE_ATTRS,
     shape=lambda c: _sizes_shape(c, 0, 4),
     host_memory=("input_sizes",),
+    traits="input_gradient product",
 )
 def depthwise_conv2d_native_backprop_input_op(
     xp: Any,
@@ -535,6 +540,7 @@ def _(op: Any, grad: Any) -> Any:
     *_DEPTHWISE_ATTRS,
     shape=lambda c: _sizes_shape(c, 1, 4),
     host_memory=("filter_sizes",),
+    traits="input_gradient product",
 )
 def depthwise_conv2d_native_backprop_filter_op(
     xp: Any,
@@ -588,6 +594,7 @@ def _conv3d_attrs(op: Any) -> dict[str, Any]:
     "T: {half, bfloat16, float, double}",
     *_CONV3D_ATTRS,
     shape=lambda c: _conv_shape(c, 5),
+    traits="product",
 )
 def conv3d_op(
     xp: Any,
@@ -635,6 +642,7 @@ def _(op: Any, grad: Any) -> Any:
     "Tshape: {int32, int64} = DT_INT32",
     shape=lambda c: _sizes_shape(c, 0, 5),
     host_memory=("input_sizes",),
+    traits="input_gradient product",
 )
 def conv3d_backprop_input_v2(
     xp: Any,
@@ -674,6 +682,7 @@ def _(op: Any, grad: Any) -> Any:
     *_CONV3D_ATTRS,
     shape=lambda c: _sizes_shape(c, 1, 5),
     host_memory=("filter_sizes",),
+    traits="input_gradient product",
 )
 def conv3d_backprop_filter_v2(
     xp: Any,

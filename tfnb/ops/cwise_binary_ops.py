@@ -76,6 +76,7 @@ def _gives_second_of_equal(ufunc: np.ufunc) -> bool:
     "T: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128, "
     "string}",
     shape=broadcast_shape,
+    traits="same_layout",
 )
 def add_op(xp: Any, x: Any, y: Any) -> Any:
     """Compute x + y; strings are joined."""
@@ -114,6 +115,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=broadcast_shape,
     commutative=True,
     aggregate=True,
+    traits="same_layout",
 )
 def add_v2(xp: Any, x: Any, y: Any) -> Any:
     """Compute x + y."""
@@ -141,6 +143,7 @@ def _(op: Any, grad: Any) -> Any:
     "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, int64, complex64, "
     "complex128, uint32, uint64}",
     shape=broadcast_shape,
+    traits="same_layout",
 )
 def sub(xp: Any, x: Any, y: Any) -> Any:
     """Compute x - y."""
@@ -162,7 +165,14 @@ def _(op: Any, grad: Any) -> Any:
     return unbroadcast(op.inputs[0], op.inputs[1], grad, -grad, skips_equal=True)
 
 
-@register_op("Mul", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape, commutative=True)
+@register_op(
+    "Mul",
+    "x: T, y: T -> z: T",
+    _ARITHMETIC,
+    shape=broadcast_shape,
+    commutative=True,
+    traits="same_layout",
+)
 def mul(xp: Any, x: Any, y: Any) -> Any:
     """Compute x * y."""
     try:
@@ -210,7 +220,9 @@ def _(op: Any, grad: Any) -> Any:
     return unbroadcast(x, y, mul_no_nan(grad, y), mul_no_nan(x, grad), skips_equal=True)
 
 
-@register_op("RealDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
+@register_op(
+    "RealDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape, traits="same_layout"
+)
 def real_div(xp: Any, x: Any, y: Any) -> Any:
     """Compute x / y."""
     try:
@@ -233,7 +245,7 @@ def _(op: Any, grad: Any) -> Any:
     return unbroadcast(x, y, real_div(grad, cy), grad * real_div(real_div(-cx, cy), cy))
 
 
-@register_op("Div", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
+@register_op("Div", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape, traits="same_layout")
 def div_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
     """Compute x / y; integers are cut towards zero."""
     try:
@@ -403,6 +415,7 @@ def cut_quotient(x: Any, y: Any) -> Any:
     "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}",
     shape=broadcast_shape,
     commutative=True,
+    traits="same_layout",
 )
 def squared_difference(xp: Any, x: Any, y: Any) -> Any:
     """(x - y) * conj(x - y)."""
@@ -585,7 +598,7 @@ def _at_most(xp: Any, x: Any, y: Any, out: Any) -> Any:
     return xp.minimum(x, y, out=out) if y.ndim else x.clip(-xp.inf, y, out=out)
 
 
-@register_op("Maximum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape)
+@register_op("Maximum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape, traits="same_layout")
 def maximum(xp: Any, x: Any, y: Any) -> Any:
     """The larger one; NaN if either is."""
     try:
@@ -613,7 +626,7 @@ def _(op: Any, grad: Any) -> Any:
     return _gradient_of_the_chosen(x, y, greater_equal, grad)
 
 
-@register_op("Minimum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape)
+@register_op("Minimum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape, traits="same_layout")
 def minimum(xp: Any, x: Any, y: Any) -> Any:
     """The smaller one; NaN if either is."""
     try:

@@ -59,6 +59,7 @@ def _mapped_expressions(op: Any, function: Any) -> None:
     "x: T -> y: T",
     "T: {bfloat16, half, float, double, int8, int16, int32, int64}",
     shape=unchanged_shape,
+    traits="same_layout sparse_values",
 )
 def abs_op(xp: Any, x: Any) -> Any:
     """Absolute value; the smallest integer stays itself."""
@@ -74,7 +75,9 @@ def _(op: Any, grad: Any) -> Any:
     return grad * sign(op.inputs[0])
 
 
-@register_op("Neg", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
+@register_op(
+    "Neg", "x: T -> y: T", _SIGNED, shape=unchanged_shape, traits="same_layout sparse_values"
+)
 def neg(xp: Any, x: Any) -> Any:
     """-x."""
     return -x
@@ -92,7 +95,9 @@ def _(op: Any, grad: Any) -> Any:
     return -grad
 
 
-@register_op("Sign", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
+@register_op(
+    "Sign", "x: T -> y: T", _SIGNED, shape=unchanged_shape, traits="same_layout sparse_values"
+)
 def sign(xp: Any, x: Any) -> Any:
     """-1, 0 or 1; x / |x| for complex numbers; NaN stays NaN."""
     if x.dtype.kind == "V":  # whose library keeps the sign of zero
@@ -126,6 +131,7 @@ def _(op: Any, grad: Any) -> Any:
     "T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
     "complex64, complex128}",
     shape=unchanged_shape,
+    traits="same_layout sparse_values",
 )
 def square(xp: Any, x: Any) -> Any:
     """Compute x * x."""
@@ -146,7 +152,13 @@ def _(op: Any, grad: Any) -> Any:
         return _product(grad, _product(x, array_ops.constant(2.0, dtype=grad.dtype)))
 
 
-@register_op("Sqrt", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "Sqrt",
+    "x: T -> y: T",
+    _FLOAT_OR_COMPLEX,
+    shape=unchanged_shape,
+    traits="same_layout sparse_values",
+)
 def sqrt_op(xp: Any, x: Any) -> Any:
     """Square root; NaN below zero."""
     return mapped(xp, xp.sqrt, x)
@@ -180,7 +192,9 @@ def _(op: Any, grad: Any) -> Any:
         return -conj(ratio) * op.outputs[0], 0.5 * ratio
 
 
-@register_op("Rsqrt", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "Rsqrt", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout"
+)
 def rsqrt_op(xp: Any, x: Any) -> Any:
     """1 / sqrt(x)."""
     return tiled(xp, _rsqrt, x)
@@ -342,7 +356,7 @@ def _(op: Any, grad: Any) -> Any:
     return None
 
 
-@register_op("Rint", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+@register_op("Rint", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="same_layout")
 def rint(xp: Any, x: Any) -> Any:
     """Nearest whole number, halves to the even one."""
     return xp.rint(x)
@@ -357,7 +371,7 @@ def _(op: Any, grad: Any) -> Any:
     return None
 
 
-@register_op("Floor", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+@register_op("Floor", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="same_layout")
 def floor_op(xp: Any, x: Any) -> Any:
     """The largest whole number not above x."""
     return xp.floor(x)
@@ -372,7 +386,7 @@ def _(op: Any, grad: Any) -> Any:
     return None
 
 
-@register_op("Ceil", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+@register_op("Ceil", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="same_layout")
 def ceil_op(xp: Any, x: Any) -> Any:
     """The smallest whole number not below x."""
     return xp.ceil(x)
@@ -417,7 +431,7 @@ is_finite.expression("{isfinite}({x})", isfinite=np.isfinite)
 # ------------------------------------------------------------------------ exponentials, logarithms
 
 
-@register_op("Exp", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op("Exp", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout")
 def exp_op(xp: Any, x: Any) -> Any:
     """E to the power x."""
     return mapped(xp, xp.exp, x)
@@ -449,7 +463,7 @@ def _(op: Any, grad: Any) -> Any:
         return grad * exp_op(conj(op.inputs[0]))
 
 
-@register_op("Log", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op("Log", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout")
 def log(xp: Any, x: Any) -> Any:
     """Natural logarithm; -inf at zero, NaN below."""
     return mapped(xp, xp.log, x)
@@ -484,7 +498,9 @@ def _(op: Any, grad: Any) -> Any:
         return grad * reciprocal(1 + conj(op.inputs[0]))
 
 
-@register_op("Sigmoid", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "Sigmoid", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout"
+)
 def sigmoid_op(xp: Any, x: Any) -> Any:
     """1 / (1 + exp(-x))."""
     return tiled(xp, logistic, x)
@@ -513,7 +529,13 @@ def _(op: Any, grad: Any) -> Any:
         return sigmoid_grad(conj(op.outputs[0]), grad)
 
 
-@register_op("SigmoidGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "SigmoidGrad",
+    "y: T, dy: T -> z: T",
+    _FLOAT_OR_COMPLEX,
+    shape=unchanged_shape,
+    traits="input_gradient",
+)
 def sigmoid_grad(xp: Any, y: Any, dy: Any) -> Any:
     """Dy * y * (1 - y), where y = sigmoid(x)."""
     return _of_pairs(xp, _sigmoid_grad, y, dy)
@@ -538,7 +560,13 @@ def _(op: Any, grad: Any) -> Any:
 # ------------------------------------------------------------------------------------ trigonometry
 
 
-@register_op("Sin", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "Sin",
+    "x: T -> y: T",
+    _FLOAT_OR_COMPLEX,
+    shape=unchanged_shape,
+    traits="same_layout sparse_values",
+)
 def sin(xp: Any, x: Any) -> Any:
     """Sine of an angle in radians."""
     return mapped(xp, xp.sin, x)
@@ -554,7 +582,7 @@ def _(op: Any, grad: Any) -> Any:
         return grad * cos(conj(op.inputs[0]))
 
 
-@register_op("Cos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op("Cos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout")
 def cos(xp: Any, x: Any) -> Any:
     """Cosine of an angle in radians."""
     return mapped(xp, xp.cos, x)
@@ -570,7 +598,9 @@ def _(op: Any, grad: Any) -> Any:
         return -grad * sin(conj(op.inputs[0]))
 
 
-@register_op("Tan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "Tan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
+)
 def tan(xp: Any, x: Any) -> Any:
     """Tangent of an angle in radians."""
     return mapped(xp, xp.tan, x)
@@ -582,7 +612,9 @@ def _(op: Any, grad: Any) -> Any:
         return square(reciprocal(cos(conj(op.inputs[0])))) * grad
 
 
-@register_op("Asin", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "Asin", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
+)
 def asin(xp: Any, x: Any) -> Any:
     """The angle whose sine is x."""
     return xp.arcsin(x)
@@ -614,7 +646,9 @@ def _(op: Any, grad: Any) -> Any:
         return -grad * inverse
 
 
-@register_op("Atan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "Atan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
+)
 def atan(xp: Any, x: Any) -> Any:
     """The angle whose tangent is x."""
     return xp.arctan(x)
@@ -653,7 +687,13 @@ def _(op: Any, grad: Any) -> Any:
         return grad * sinh(conj(op.inputs[0]))
 
 
-@register_op("Tanh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "Tanh",
+    "x: T -> y: T",
+    _FLOAT_OR_COMPLEX,
+    shape=unchanged_shape,
+    traits="same_layout sparse_values",
+)
 def tanh(xp: Any, x: Any) -> Any:
     """Hyperbolic tangent."""
     return mapped(xp, xp.tanh, x)
@@ -669,7 +709,13 @@ def _(op: Any, grad: Any) -> Any:
         return tanh_grad(conj(op.outputs[0]), grad)
 
 
-@register_op("TanhGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "TanhGrad",
+    "y: T, dy: T -> z: T",
+    _FLOAT_OR_COMPLEX,
+    shape=unchanged_shape,
+    traits="input_gradient",
+)
 def tanh_grad(xp: Any, y: Any, dy: Any) -> Any:
     """Dy * (1 - y * y), where y = tanh(x)."""
     return _of_pairs(xp, _tanh_grad, y, dy)
@@ -692,7 +738,9 @@ def _(op: Any, grad: Any) -> Any:
         return grad * -2.0 * b * a, tanh_grad(a, grad)
 
 
-@register_op("Asinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "Asinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
+)
 def asinh(xp: Any, x: Any) -> Any:
     """Inverse hyperbolic sine."""
     return xp.arcsinh(x)
@@ -716,7 +764,9 @@ def _(op: Any, grad: Any) -> Any:
         return grad / sinh(conj(op.outputs[0]))
 
 
-@register_op("Atanh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
+@register_op(
+    "Atanh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
+)
 def atanh(xp: Any, x: Any) -> Any:
     """Inverse hyperbolic tangent."""
     return xp.arctanh(x)

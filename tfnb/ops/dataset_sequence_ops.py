@@ -505,6 +505,7 @@ def _cached(
 @register_op(
     "CacheDataset", f"{_IN}, filename: string -> handle: variant", *OUTPUTS, METADATA,
     shape=handle_of_scalars, devices=("CPU",), effects="read filename, write filename",
+    traits="path_optional",
 )  # fmt: skip
 def cache_dataset(
     xp: Any,
@@ -524,6 +525,7 @@ def cache_dataset(
     "CacheDatasetV2", f"{_IN}, filename: string, cache: resource -> handle: variant", *OUTPUTS,
     METADATA, stateful=True, shape=handle_of_scalars, devices=("CPU",),
     effects="read filename, write filename",
+    traits="path_optional",
 )  # fmt: skip
 def cache_dataset_v2(
     ctx: OpKernelContext,

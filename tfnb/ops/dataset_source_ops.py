@@ -282,6 +282,7 @@ def _random_dataset(
 random_dataset = register_op(
     "RandomDataset", "seed: int64, seed2: int64 -> handle: variant", *OUTPUTS, METADATA,
     stateful=True, shape=handle_of_scalars, devices=("CPU",),
+    traits="unseen_state",
 )(_random_dataset)  # fmt: skip
 experimental_random_dataset = register_op(
     "ExperimentalRandomDataset", "seed: int64, seed2: int64 -> handle: variant", *OUTPUTS,

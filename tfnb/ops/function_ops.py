@@ -18,7 +18,15 @@ def _arg_shape(c: InferenceContext) -> TensorShape:
     return shapes[0] if shapes else TensorShape(None)
 
 
-@register_op("_Arg", "-> output: T", "T: type", "index: int >= 0", stateful=True, shape=_arg_shape)
+@register_op(
+    "_Arg",
+    "-> output: T",
+    "T: type",
+    "index: int >= 0",
+    stateful=True,
+    shape=_arg_shape,
+    traits="from_before unchecked_shape not_constant",
+)
 def _arg(ctx: OpKernelContext, *, index: int) -> Any:
     """The argument of a function, or the feed of a step, at a position."""
     frame = ctx.step.call_frame
@@ -39,7 +47,13 @@ def _retval(ctx: OpKernelContext, input: Any, *, index: int) -> None:
 
 
 @register_op(
-    "_DeviceArg", "-> output: T", "T: type", "index: int >= 0", stateful=True, shape=_arg_shape
+    "_DeviceArg",
+    "-> output: T",
+    "T: type",
+    "index: int >= 0",
+    stateful=True,
+    shape=_arg_shape,
+    traits="from_before unchecked_shape",
 )
 def _device_arg(ctx: OpKernelContext, *, index: int) -> Any:
     """The argument at a position, in the device's own memory."""

@@ -119,6 +119,7 @@ def _check_not_cancelled(ctx: OpKernelContext) -> None:
     "config_proto: string = ''",
     "executor_type: string = ''",
     shape=_call_shape,
+    traits="unchecked_shape",
 )
 def partitioned_call(
     ctx: OpKernelContext, args: list[Any], *, f: NameAttrList, config_proto: bytes | str
@@ -185,6 +186,7 @@ def if_(
     "output_shapes: list(shape) = []",
     shape=_branch_shape,
     host_memory=("cond",),
+    traits="unchecked_shape",
 )
 def stateless_if(
     ctx: OpKernelContext,
@@ -257,6 +259,7 @@ def case(
     "output_shapes: list(shape) = []",
     shape=_branch_shape,
     host_memory=("branch_index",),
+    traits="unchecked_shape",
 )
 def stateless_case(
     ctx: OpKernelContext, branch_index: Any, input: list[Any], *, branches: list[NameAttrList]
@@ -325,6 +328,7 @@ def while_(
     "output_shapes: list(shape) = []",
     "parallel_iterations: int = 10",
     shape=_while_shape,
+    traits="unchecked_shape",
 )
 def stateless_while(
     ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
@@ -479,7 +483,12 @@ def to_bool(xp: Any, input: Any) -> Any:
 
 
 @register_op(
-    "FakeParam", "-> output: dtype", "dtype: type", "shape: shape", shape=lambda c: c.attr("shape")
+    "FakeParam",
+    "-> output: dtype",
+    "dtype: type",
+    "shape: shape",
+    shape=lambda c: c.attr("shape"),
+    traits="unchecked_shape",
 )
 def fake_param(ctx: OpKernelContext, *, dtype: Any, shape: TensorShape) -> Any:
     """A placeholder value for the missing result of a branch; no node uses it."""

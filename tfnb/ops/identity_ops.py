@@ -21,7 +21,13 @@ EXPORTS = {
 }
 
 
-@register_op("Identity", "input: T -> output: T", "T: type", shape=unchanged_shape_and_handle)
+@register_op(
+    "Identity",
+    "input: T -> output: T",
+    "T: type",
+    shape=unchanged_shape_and_handle,
+    traits="forwards cannot_fail",
+)
 def identity_op(xp: Any, input: Any) -> Any:
     """The input."""
     return input
@@ -75,7 +81,13 @@ def _(op: Any, *grads: Any) -> Any:
     return list(grads)
 
 
-@register_op("Snapshot", "input: T -> output: T", "T: type", shape=unchanged_shape)
+@register_op(
+    "Snapshot",
+    "input: T -> output: T",
+    "T: type",
+    shape=unchanged_shape,
+    traits="forwards cannot_fail",
+)
 def snapshot(xp: Any, input: Any) -> Any:
     """A copy of the input."""
     return input
@@ -87,7 +99,13 @@ def deep_copy(xp: Any, x: Any) -> Any:
     return x
 
 
-@register_op("StopGradient", "input: T -> output: T", "T: type", shape=unchanged_shape)
+@register_op(
+    "StopGradient",
+    "input: T -> output: T",
+    "T: type",
+    shape=unchanged_shape,
+    traits="forwards cannot_fail",
+)
 def stop_gradient(xp: Any, input: Any) -> Any:
     """The input, through which no gradient passes."""
     return input
@@ -102,6 +120,7 @@ stop_gradient.not_differentiable()
     "T: type",
     "message: string = ''",
     shape=unchanged_shape,
+    traits="forwards",
 )
 def prevent_gradient(xp: Any, input: Any) -> Any:
     """The input; asking for a gradient through it is an error."""

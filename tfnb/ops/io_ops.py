@@ -106,6 +106,7 @@ def _restore_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
     expensive=True,
     effects="write prefix",
+    traits="checkpoint",
 )
 def save_v2(
     ctx: OpKernelContext,
@@ -147,6 +148,7 @@ def save_v2(
     devices=("CPU",),
     expensive=True,
     effects="read prefix",
+    traits="unseen_state checkpoint",
 )
 def restore_v2(
     ctx: OpKernelContext,
@@ -184,6 +186,7 @@ def _restore_one(reader: CheckpointReader, name: str, spec: str, dtype: Any) -> 
     devices=("CPU",),
     expensive=True,
     effects="write checkpoint_prefixes, write destination_prefix",
+    traits="checkpoint",
 )
 def merge_v2_checkpoints(
     ctx: OpKernelContext,

@@ -96,6 +96,7 @@ def _save(filename: Any, tensor_names: Any, specs: Any, data: list[Any], types: 
 @register_op(
     "Save", "filename: string, tensor_names: string, *data: T ->", "T: list(type) >= 1",
     stateful=True, shape=_save_shape, devices=("CPU",), expensive=True, effects="write filename",
+    traits="checkpoint",
 )  # fmt: skip
 def save(
     ctx: OpKernelContext, filename: Any, tensor_names: Any, data: list[Any], *, T: list[DType]
@@ -109,6 +110,7 @@ def save(
     "filename: string, tensor_names: string, shapes_and_slices: string, *data: T ->",
     "T: list(type) >= 1", stateful=True, shape=_save_slices_shape, devices=("CPU",),
     expensive=True, effects="write filename",
+    traits="checkpoint",
 )  # fmt: skip
 def save_slices(
     ctx: OpKernelContext,
@@ -161,6 +163,7 @@ def _restore(
     "Restore", "file_pattern: string, tensor_name: string -> tensor: dt", "dt: type",
     "preferred_shard: int = -1", stateful=True, shape=_restore_shape, devices=("CPU",),
     expensive=True, effects="read file_pattern",
+    traits="unseen_state checkpoint",
 )  # fmt: skip
 def restore(ctx: OpKernelContext, file_pattern: Any, tensor_name: Any, *, dt: DType) -> Any:
     """Reads a tensor from the files that match."""
@@ -173,6 +176,7 @@ def restore(ctx: OpKernelContext, file_pattern: Any, tensor_name: Any, *, dt: DT
     "dt: type", "preferred_shard: int = -1", stateful=True, shape=_restore_slice_shape,
     devices=("CPU",),
     expensive=True, effects="read file_pattern",
+    traits="unseen_state checkpoint",
 )  # fmt: skip
 def restore_slice(
     ctx: OpKernelContext, file_pattern: Any, tensor_name: Any, shape_and_slice: Any, *, dt: DType

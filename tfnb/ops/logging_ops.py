@@ -61,6 +61,7 @@ def _tag(ctx: OpKernelContext) -> str:
     stateful=True,
     shape=no_outputs,
     host_memory=("condition", "data"),
+    traits="reports",
 )
 def assert_op(xp: Any, condition: Any, data: list[Any], *, summarize: int) -> None:
     """Raise an error with the data if the condition is false."""
@@ -87,6 +88,7 @@ assert_op.not_differentiable()
     stateful=True,
     shape=unchanged_shape,
     host_memory=("data",),
+    traits="reports",
 )
 def print_op(
     ctx: OpKernelContext,
@@ -136,6 +138,7 @@ _LOG_LEVELS = {
     shape=_scalar_input,
     host_memory=("input",),
     effects="write output_stream file://",
+    traits="reports",
 )
 def print_v2(ctx: OpKernelContext, input: Any, *, output_stream: str, end: str) -> None:
     """Write a string to a stream, to the log, or to a file (``file://...``)."""

@@ -31,6 +31,7 @@ def _refuse(message: str, found: list[str]) -> None:
     "message: string",
     shape=unchanged_shape,
     stateful=True,
+    traits="reports",
 )
 def check_numerics(xp: Any, tensor: Any, *, message: str) -> Any:
     """The input, which must hold no NaN and no infinity."""
@@ -47,6 +48,7 @@ def check_numerics(xp: Any, tensor: Any, *, message: str) -> Any:
     "message: string",
     shape=unchanged_shape,
     stateful=True,
+    traits="reports",
 )
 def check_numerics_v2(xp: Any, tensor: Any, *, message: str) -> Any:
     """The input, which must hold no NaN and no infinity; tells infinities apart by sign."""

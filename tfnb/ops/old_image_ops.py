@@ -70,6 +70,7 @@ def _crop_shape(c: InferenceContext) -> TensorShape:
     shape=_crop_shape,
     devices=("CPU",),
     deprecated=(8, "Random crop is now pure Python"),
+    traits="unseen_state",
 )
 def random_crop_op(ctx: OpKernelContext, image: Any, size: Any, *, seed: int, seed2: int) -> Any:
     """A part of an image at a random place: [height, width, channels] to [*size, channels]."""

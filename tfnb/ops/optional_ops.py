@@ -114,6 +114,7 @@ def _value_shapes(c: InferenceContext) -> list[TensorShape]:
     "output_types: list(type) >= 1",
     "output_shapes: list(shape) >= 1",
     shape=_value_shapes,
+    traits="unchecked_shape",
 )
 def optional_get_value(
     xp: Any, optional: Any, *, output_types: list[DType], output_shapes: list[TensorShape]

@@ -333,6 +333,7 @@ def _(op: Any, grad: Any) -> Any:
     _FORMAT,
     "T: realnumbertype = DT_FLOAT",
     shape=_first_with_rank(4),
+    traits="input_gradient",
 )
 def max_pool_grad(
     xp: Any,
@@ -715,6 +716,7 @@ def _(op: Any, grad: Any) -> Any:
     _FLOATS,
     shape=_shape_from_first(4),
     host_memory=("orig_input_shape",),
+    traits="input_gradient",
 )
 def avg_pool_grad(
     xp: Any,

@@ -250,6 +250,7 @@ def priority_queue_v2(
 @register_op(
     "RandomShuffleQueueV2", "-> handle: resource", *_FORM, *_SHUFFLE, *_NAMES, stateful=True,
     shape=_handle_shape, devices=("CPU",),
+    traits="unseen_state",
 )  # fmt: skip
 def random_shuffle_queue_v2(
     ctx: OpKernelContext,
@@ -284,7 +285,7 @@ def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
 
         @register_op(
             name, "-> handle: Ref(string)", *form, *_SHUFFLE, *_NAMES, stateful=True,
-            shape=pair_shape, devices=("CPU",),
+            shape=pair_shape, devices=("CPU",), traits="unseen_state",
         )  # fmt: skip
         def shuffle(
             ctx: OpKernelContext,
@@ -456,6 +457,7 @@ _DEQUEUED = ("component_types: list(type) >= 1", "timeout_ms: int = -1")
 @register_op(
     "QueueEnqueueV2", "handle: resource, *components: Tcomponents ->", *_COMPONENTS,
     stateful=True, shape=no_outputs, devices=("CPU",),
+    traits="puts_elements",
 )  # fmt: skip
 def queue_enqueue_v2(
     ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
@@ -467,6 +469,7 @@ def queue_enqueue_v2(
 @register_op(
     "QueueEnqueueManyV2", "handle: resource, *components: Tcomponents ->", *_COMPONENTS,
     stateful=True, shape=no_outputs, devices=("CPU",),
+    traits="puts_elements",
 )  # fmt: skip
 def queue_enqueue_many_v2(
     ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
@@ -478,6 +481,7 @@ def queue_enqueue_many_v2(
 @register_op(
     "QueueDequeueV2", "handle: resource -> *components: component_types", *_DEQUEUED,
     stateful=True, shape=_dequeued, devices=("CPU",),
+    traits="takes_elements",
 )  # fmt: skip
 def queue_dequeue_v2(ctx: OpKernelContext, done: type_of_done, handle: Any) -> None:
     """Takes one element out; waits while there is none."""
@@ -487,6 +491,7 @@ def queue_dequeue_v2(ctx: OpKernelContext, done: type_of_done, handle: Any) -> N
 @register_op(
     "QueueDequeueManyV2", "handle: resource, n: int32 -> *components: component_types",
     *_DEQUEUED, stateful=True, shape=_dequeued_many, devices=("CPU",),
+    traits="takes_elements",
 )  # fmt: skip
 def queue_dequeue_many_v2(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
     """Takes ``n`` elements out, stacked; waits until there are enough."""
@@ -496,6 +501,7 @@ def queue_dequeue_many_v2(ctx: OpKernelContext, done: type_of_done, handle: Any,
 @register_op(
     "QueueDequeueUpToV2", "handle: resource, n: int32 -> *components: component_types",
     *_DEQUEUED, stateful=True, shape=_dequeued_up_to, devices=("CPU",),
+    traits="takes_elements",
 )  # fmt: skip
 def queue_dequeue_up_to_v2(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
     """Takes ``n`` elements out, or what is left in a closed queue."""
@@ -505,6 +511,7 @@ def queue_dequeue_up_to_v2(ctx: OpKernelContext, done: type_of_done, handle: Any
 @register_op(
     "QueueCloseV2", "handle: resource ->", "cancel_pending_enqueues: bool = false",
     stateful=True, shape=no_outputs, devices=("CPU",),
+    traits="closes",
 )  # fmt: skip
 def queue_close_v2(
     ctx: OpKernelContext, done: type_of_done, handle: Any, *, cancel_pending_enqueues: bool
@@ -534,6 +541,7 @@ def queue_is_closed_v2(ctx: OpKernelContext, handle: Any) -> Any:
 @register_op(
     "QueueEnqueue", "handle: Ref(string), *components: Tcomponents ->", *_COMPONENTS,
     shape=no_outputs, devices=("CPU",),
+    traits="puts_elements",
 )  # fmt: skip
 def queue_enqueue(
     ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
@@ -545,6 +553,7 @@ def queue_enqueue(
 @register_op(
     "QueueEnqueueMany", "handle: Ref(string), *components: Tcomponents ->", *_COMPONENTS,
     shape=no_outputs, devices=("CPU",),
+    traits="puts_elements",
 )  # fmt: skip
 def queue_enqueue_many(
     ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
@@ -556,6 +565,7 @@ def queue_enqueue_many(
 @register_op(
     "QueueDequeue", "handle: Ref(string) -> *components: component_types", *_DEQUEUED,
     devices=("CPU",),
+    traits="takes_elements",
 )  # fmt: skip
 def queue_dequeue(ctx: OpKernelContext, done: type_of_done, handle: Any) -> None:
     """Takes one element out; waits while there is none."""
@@ -565,6 +575,7 @@ def queue_dequeue(ctx: OpKernelContext, done: type_of_done, handle: Any) -> None
 @register_op(
     "QueueDequeueMany", "handle: Ref(string), n: int32 -> *components: component_types",
     *_DEQUEUED, devices=("CPU",),
+    traits="takes_elements",
 )  # fmt: skip
 def queue_dequeue_many(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
     """Takes ``n`` elements out, stacked; waits until there are enough."""
@@ -574,6 +585,7 @@ def queue_dequeue_many(ctx: OpKernelContext, done: type_of_done, handle: Any, n:
 @register_op(
     "QueueDequeueUpTo", "handle: Ref(string), n: int32 -> *components: component_types",
     *_DEQUEUED, devices=("CPU",),
+    traits="takes_elements",
 )  # fmt: skip
 def queue_dequeue_up_to(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
     """Takes ``n`` elements out, or what is left in a closed queue."""
@@ -583,6 +595,7 @@ def queue_dequeue_up_to(ctx: OpKernelContext, done: type_of_done, handle: Any, n
 @register_op(
     "QueueClose", "handle: Ref(string) ->", "cancel_pending_enqueues: bool = false",
     shape=no_outputs, devices=("CPU",),
+    traits="closes",
 )  # fmt: skip
 def queue_close(
     ctx: OpKernelContext, done: type_of_done, handle: Any, *, cancel_pending_enqueues: bool

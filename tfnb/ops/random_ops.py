@@ -152,6 +152,7 @@ def _draw(
     stateful=True,
     shape=random_shape,
     host_memory=("shape",),
+    traits="c_order draws unseen_state",
 )
 def random_uniform_op(
     ctx: OpKernelContext, shape: Any, *, seed: int, seed2: int, dtype: DType
@@ -173,6 +174,7 @@ random_uniform_op.not_differentiable()
     stateful=True,
     shape=uniform_int_shape,
     host_memory=("shape", "minval", "maxval"),
+    traits="c_order draws unseen_state",
 )
 def random_uniform_int(
     ctx: OpKernelContext,
@@ -204,6 +206,7 @@ random_uniform_int.not_differentiable()
     stateful=True,
     shape=random_shape,
     host_memory=("shape",),
+    traits="c_order draws unseen_state",
 )
 def random_standard_normal(
     ctx: OpKernelContext, shape: Any, *, seed: int, seed2: int, dtype: DType
@@ -225,6 +228,7 @@ random_standard_normal.not_differentiable()
     stateful=True,
     shape=random_shape,
     host_memory=("shape",),
+    traits="c_order draws unseen_state",
 )
 def truncated_normal_op(
     ctx: OpKernelContext, shape: Any, *, seed: int, seed2: int, dtype: DType
@@ -252,6 +256,7 @@ def _bounded_shape(c: InferenceContext) -> TensorShape:
     stateful=True,
     shape=_bounded_shape,
     devices=("CPU",),
+    traits="draws unseen_state",
 )
 def parameterized_truncated_normal_op(
     ctx: OpKernelContext,
@@ -324,6 +329,7 @@ def shuffled(value: Any, numbers: Any) -> Any:
     stateful=True,
     shape=unchanged_shape,
     devices=("CPU",),
+    traits="draws unseen_state",
 )
 def random_shuffle_op(ctx: OpKernelContext, value: Any, *, seed: int, seed2: int) -> Any:
     """The rows of a tensor in another order."""
@@ -384,6 +390,7 @@ def classes(generator: Any, logits: Any, samples: int, dtype: DType) -> Any:
     stateful=True,
     shape=multinomial_shape,
     devices=("CPU",),
+    traits="draws unseen_state",
 )
 def multinomial_op(
     ctx: OpKernelContext,
@@ -417,6 +424,7 @@ multinomial_op.not_differentiable()
     stateful=True,
     shape=sample_shape,
     devices=("CPU",),
+    traits="unseen_state",
 )
 def random_gamma_op(ctx: OpKernelContext, shape: Any, alpha: Any, *, seed: int, seed2: int) -> Any:
     """Gamma(alpha, 1)."""
@@ -457,6 +465,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=sample_shape,
     devices=("CPU",),
     deprecated=(25, "Replaced by RandomPoissonV2"),
+    traits="unseen_state",
 )
 def random_poisson_op(
     ctx: OpKernelContext, shape: Any, rate: Any, *, seed: int, seed2: int, dtype: DType
@@ -479,6 +488,7 @@ random_poisson_op.not_differentiable()
     stateful=True,
     shape=sample_shape,
     devices=("CPU",),
+    traits="unseen_state",
 )
 def random_poisson_v2(
     ctx: OpKernelContext, shape: Any, rate: Any, *, seed: int, seed2: int, dtype: DType

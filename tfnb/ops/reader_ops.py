@@ -164,6 +164,7 @@ def _strings(texts: list[bytes]) -> Any:
 @register_op(
     "ReaderReadV2", "reader_handle: resource, queue_handle: resource -> key: string, value: string",
     stateful=True, shape=_scalars, devices=("CPU",), effects="read",
+    traits="takes_elements",
 )  # fmt: skip
 def reader_read_v2(
     ctx: OpKernelContext, done: type_of_done, reader_handle: Any, queue_handle: Any
@@ -186,6 +187,7 @@ def reader_read_v2(
     "reader_handle: resource, queue_handle: resource, num_records: int64 -> keys: string, "
     "values: string",
     stateful=True, shape=_vectors, devices=("CPU",), effects="read",
+    traits="takes_elements",
 )  # fmt: skip
 def reader_read_up_to_v2(
     ctx: OpKernelContext,
@@ -352,6 +354,7 @@ reader_read = register_op(
     shape=_first_scalars,
     devices=("CPU",),
     effects="read",
+    traits="takes_elements",
 )(reader_read_v2.kernels["CPU"])
 reader_read_up_to = register_op(
     "ReaderReadUpTo",
@@ -359,6 +362,7 @@ reader_read_up_to = register_op(
     shape=_first_vectors,
     devices=("CPU",),
     effects="read",
+    traits="takes_elements",
 )(reader_read_up_to_v2.kernels["CPU"])
 reader_num_records_produced = register_op(
     "ReaderNumRecordsProduced",

@@ -113,6 +113,7 @@ def _is_small_float(x: Any) -> bool:
     _AXIS_TYPE,
     shape=_reduction_shape,
     host_memory=("reduction_indices",),
+    traits="launches",
 )
 def sum_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
     """The sum over some axes."""
@@ -140,6 +141,7 @@ def _(op: Any, grad: Any) -> Any:
     _AXIS_TYPE,
     shape=_reduction_shape,
     host_memory=("reduction_indices",),
+    traits="launches",
 )
 def mean_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
     """The mean over some axes; integers are truncated towards zero.
@@ -224,6 +226,7 @@ def _(op: Any, grad: Any) -> Any:
     _AXIS_TYPE,
     shape=_reduction_shape,
     host_memory=("reduction_indices",),
+    traits="launches",
 )
 def prod_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
     """The product over some axes."""
@@ -274,6 +277,7 @@ def _(op: Any, grad: Any) -> Any:
     _AXIS_TYPE,
     shape=_reduction_shape,
     host_memory=("reduction_indices",),
+    traits="launches",
 )
 def max_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
     """The largest element over some axes; NaN if one is NaN.
@@ -301,6 +305,7 @@ def _(op: Any, grad: Any) -> Any:
     _AXIS_TYPE,
     shape=_reduction_shape,
     host_memory=("reduction_indices",),
+    traits="launches",
 )
 def min_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
     """The smallest element over some axes; NaN if one is NaN.

@@ -64,6 +64,7 @@ def _handle_shape(c: InferenceContext) -> TensorShape:
     shape=_handle_shape,
     stateful=True,
     host_memory=("resource",),
+    traits="fixed variable",
 )
 def var_handle_op(
     made_for: Any, *, container: str, shared_name: str, dtype: DType, shape: TensorShape
@@ -199,6 +200,7 @@ def _read(node: Any, handle: Any, dtype: DType) -> Any:
     shape=handle_shape,
     stateful=True,
     host_memory=("resource",),
+    traits="lends unseen_state reads_variable",
 )
 def read_variable_op(node: Any, resource: Any, *, dtype: DType) -> Any:
     """The value of a variable."""
@@ -226,6 +228,7 @@ def _read_many_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_read_many_shape,
     stateful=True,
     host_memory=("resources",),
+    traits="lends",
 )
 def _read_variables_op(node: Any, resources: Any, *, dtypes: Any) -> Any:
     """The values of several variables."""
@@ -296,6 +299,7 @@ def _assign_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_assign_shape,
     stateful=True,
     host_memory=("resource",),
+    traits="writes_variable",
 )
 def assign_variable_op(
     node: Any, resource: Any, value: Any, *, dtype: DType, validate_shape: bool
@@ -359,6 +363,7 @@ def _update(node: Any, handle: Any, value: Any, dtype: DType, name: str) -> None
     shape=_assign_shape,
     stateful=True,
     host_memory=("resource",),
+    traits="writes_variable",
 )
 def assign_add_variable_op(node: Any, resource: Any, value: Any, *, dtype: DType) -> None:
     """Adds to a variable."""
@@ -372,6 +377,7 @@ def assign_add_variable_op(node: Any, resource: Any, value: Any, *, dtype: DType
     shape=_assign_shape,
     stateful=True,
     host_memory=("resource",),
+    traits="writes_variable",
 )
 def assign_sub_variable_op(node: Any, resource: Any, value: Any, *, dtype: DType) -> None:
     """Subtracts from a variable."""
@@ -432,6 +438,7 @@ def _gather_shape(c: InferenceContext) -> TensorShape:
     shape=_gather_shape,
     stateful=True,
     host_memory=("resource",),
+    traits="reads_variable",
 )
 def resource_gather(
     node: Any, resource: Any, indices: Any, *, batch_dims: int, dtype: DType
@@ -479,6 +486,7 @@ def _gather_nd_shape(c: InferenceContext) -> TensorShape:
     shape=_gather_nd_shape,
     stateful=True,
     host_memory=("resource",),
+    traits="reads_variable",
 )
 def resource_gather_nd(node: Any, resource: Any, indices: Any) -> Any:
     """Parts of a variable by coordinates."""
@@ -511,6 +519,7 @@ def _scatter_op(name: str, operation: str, types: str) -> OpDefinition:
         shape=_scatter_shape,
         stateful=True,
         host_memory=("resource",),
+        traits="writes_variable",
     )
     def scatter(node: Any, resource: Any, indices: Any, updates: Any) -> None:
         cell = find_variable(node, resource)
@@ -550,6 +559,7 @@ def _scatter_nd_op(name: str, operation: str) -> OpDefinition:
         shape=_scatter_nd_shape,
         stateful=True,
         host_memory=("ref",),
+        traits="writes_variable",
     )
     def scatter(
         node: Any, ref: Any, indices: Any, updates: Any, *, bad_indices_policy: str

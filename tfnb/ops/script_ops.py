@@ -149,6 +149,7 @@ def _as_op_error(error: Exception) -> errors.OpError:
     devices=("CPU",),
     expensive=True,
     effects="python",
+    traits="unchecked_shape",
 )
 def py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
     """Calls the Python function behind ``token`` on the inputs, once per step."""
@@ -164,6 +165,7 @@ def py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tup
     devices=("CPU",),
     expensive=True,
     effects="python",
+    traits="unchecked_shape",
 )
 def py_func_stateless(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
     """Like PyFunc, for functions that give the same for the same."""
@@ -185,6 +187,7 @@ py_func_stateless.not_differentiable()
     devices=("CPU",),
     expensive=True,
     effects="python",
+    traits="unchecked_shape",
 )
 def eager_py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
     """Like PyFunc, for functions of tensors that have values; see client/eager_function.py."""

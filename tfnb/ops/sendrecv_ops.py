@@ -64,7 +64,13 @@ def _send(ctx: OpKernelContext, tensor: Any) -> None:
     _send_tensor(ctx, tensor)
 
 
-@register_op("_Recv", "-> tensor: tensor_type", *_RECV_ATTRS, stateful=True)
+@register_op(
+    "_Recv",
+    "-> tensor: tensor_type",
+    *_RECV_ATTRS,
+    stateful=True,
+    traits="unchecked_shape not_constant",
+)
 def _recv(ctx: OpKernelContext, done: type_of_done) -> None:
     """Takes the tensor that the Send of the same key leaves; waits without holding a thread."""
     _recv_tensor(ctx, done, to_device=True)
@@ -80,7 +86,12 @@ def _host_send(ctx: OpKernelContext, tensor: Any) -> None:
 
 
 @register_op(
-    "_HostRecv", "-> tensor: tensor_type", *_RECV_ATTRS, stateful=True, host_memory=("tensor",)
+    "_HostRecv",
+    "-> tensor: tensor_type",
+    *_RECV_ATTRS,
+    stateful=True,
+    host_memory=("tensor",),
+    traits="unchecked_shape not_constant",
 )
 def _host_recv(ctx: OpKernelContext, done: type_of_done) -> None:
     """Recv of a tensor that stays in host memory."""

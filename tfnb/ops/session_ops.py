@@ -83,6 +83,7 @@ def _new_name(ctx: Any) -> str:
     shape=unknown_shapes,
     stateful=True,
     host_memory=("handle",),
+    traits="lends",
 )
 def get_session_tensor_op(ctx: Any, handle: Any) -> Any:
     """Return the value of a handle."""

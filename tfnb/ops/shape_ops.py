@@ -67,6 +67,7 @@ def _shape_shape(c: InferenceContext) -> builtins.list[TensorShape]:
     "out_type: {int32, int64} = DT_INT32",
     shape=_shape_shape,
     host_memory=("output",),
+    traits="shape_query cannot_fail",
 )
 def shape_op(xp: Any, input: Any, *, out_type: DType) -> Any:
     """The sizes of a tensor's dimensions."""
@@ -103,6 +104,7 @@ def shape_n_op(xp: Any, input: Any, *, out_type: DType) -> Any:
     "out_type: {int32, int64} = DT_INT32",
     shape=scalar_shape,
     host_memory=("output",),
+    traits="shape_query cannot_fail",
 )
 def size_op(xp: Any, input: Any, *, out_type: DType) -> Any:
     """The number of elements of a tensor."""
@@ -115,7 +117,12 @@ def size_op(xp: Any, input: Any, *, out_type: DType) -> Any:
 
 
 @register_op(
-    "Rank", "input: T -> output: int32", "T: type", shape=scalar_shape, host_memory=("output",)
+    "Rank",
+    "input: T -> output: int32",
+    "T: type",
+    shape=scalar_shape,
+    host_memory=("output",),
+    traits="shape_query cannot_fail",
 )
 def rank_op(xp: Any, input: Any) -> Any:
     """The number of dimensions of a tensor."""
@@ -270,6 +277,7 @@ def _with_dim(dims: Any, index: int, dim: int | None) -> TensorShape:
     "Tshape: {int32, int64} = DT_INT32",
     shape=reshape_shape,
     host_memory=("shape",),
+    traits="launches",
 )
 def reshape_op(xp: Any, tensor: Any, shape: Any) -> Any:
     """The same elements in another shape; one size may be -1."""
@@ -373,6 +381,7 @@ def _expand_dims_shape(c: InferenceContext) -> TensorShape:
     "Tdim: {int32, int64} = DT_INT32",
     shape=_expand_dims_shape,
     host_memory=("dim",),
+    traits="launches",
 )
 def expand_dims_op(xp: Any, input: Any, dim: Any) -> Any:
     """The tensor with a new dimension of size 1."""
@@ -441,6 +450,7 @@ def _squeeze_shape(c: InferenceContext) -> TensorShape:
     "T: type",
     "squeeze_dims: list(int) >= 0 = []",
     shape=_squeeze_shape,
+    traits="launches",
 )
 def squeeze_op(xp: Any, input: Any, *, squeeze_dims: Any) -> Any:
     """The tensor without dimensions of size 1: the chosen ones, or all."""

@@ -56,7 +56,7 @@ def precise(function: Any, xp: Any, *arguments: Any) -> Any:
 # ---------------------------------------------------------------------------------- error functions
 
 
-@register_op("Erf", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+@register_op("Erf", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="sparse_values")
 def erf(xp: Any, x: Any) -> Any:
     """The error function."""
     return precise(functions.erf, xp, x)

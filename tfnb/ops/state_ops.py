@@ -118,7 +118,13 @@ _VARIABLE = (
 )
 
 
-@register_op("VariableV2", *_VARIABLE, shape=lambda c: c.attr("shape"), stateful=True)
+@register_op(
+    "VariableV2",
+    *_VARIABLE,
+    shape=lambda c: c.attr("shape"),
+    stateful=True,
+    traits="from_before unchecked_shape variable",
+)
 def variable_v2(
     made_for: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> Callable[[], RefCell]:
@@ -126,7 +132,13 @@ def variable_v2(
     return _variable(made_for, dtype, shape, container, shared_name)
 
 
-@register_op("Variable", *_VARIABLE, shape=_old_variable_shape, stateful=True)
+@register_op(
+    "Variable",
+    *_VARIABLE,
+    shape=_old_variable_shape,
+    stateful=True,
+    traits="from_before unchecked_shape variable",
+)
 def variable_op(
     made_for: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> Callable[[], RefCell]:
@@ -141,6 +153,7 @@ def variable_op(
     shape=scalar_shape,
     allows_uninitialized_input=True,
     host_memory=("is_initialized",),
+    traits="keeps_reference",
 )
 def is_variable_initialized_op(xp: Any, ref: Any) -> Any:
     """Whether a variable has a value."""
@@ -162,6 +175,7 @@ def _temporary_name(ctx: Any, var_name: str) -> str:
     "var_name: string = ''",
     shape=lambda c: c.attr("shape"),
     stateful=True,
+    traits="uses_frame",
 )
 def temporary_variable(ctx: Any, *, dtype: DType, shape: TensorShape, var_name: str) -> RefCell:
     """A reference to a buffer that lives until DestroyTemporaryVariable, at most for a step."""
@@ -180,6 +194,7 @@ def temporary_variable(ctx: Any, *, dtype: DType, shape: TensorShape, var_name: 
     "T: type",
     "var_name: string",
     shape=unchanged_shape,
+    traits="uses_frame",
 )
 def destroy_temporary_variable(ctx: Any, ref: Any, *, var_name: str) -> Any:
     """The last value of a temporary variable, which ends."""
@@ -206,6 +221,7 @@ def _assign_shape(c: InferenceContext) -> TensorShape:
     "use_locking: bool = true",
     shape=_assign_shape,
     allows_uninitialized_input=True,
+    traits="writes_variable",
 )
 def assign_op(xp: Any, ref: Any, value: Any, *, validate_shape: bool) -> Any:
     """Gives a variable a value."""
@@ -243,6 +259,7 @@ _HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
     "T: numbertype",
     "use_locking: bool = false",
     shape=merge_both_inputs,
+    traits="writes_variable",
 )
 def assign_add_op(made_for: Any, *, use_locking: bool) -> Callable[[RefCell, Any], RefCell]:
     """Adds to a variable; additions of other threads are not lost, with ``use_locking`` or not."""
@@ -270,6 +287,7 @@ assign_add_op.float_ops(float_ops.per_input())
     "T: numbertype",
     "use_locking: bool = false",
     shape=merge_both_inputs,
+    traits="writes_variable",
 )
 def assign_sub_op(made_for: Any, *, use_locking: bool) -> Callable[[RefCell, Any], RefCell]:
     """Subtracts from a variable, in the way of :func:`assign_add_op`."""

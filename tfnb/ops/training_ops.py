@@ -154,6 +154,7 @@ def _register_form(
         *specs,
         shape=_shape_function(layout, is_resource),
         stateful=is_resource,
+        traits="writes_variable",
     )
     return declare(_kernel(layout, is_resource))
 

@@ -346,6 +346,7 @@ def _joined(xp: Any, one: TensorList, given: TensorShape, leading: list[int]) ->
     "element_shape: shape = { unknown_rank: true }",
     shape=lambda c: _concat_shape(c, c.attr("element_shape")),
     host_memory=("lengths",),
+    traits="unchecked_shape",
 )
 def tensor_list_concat(
     xp: Any, input_handle: Any, *, element_dtype: DType, element_shape: TensorShape
