@@ -48,6 +48,21 @@ def test_a_full_queue_waits_for_room():
 
 
 @pytest.mark.usefixtures("graph")
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_an_accumulator_names_the_op_that_applies_gradients(kind):
+    """Accumulators of both kinds wait for gradients, and know the node that applies them."""
+    if kind == "dense":
+        dense = tf.ConditionalAccumulator(tf.float32, shape=[3])
+        apply, take = dense.apply_grad([1.0, 2.0, 3.0]), dense.take_grad(2)
+    else:
+        sparse = tf.SparseConditionalAccumulator(tf.float32, shape=[3])
+        apply, take = sparse.apply_grad([0], [1.0], grad_shape=[3]), sparse.take_grad(2)
+    text = message_of(take)
+    assert "waits for gradients of accumulator" in text
+    assert f"'{apply.name}' ({apply.type}) applies gradients" in text
+
+
+@pytest.mark.usefixtures("graph")
 def test_a_receiver_names_the_tensor_and_where_it_comes_from():
     """The other device waits for an element, this one for the tensor."""
     with tf.device("/cpu:1"):

@@ -62,6 +62,20 @@ def test_what_is_computed_beside_a_training_step_is_of_the_old_weights(session, 
         assert found[1:3] == [start, start]
 
 
+def test_a_slice_and_a_count_are_written_after_the_variable_was_read(session):
+    """Every op that writes the variable of a handle counts as a writer."""
+    v = tf.Variable([1.0, 2.0], use_resource=True)
+    n = tf.Variable(3, use_resource=True)
+    update = tf.raw_ops.ResourceStridedSliceAssign(
+        ref=v.handle, begin=[0], end=[1], strides=[1], value=[9.0]
+    )
+    count = tf.raw_ops.ResourceCountUpTo(resource=n.handle, limit=8, T=tf.int32)
+    both = v.read_value(), n.read_value()
+    session.run(tf.global_variables_initializer())
+    assert values(session, [*both, update, count, *session.more])[:2] == [[1, 2], 3]
+    assert values(session, [*both, *session.more])[:2] == [[9, 2], 4]
+
+
 @pytest.mark.parametrize(("size", "expected"), [(2, 4.0), (32, 1.0)])
 def test_weights_clipped_beside_a_large_forward_pass_are_clipped_before_it(session, size, expected):
     """In TensorFlow cheap updates are over before large products and what is behind them begins."""

@@ -1,110 +1,157 @@
-"""The traits of ops: each set of op names that a room kept equals the ops with one trait."""
+"""The traits of ops: what an op says of itself fits its signature and its other traits."""
 
 from __future__ import annotations
 
+import pathlib
+import re
+
 import pytest
 
-from tfnb.client import model_summary
-from tfnb.client.debugger import near_breakpoints
-from tfnb.common_runtime import (
-    dependency_optimizer,
-    graph_rewriter,
-    inline_function,
-    model_pruner,
-    static_shapes,
-    step_stats_collector,
-    waiting,
-    whole_graph_folding,
-)
-from tfnb.common_runtime.lowering import registers, segments
-from tfnb.core import op_registry
-from tfnb.core.op_traits import Trait
-from tfnb.framework import dispatch, loaded_nodes, static_evaluation
-from tfnb.graph import late_reads
-from tfnb.notebook import scene_roles, step_tape
+import tfnb
+from tfnb.core import dtypes, op_registry
+from tfnb.core.op_traits import Trait, parse_traits
+
+_ROOMS = pathlib.Path(tfnb.__file__).parent
 
 
-def _starting(*beginnings):
-    return {name for name in op_registry.all_ops() if name.startswith(beginnings)}
+def _every(trait):
+    found = [one for one in op_registry.all_ops().values() if trait in one.traits]
+    assert found
+    return found
 
 
-def _with(*traits):
-    every = op_registry.all_ops().values()
-    return {one.name for one in every if not one.traits.isdisjoint(traits)}
+def _takes(definition, *, reference):
+    return any(
+        arg.is_ref if reference else arg.type is dtypes.resource for arg in definition.op_def.inputs
+    )
 
 
-def _on_handles(names):
-    """The ops that take a resource first."""
-    ops = op_registry.all_ops()
-    first = {name: [*ops[name].op_def.inputs, None][0] for name in names}
-    return {name for name, arg in first.items() if arg is not None and not arg.is_ref}
+def _names(definitions):
+    return {one.name for one in definitions}
+
+
+@pytest.mark.parametrize("trait", Trait)
+def test_the_ops_with_a_trait_are_those_that_carry_it(trait):
+    """The set of a trait holds the registered ops that carry it."""
+    assert op_registry.ops_with(trait) == _names(_every(trait))
+    for name in op_registry.ops_with(trait):
+        assert op_registry.has_trait(name, trait)
+
+
+@pytest.mark.parametrize("trait", Trait)
+def test_a_room_asks_for_each_trait(trait):
+    """A trait that no room asks for does not exist."""
+    word = re.compile(rf"Trait\.{trait.name}\b")
+    rooms = (path for path in _ROOMS.rglob("*.py") if path.name != "op_traits.py")
+    assert any(word.search(path.read_text()) for path in rooms)
+
+
+def test_an_op_that_writes_a_variable_is_stateful_or_takes_a_reference():
+    """A pure op has nothing to write to."""
+    for one in _every(Trait.WRITES_VARIABLE):
+        assert _takes(one, reference=True) or (one.is_stateful and _takes(one, reference=False))
+
+
+def test_an_op_that_takes_a_reference_to_a_variable_writes_or_keeps_it():
+    """References to variables have any type; those to queues and tables are strings."""
+    for one in op_registry.all_ops().values():
+        inputs = one.op_def.inputs
+        if inputs and inputs[0].is_ref and inputs[0].type is None:
+            found = one.traits & {Trait.WRITES_VARIABLE, Trait.KEEPS_REFERENCE}
+            assert len(found) == 1, one.name
+
+
+def test_an_op_that_reads_a_variable_takes_its_handle_and_does_not_write_it():
+    """Readers and writers of handles are told apart."""
+    for one in _every(Trait.READS_VARIABLE):
+        assert _takes(one, reference=False), one.name
+        assert Trait.WRITES_VARIABLE not in one.traits, one.name
+
+
+@pytest.mark.parametrize("trait", [Trait.UNSEEN_STATE, Trait.DRAWS])
+def test_an_op_whose_state_is_not_seen_is_stateful(trait):
+    """The trait qualifies a stateful op."""
+    assert all(one.is_stateful for one in _every(trait))
 
 
 @pytest.mark.parametrize(
-    ("old", "traits"),
+    "trait",
     [
-        (lambda: graph_rewriter._IN_C_ORDER, [Trait.C_ORDER]),
-        (lambda: graph_rewriter._ELEMENTWISE, [Trait.SAME_LAYOUT]),
-        (lambda: graph_rewriter._FORWARDING, [Trait.FORWARDS]),
-        (lambda: model_pruner._PASSING_ON, [Trait.FORWARDS]),
-        (lambda: model_pruner._SAYING, [Trait.REPORTS]),
-        (lambda: static_shapes._FROM_OUTSIDE, [Trait.UNCHECKED_SHAPE]),
-        (lambda: static_shapes._RANDOM, [Trait.DRAWS]),
-        (lambda: dependency_optimizer._ORDER_ONLY, [Trait.CANNOT_FAIL]),
-        (lambda: dependency_optimizer._GRADIENTS, [Trait.INPUT_GRADIENT]),
-        (lambda: whole_graph_folding._OF_SHAPES, [Trait.SHAPE_QUERY]),
-        (lambda: step_stats_collector._HANDING_ON, [Trait.LENDS]),
-        (lambda: step_tape._KEPT, [Trait.LENDS, Trait.FROM_BEFORE]),
-        (lambda: registers._FIXED, [Trait.FIXED]),
-        (lambda: near_breakpoints._FIXED, [Trait.FIXED]),
-        (lambda: registers._NEEDS_FRAME, [Trait.USES_FRAME]),
-        (lambda: segments._LAUNCHING, [Trait.LAUNCHES]),
-        (lambda: late_reads._SLOW, [Trait.PRODUCT]),
-        (lambda: late_reads._READING_HANDLES, [Trait.READS_VARIABLE]),
-        (lambda: late_reads._NOT_WRITING, [Trait.KEEPS_REFERENCE]),
-        (lambda: static_evaluation._NOT_CONSTANT, [Trait.NOT_CONSTANT]),
-        (lambda: dispatch.OF_SPARSE_VALUES, [Trait.SPARSE_VALUES]),
-        (lambda: loaded_nodes._EMPTY_IS_NONE, [Trait.PATH_OPTIONAL]),
-        (lambda: scene_roles._SAVES, [Trait.CHECKPOINT]),
-        (lambda: model_summary._INPUTS, [Trait.PLACEHOLDER]),
-        (lambda: model_summary._MUST_BE_FED, [Trait.MUST_BE_FED]),
-        (lambda: [*model_summary._VARIABLES[:-1]], [Trait.VARIABLE]),
-        (lambda: _starting("Placeholder"), [Trait.PLACEHOLDER]),
-        (lambda: _starting(*waiting._CLOSES), [Trait.CLOSES]),
+        Trait.FORWARDS, Trait.SAME_LAYOUT, Trait.SHAPE_QUERY, Trait.NOT_CONSTANT,
+        Trait.SPARSE_VALUES, Trait.CANNOT_FAIL, Trait.INPUT_GRADIENT, Trait.MARKED_GRADIENT,
+        Trait.PRODUCT, Trait.LAUNCHES,
     ],
-)
-def test_a_set_of_names_equals_the_ops_with_its_trait(old, traits):
-    """Compare the names with the traits."""
-    assert set(old()) == _with(*traits)
+)  # fmt: skip
+def test_an_op_that_may_be_left_out_or_moved_keeps_no_state(trait):
+    """Optimizers remove, move and fold these ops; only transfers are stateful beside them."""
+    stateful = _names(one for one in _every(trait) if one.is_stateful)
+    assert stateful <= {"_Arg", "_Recv", "_HostRecv"}
 
 
-def test_the_writers_of_handles_begin_with_these_words():
-    """Compare the beginnings of names with the trait."""
-    assert _on_handles(_with(Trait.WRITES_VARIABLE)) == _on_handles(
-        _starting(*late_reads._WRITING_HANDLES)
-    )
+@pytest.mark.parametrize("trait", [Trait.FORWARDS, Trait.SPARSE_VALUES])
+def test_an_op_that_gives_its_input_on_has_the_input_as_its_only_tensor(trait):
+    """One tensor goes in and one of the same type comes out."""
+    for one in _every(trait):
+        (arg,), (result,) = one.op_def.inputs, one.op_def.outputs
+        assert arg.type_attr == result.type_attr, one.name
 
 
-def test_the_stateful_ops_without_visible_state_begin_with_these_words():
-    """Compare the beginnings of names with the trait."""
-    ops = op_registry.all_ops()
-    unseen = {name for name in _starting(*inline_function._UNSEEN) if ops[name].is_stateful}
-    assert unseen == _with(Trait.UNSEEN_STATE)
+@pytest.mark.parametrize("trait", [Trait.VARIABLE, Trait.MUST_BE_FED, Trait.FIXED])
+def test_a_source_has_no_inputs(trait):
+    """Variables, placeholders and constants stand at the beginning of a graph."""
+    for one in _every(trait):
+        assert not one.op_def.inputs, one.name
+        assert len(one.op_def.outputs) == 1, one.name
 
 
-def test_the_waiting_ops_hold_these_words():
-    """Compare the parts of names with the traits."""
+@pytest.mark.parametrize(
+    "trait",
+    [
+        Trait.PUTS_ELEMENTS, Trait.TAKES_ELEMENTS, Trait.APPLIES_GRADIENTS, Trait.TAKES_GRADIENTS,
+        Trait.CLOSES,
+    ],
+)  # fmt: skip
+def test_an_op_of_a_queue_takes_its_handle_first(trait):
+    """The runtime finds the partners of a waiting op by the handle they share."""
+    for one in _every(trait):
+        handle = one.op_def.inputs[0]
+        assert handle.type is dtypes.resource or (handle.is_ref and handle.type is dtypes.string)
 
-    def holding(word):
-        return {name for name in op_registry.all_ops() if word in name}
 
-    enqueue, dequeue, reader, barrier, gradient = waiting._PARTNERS
-    assert _with(Trait.PUTS_ELEMENTS) == holding(enqueue[0]) | _starting(*barrier[2])
-    assert _with(Trait.TAKES_ELEMENTS) == (
-        holding(dequeue[0]) | holding(reader[0]) | holding(barrier[0])
-    )
-    assert _starting(*enqueue[2]) | holding(barrier[0]) == _with(Trait.TAKES_ELEMENTS)
-    assert _starting(*dequeue[2]) | _starting(*barrier[2]) == _with(Trait.PUTS_ELEMENTS)
-    assert _with(Trait.TAKES_GRADIENTS) == holding(gradient[0])
-    # The beginning of the name leaves out accumulators of sparse gradients and of resources.
-    assert _with(Trait.APPLIES_GRADIENTS) > _starting(*gradient[2])
+def test_traits_that_exclude_each_other():
+    """An op waits for one thing, and a placeholder that must be fed is a placeholder."""
+    waits = [Trait.PUTS_ELEMENTS, Trait.TAKES_ELEMENTS, Trait.TAKES_GRADIENTS]
+    names = [op_registry.ops_with(trait) for trait in waits]
+    assert sum(map(len, names)) == len(set().union(*names))
+    assert _names(_every(Trait.MUST_BE_FED)) < _names(_every(Trait.PLACEHOLDER))
+    assert not op_registry.ops_with(Trait.SAME_LAYOUT) & op_registry.ops_with(Trait.C_ORDER)
+
+
+def test_a_marked_gradient_has_an_attribute_that_marks_it():
+    """Without the attribute the trait would say nothing."""
+    for one in _every(Trait.MARKED_GRADIENT):
+        names = {attr.name for attr in one.op_def.attrs}
+        assert names & {"grad_a", "grad_x"}, one.name
+        assert names & {"grad_b", "grad_y"}, one.name
+
+
+def test_an_op_whose_path_may_be_empty_has_an_effect_on_files():
+    """The trait qualifies an effect."""
+    assert all(one.effects for one in _every(Trait.PATH_OPTIONAL))
+
+
+def test_a_word_that_is_no_trait_is_refused():
+    """A misspelled trait fails where the op is registered."""
+    with pytest.raises(ValueError, match="'forward' is not a valid Trait"):
+        parse_traits("forward")
+
+
+def test_an_op_that_is_taken_out_leaves_the_sets_of_its_traits():
+    """Sets follow the registry."""
+    try:
+        op_registry.register_op("TraitsTest", "x: float -> y: float", traits="forwards")(None)
+        assert "TraitsTest" in op_registry.ops_with(Trait.FORWARDS)
+    finally:
+        op_registry.deregister_op("TraitsTest")
+    assert "TraitsTest" not in op_registry.ops_with(Trait.FORWARDS)
+    assert not op_registry.has_trait("TraitsTest", Trait.FORWARDS)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tfnb.client.model_file import ModelFile, checkpoint_of, read_model
 from tfnb.client.session import BaseSession
 from tfnb.core import dtypes, op_registry
+from tfnb.core.op_registry import has_trait
+from tfnb.core.op_traits import Trait
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.graph import Graph
@@ -22,10 +24,7 @@ if TYPE_CHECKING:
 # Only this many outputs are ranked; the rest keep their order.
 _MOST_RANKED = 64
 
-_INPUTS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
-_MUST_BE_FED = ("Placeholder", "PlaceholderV2")
 _NO_OUTPUTS = ("NoOp", "Const", "Assert", "SaveV2", "SaveSlices")
-_VARIABLES = ("Variable", "VariableV2", "VarHandleOp", "TemporaryVariable")
 
 
 def describe(model: ModelFile) -> dict[str, Any]:
@@ -45,8 +44,8 @@ def describe(model: ModelFile) -> dict[str, Any]:
         "producer": model.graph_def.versions.producer,
         "nodes": len(nodes),
         "functions": len(functions),
-        "inputs": [_tensor(node) for node in nodes if node.op in _INPUTS],
-        "variables": [_tensor(node) for node in nodes if node.op in _VARIABLES],
+        "inputs": [_tensor(node) for node in nodes if has_trait(node.op, Trait.PLACEHOLDER)],
+        "variables": [_tensor(node) for node in nodes if _is_variable(node.op)],
         "outputs": outputs,
         "needed": _needed(outputs[:1], nodes),
         "effects": _effects((*nodes, *inner)),
@@ -74,7 +73,7 @@ def _outputs(nodes: Sequence[Any]) -> list[str]:
     """
     consumed = {name.lstrip("^").partition(":")[0] for node in nodes for name in node.input}
     by_name = {node.name: node for node in nodes}
-    fed = {node.name for node in nodes if node.op in _INPUTS}
+    fed = {node.name for node in nodes if has_trait(node.op, Trait.PLACEHOLDER)}
     acting = {name for names in _effects(nodes).values() for name in names}
     names = [n.name for n in nodes if n.name not in consumed and n.op not in _NO_OUTPUTS]
     ranked = []
@@ -102,7 +101,15 @@ def _needed(outputs: Sequence[str], nodes: Sequence[Any]) -> list[str]:
     """Return the inputs and variables that the outputs depend on."""
     by_name = {node.name: node for node in nodes}
     cone = {name for output in outputs for name in _cone(output, by_name)}
-    return [n.name for n in nodes if n.name in cone and n.op in (*_MUST_BE_FED, *_VARIABLES)]
+    return [
+        n.name
+        for n in nodes
+        if n.name in cone and (has_trait(n.op, Trait.MUST_BE_FED) or _is_variable(n.op))
+    ]
+
+
+def _is_variable(op: str) -> bool:
+    return has_trait(op, Trait.VARIABLE) or op == "TemporaryVariable"
 
 
 def _effects(nodes: Sequence[Any]) -> dict[str, list[str]]:

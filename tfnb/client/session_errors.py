@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfnb.common_runtime.lower_functional_ops import FUNCTIONAL_OPS
 from tfnb.core.errors import FailedPreconditionError, OpError, ResourceExhaustedError
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import DEFAULT_CONTAINER, RefCell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from tfnb.client.call_plan import CallPlan
     from tfnb.core.standstill import Standstill
@@ -200,7 +202,7 @@ class _Reached(NamedTuple):
     path: list[str]  # from what was asked for down to the operation
 
 
-def _reached(plan: CallPlan, types: frozenset[str], is_cut: _IsCut) -> list[_Reached]:
+def _reached(plan: CallPlan, types: Container[str], is_cut: _IsCut) -> list[_Reached]:
     """The operations of some types that a plan needs, those nearest to its fetches first.
 
     Args:
@@ -242,7 +244,7 @@ def _path(op: Operation, parents: dict[Operation, Operation | None]) -> list[str
 
 # -- placeholders without a value ------------------------------------------------------------------
 
-_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
+_PLACEHOLDERS = ops_with(Trait.MUST_BE_FED)
 
 
 def _missing_feeds_advice(plan: CallPlan) -> list[str]:
@@ -300,7 +302,7 @@ def _dead_advice(standstill: Standstill, plan: CallPlan) -> list[str]:
 
 # -- variables without a value ---------------------------------------------------------------------
 
-_VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
+_VARIABLES = ops_with(Trait.VARIABLE)
 # Ops that work on a variable without a value, beside those whose definition says so.
 _GIVE_VALUES = frozenset({"AssignVariableOp", "VarIsInitializedOp", "DestroyResourceOp"})
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.static_shapes import control_inputs_of
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,39 +20,16 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.optimization_registry import OptimizationPassOptions
     from tfnb.graph.graph import Edge, Node
 
-# Ops that have no effect besides their output and cannot fail.
-_ORDER_ONLY = frozenset(["Identity", "Shape", "Size", "Rank", "StopGradient", "Snapshot"])
-# Ops that compute the gradient of an input.  An unused one may still have control edges to the
-# gradients of other inputs: ``tf.gradients`` makes the gradients of one node wait for each other.
-_GRADIENTS = frozenset(
-    [
-        "AvgPoolGrad",
-        "BiasAddGrad",
-        "Conv2DBackpropFilter",
-        "Conv2DBackpropInput",
-        "Conv3DBackpropFilterV2",
-        "Conv3DBackpropInputV2",
-        "DepthwiseConv2dNativeBackpropFilter",
-        "DepthwiseConv2dNativeBackpropInput",
-        "EluGrad",
-        "LeakyReluGrad",
-        "MaxPoolGrad",
-        "ReluGrad",
-        "Relu6Grad",
-        "SeluGrad",
-        "SigmoidGrad",
-        "SoftplusGrad",
-        "TanhGrad",
-    ]
+# An unused gradient may still have control edges to the gradients of other inputs: ``tf.gradients``
+# makes the gradients of one node wait for each other.
+_MAY_BE_IDLE = (
+    ops_with(Trait.CANNOT_FAIL),
+    ops_with(Trait.INPUT_GRADIENT),
+    ops_with(Trait.MARKED_GRADIENT),
 )
-# Ops that compute a gradient only if one of these attributes is set.
-_MARKED_GRADIENTS = {
-    "MatMul": ("grad_a", "grad_b"),
-    "BatchMatMul": ("grad_x", "grad_y"),
-    "BatchMatMulV2": ("grad_x", "grad_y"),
-    "BatchMatMulV3": ("grad_x", "grad_y"),
-}
-_MAY_BE_IDLE = _ORDER_ONLY | _GRADIENTS | _MARKED_GRADIENTS.keys()
+_MARKED_GRADIENTS = ops_with(Trait.MARKED_GRADIENT)
+# Attributes that mark a node as the gradient of an input.
+_MARKS = ("grad_a", "grad_b", "grad_x", "grad_y")
 _IDLE = frozenset(["Const", "NoOp"])
 _NO_OP = frozenset(["NoOp"])
 # Maximum number of nodes visited to find a node's redundant control edges.
@@ -93,7 +72,7 @@ def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
     """Turn an Identity or gradient without data consumers into a NoOp with control inputs."""
     actions = []
     # In reverse order: a node that became a NoOp may leave its inputs without data consumers.
-    for node in reversed(rewriter.nodes_of(_MAY_BE_IDLE)):
+    for node in reversed(rewriter.nodes_of(*_MAY_BE_IDLE)):
         if node.name in rewriter.targets or not _is_idle(node):
             continue
         consumers = [edge for edge in node.out_edges if edge.dst.is_op]
@@ -110,8 +89,7 @@ def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
 
 
 def _is_idle(node: Node) -> bool:
-    marks = _MARKED_GRADIENTS.get(node.op)
-    return marks is None or any(node.attrs.get(mark) for mark in marks)
+    return node.op not in _MARKED_GRADIENTS or any(node.attrs.get(mark) for mark in _MARKS)
 
 
 def _bypass_no_ops(rewriter: GraphRewriter) -> list[str]:

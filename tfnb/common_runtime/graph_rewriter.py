@@ -23,6 +23,8 @@ from tfnb.common_runtime.static_shapes import (
     inputs_of,
 )
 from tfnb.core.attr_value import TensorAttr
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.graph.algorithm import (
     is_not_back_edge,
     prune_for_reverse_reachability,
@@ -39,57 +41,9 @@ if TYPE_CHECKING:
 
     type_of_tensor = tuple[Node, int]
 
-# Ops whose kernels make a new array in C order for any input layout.
-_IN_C_ORDER = frozenset(
-    [
-        "Const",
-        "Fill",
-        "Range",
-        "LinSpace",
-        "MatMul",
-        "BatchMatMul",
-        "BatchMatMulV2",
-        "Pack",
-        "ConcatV2",
-        "Concat",
-        "OneHot",
-        "RandomUniform",
-        "RandomStandardNormal",
-        "TruncatedNormal",
-        "RandomUniformInt",
-    ]
-)
-# Ops with elementwise kernels, whose new array has the axis order of the inputs.
-_ELEMENTWISE = frozenset(
-    [
-        "Add",
-        "AddV2",
-        "Sub",
-        "Mul",
-        "Div",
-        "RealDiv",
-        "Maximum",
-        "Minimum",
-        "SquaredDifference",
-        "Neg",
-        "Square",
-        "Exp",
-        "Log",
-        "Tanh",
-        "Sin",
-        "Cos",
-        "Sqrt",
-        "Rsqrt",
-        "Relu",
-        "Abs",
-        "Floor",
-        "Ceil",
-        "Rint",
-        "Sign",
-        "Sigmoid",
-    ]
-)
-_FORWARDING = frozenset(["Identity", "StopGradient", "PreventGradient", "Snapshot"])
+_IN_C_ORDER = ops_with(Trait.C_ORDER)
+_SAME_LAYOUT = ops_with(Trait.SAME_LAYOUT)
+_FORWARDING = ops_with(Trait.FORWARDS)
 _MAX_LOOK_BACK = 32
 
 
@@ -129,9 +83,9 @@ class GraphRewriter:
             self._order = [node for node in self._order if nodes[node.id] is not None]
         return list(self._order)
 
-    def nodes_of(self, ops: Container[str]) -> list[Node]:
+    def nodes_of(self, *ops: Container[str]) -> list[Node]:
         """Return the nodes of certain ops in topological order, ignoring loop back edges."""
-        return [node for node in self.order() if node.op in ops]
+        return [node for node in self.order() if any(node.op in some for some in ops)]
 
     def reorder(self) -> None:
         """Discard the cached order; call it after adding a node or an input from a later node."""
@@ -187,7 +141,7 @@ class GraphRewriter:
                 continue
             if seen > _MAX_LOOK_BACK:
                 return False
-            if node.op in _ELEMENTWISE and not c_order:
+            if node.op in _SAME_LAYOUT and not c_order:
                 continue
             if self.shapes.rank((node, output)) == 0:
                 continue
@@ -196,7 +150,7 @@ class GraphRewriter:
                 return False
             if node.op in _FORWARDING:
                 waiting += sources
-            elif node.op in _ELEMENTWISE:
+            elif node.op in _SAME_LAYOUT:
                 waiting += [one for one in sources if self.shapes.rank(one) != 0]
             elif node.op == "Reshape":
                 if not self.lies_in_order(sources[0], c_order=True):

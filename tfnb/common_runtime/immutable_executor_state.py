@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tfnb.common_runtime.pending_counts import initial_count
 from tfnb.core import errors
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.graph.control_flow import build_control_flow_info
 from tfnb.graph.graph import SINK_ID
 from tfnb.graph.late_reads import SENDS_CELL, LateReads, find_late_reads, loop_may_wait_for_write
@@ -65,34 +67,7 @@ READ_VALUE: Final = 1  # its value
 READ_IF_CELL: Final = 2  # its value; the input may also be an ordinary value
 READ_LATER: Final = 3  # the cell; the op passes it on to nodes that read its value
 
-_PASSING: Final = frozenset(
-    [
-        "Enter",
-        "RefEnter",
-        "Exit",
-        "RefExit",
-        "NextIteration",
-        "RefNextIteration",
-        "LoopCond",
-        "Identity",
-        "RefIdentity",
-    ]
-)
-_CONTROL_FLOW: Final = frozenset(
-    [
-        "Switch",
-        "RefSwitch",
-        "_SwitchN",
-        "Merge",
-        "RefMerge",
-        "Enter",
-        "RefEnter",
-        "Exit",
-        "RefExit",
-        "NextIteration",
-        "RefNextIteration",
-    ]
-)
+_PLACEHOLDERS: Final = ops_with(Trait.PLACEHOLDER)
 
 
 class NodeItem:
@@ -268,9 +243,9 @@ def initialize(
     for node in nodes:
         _connect(items[node.id], node, items, late, is_function)
     # A placeholder that was not fed fails; it runs last, so that other errors are reported first.
-    roots.sort(key=lambda item: item.op.startswith("Placeholder"))
+    roots.sort(key=lambda item: item.op in _PLACEHOLDERS)
     ordered = [items[node.id] for node in nodes]
-    has_control_flow = any(node.op in _CONTROL_FLOW for node in nodes)
+    has_control_flow = any(node.kind.is_control_flow for node in nodes)
     has_async = any(item.action == ASYNC for item in ordered)
     state = ImmutableExecutorState(device, ordered, roots, frames, has_control_flow, has_async)
     if not has_control_flow and not has_async:
@@ -355,11 +330,11 @@ def _describe(
         item.destination = INTO_NEXT
     if item.is_merge:
         item.action = MERGE
-    elif op in ("_Arg", "_DeviceArg"):
+    elif kind.is_arg:
         item.action, item.argument_index = ARG, int(node.attrs["index"])
-    elif op in ("_Retval", "_DeviceRetval"):
+    elif kind.is_retval:
         item.action, item.argument_index = RETVAL, int(node.attrs["index"])
-    elif op in _PASSING:
+    elif kind.is_passing:
         item.action = PASS
     elif op in ("NoOp", "ControlTrigger"):
         item.action = NOTHING

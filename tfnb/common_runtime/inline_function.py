@@ -16,6 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import device_spec, dtypes
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.graph.control_flow import build_control_flow_info
 from tfnb.graph.graph import CONTROL_SLOT, Graph, Node
 
@@ -25,15 +27,7 @@ if TYPE_CHECKING:
     from tfnb.graph.function_body import FunctionBody
 
 _LOCATION = b"loc:@"
-# Ops whose state is invisible from outside, and ops that only read state.
-_UNSEEN = (
-    "Multinomial",
-    "ParameterizedTruncated",
-    "Random",
-    "ReadVariableOp",
-    "Restore",
-    "Truncated",
-)
+_UNSEEN = ops_with(Trait.UNSEEN_STATE)
 
 
 def why_not(caller: Node, body: FunctionBody) -> str:
@@ -289,7 +283,7 @@ def has_effect(node: Node) -> bool:
         return False
     if not node.num_inputs and [t.base_dtype for t in node.output_types] == [dtypes.resource]:
         return False
-    return not node.op.startswith(_UNSEEN)
+    return node.op not in _UNSEEN
 
 
 def _calls(node: Node) -> bool:

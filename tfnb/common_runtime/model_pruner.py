@@ -9,6 +9,8 @@ import itertools
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.static_shapes import control_inputs_of
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.graph.graph import SINK_ID
 from tfnb.graph.tensor_id import parse_tensor_name
 
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.optimization_registry import OptimizationPassOptions
     from tfnb.graph.graph import Graph
 
-_PASSING_ON = frozenset(["Identity", "StopGradient", "PreventGradient", "Snapshot"])
-_SAYING = frozenset(["Assert", "PrintV2", "CheckNumerics", "CheckNumericsV2", "Print"])
+_PASSING_ON = ops_with(Trait.FORWARDS)
+_SAYING = ops_with(Trait.REPORTS)
 _MAX_NAMED = 20
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.errors import OpError
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
@@ -26,46 +28,8 @@ if TYPE_CHECKING:
 
     type_of_tensor = tuple[Node, int]
 
-# The outputs of these ops are made outside of the graph, or have the shape that an attribute
-# declares and that is not enforced.
-_FROM_OUTSIDE = frozenset(
-    [
-        "Placeholder",
-        "PlaceholderV2",
-        "PlaceholderWithDefault",
-        "Variable",
-        "VariableV2",
-        "_Arg",
-        "_DeviceArg",
-        "_Recv",
-        "_HostRecv",
-        "PyFunc",
-        "PyFuncStateless",
-        "EagerPyFunc",
-        "AccumulateNV2",
-        "FakeParam",
-        "ImmutableConst",
-        "OptionalGetValue",
-        "ParallelConcat",
-        "PartitionedCall",
-        "StatelessCase",
-        "StatelessIf",
-        "StatelessWhile",
-        "TensorListConcat",
-    ]
-)
-# Stateful, but the shape follows from the inputs.
-_RANDOM = frozenset(
-    [
-        "RandomUniform",
-        "RandomUniformInt",
-        "RandomStandardNormal",
-        "TruncatedNormal",
-        "ParameterizedTruncatedNormal",
-        "RandomShuffle",
-        "Multinomial",
-    ]
-)
+_UNCHECKED = ops_with(Trait.UNCHECKED_SHAPE)
+_RANDOM = ops_with(Trait.DRAWS)
 
 
 class StaticShapes:
@@ -127,7 +91,7 @@ class StaticShapes:
         definition = node.op_definition
         if definition is None or isinstance(definition, FunctionDefinition):
             return False
-        if definition.shape_function is None or node.op in _FROM_OUTSIDE:
+        if definition.shape_function is None or node.op in _UNCHECKED:
             return False
         if definition.is_stateful and node.op not in _RANDOM:
             return False

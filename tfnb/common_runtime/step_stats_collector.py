@@ -22,6 +22,8 @@ from tfnb.common_runtime.allocation_tracker import (
 from tfnb.common_runtime.immutable_executor_state import ARG, MERGE, PASS
 from tfnb.common_runtime.lowering.journal import DEAD, Number
 from tfnb.common_runtime.lowering.replay import JournalReader, Told, replay
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import HOOKS, StepEvents, StepHooks, StepObserver
 from tfnb.core.tensor_proto import shape_to_proto
@@ -56,10 +58,7 @@ _TRACED_CALLS = frozenset(
     )
 )  # fmt: skip
 
-# Ops that pass on existing memory and allocate nothing.
-_HANDING_ON = frozenset(
-    ["_ReadVariablesOp", "_SwitchN", "GetSessionTensor", "ReadVariableOp", "RefSwitch", "Switch"]
-)
+_LENDING = ops_with(Trait.LENDS)
 
 
 class OutputRecord(NamedTuple):
@@ -168,7 +167,7 @@ class StepStatsCollector(StepObserver):
                 is_first
                 and not is_cell
                 and item.action not in (PASS, MERGE)
-                and item.op not in _HANDING_ON
+                and item.op not in _LENDING
             ):
                 self.tracker.made(buffer, device, item.name)
                 made.append(buffer)
@@ -322,7 +321,7 @@ class _TraceReader(JournalReader):
                 buffer = content.memo = self._collector.tracker.number(size)
             if item.op == "Const":
                 persistent.append(buffer.allocation_id)
-            elif is_first and item.action not in (ARG, PASS, MERGE) and item.op not in _HANDING_ON:
+            elif is_first and item.action not in (ARG, PASS, MERGE) and item.op not in _LENDING:
                 self._collector.tracker.made(buffer, self._device, item.name)
                 made.append(buffer)
             allocated = 0 if is_first and item.action == ARG else size

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from tfnb.common_runtime.running_nodes import interrupted_node, running_nodes
 from tfnb.common_runtime.step_progress import NodeStatus, StepProgress, frames_below
 from tfnb.core import errors
+from tfnb.core.op_registry import has_trait, ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.standstill import Finding, Standstill
 
@@ -35,17 +37,13 @@ _log = logging.getLogger("tfnb")
 # Maximum number of unblocking nodes that a message names.
 _MOST_PARTNERS = 2
 
-# For a part of the op's name: what the op waits for, and the ops that provide it.
+_PUTTING, _TAKING = Trait.PUTS_ELEMENTS, Trait.TAKES_ELEMENTS
+# For a trait of an op: what it waits for, and the trait of the ops that provide it.
 _PARTNERS = (
-    ("Enqueue", "room", ("QueueDequeue", "ReaderRead"), "takes elements out"),
-    ("Dequeue", "elements", ("QueueEnqueue",), "puts elements in"),
-    ("ReaderRead", "elements", ("QueueEnqueue",), "puts elements in"),
-    ("BarrierTakeMany", "elements", ("BarrierInsertMany",), "puts elements in"),
-    ("TakeGradient", "gradients", ("AccumulatorApplyGradient",), "applies gradients"),
+    (_PUTTING, "room", _TAKING, "takes elements out"),
+    (_TAKING, "elements", _PUTTING, "puts elements in"),
+    (Trait.TAKES_GRADIENTS, "gradients", Trait.APPLIES_GRADIENTS, "applies gradients"),
 )
-_CLOSES = ("QueueClose", "BarrierClose")
-# Ops that hand their input on, so that a handle is the one before them.
-_PASSES_ON = frozenset(["Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch"])
 
 
 def explain_standstill(run_state: RunState) -> Standstill | None:
@@ -342,7 +340,7 @@ def _resource_text(
     step: StepProgress, executor: ExecutorState, item: NodeItem, args: Sequence[Any]
 ) -> tuple[str, list[Finding], bool]:
     """Returns (what the op is blocked on, nodes that could unblock it, whether none can)."""
-    row = next((row for row in _PARTNERS if row[0] in item.op), None)
+    row = next((row for row in _PARTNERS if item.op in ops_with(row[0])), None)
     resource = _find_resource(executor, item, args)
     state_text = getattr(resource, "state_text", None)
     if row is None and callable(state_text):
@@ -350,7 +348,7 @@ def _resource_text(
     size = getattr(resource, "size", None)
     if row is None or resource is None or not (callable(size) or callable(state_text)):
         return "an answer from outside", [], False
-    _, wanted, partner_ops, does = row
+    _, wanted, provides, does = row
     state = "closed, " if getattr(resource, "is_closed", False) else ""
     kept = getattr(resource, "min_after_dequeue", 0) if wanted == "elements" else 0
     keeps = f", of which {kept} stay" if kept else ""
@@ -364,11 +362,11 @@ def _resource_text(
         text += state_text(name)
     elif callable(size):
         text += f"queue '{name}' ({state}{size()} elements inside{keeps})"
-    partners = _partners(graph, node, handles, partner_ops) if graph and node and handles else None
+    partners = _partners(graph, node, handles, provides) if graph and node and handles else None
     if partners is None:
         return text, [], False
     if not partners and graph is not None and node is not None:
-        closing = _partners(graph, node, handles, _CLOSES)
+        closing = _partners(graph, node, handles, Trait.CLOSES)
         return text, [Finding(f"no op of this session's graph {does}")], closing == []
     reasons = []
     for partner in partners[:_MOST_PARTNERS]:
@@ -402,24 +400,24 @@ def _find_resource(executor: ExecutorState, item: NodeItem, args: Sequence[Any])
 
 
 def _partners(
-    graph: Graph, waiting: Node, handles: dict[Any, str], ops: tuple[str, ...]
+    graph: Graph, waiting: Node, handles: dict[Any, str], trait: Trait
 ) -> list[Node] | None:
     """The ops of a session's graph that work on the same resource; None where that is not known."""
     found = [
         node
         for node in graph.op_nodes()
-        if node.op.startswith(ops)
+        if node.op in ops_with(trait)
         and node is not waiting
         and not handles.keys().isdisjoint(_handles(node))
     ]
-    return None if not found and _is_in_function(graph, ops) else found
+    return None if not found and _is_in_function(graph, trait) else found
 
 
-def _is_in_function(graph: Graph, ops: tuple[str, ...]) -> bool:
+def _is_in_function(graph: Graph, trait: Trait) -> bool:
     """Whether a function of the library has such an op, on a resource that is its caller's."""
     definitions = [] if graph.library is None else map(graph.library.find, graph.library.names())
     return any(
-        node_def.op.startswith(ops)
+        has_trait(node_def.op, trait)
         for definition in definitions
         if definition is not None
         for node_def in definition.function_def.node_def
@@ -432,7 +430,8 @@ def _handles(node: Node) -> dict[tuple[str, str, str], str]:
     for edge in itertools.islice(node.in_edges, 8):
         source: Node = edge.src
         for _ in range(64):
-            if source.op not in _PASSES_ON or edge.is_control:
+            passes_on = source.is_identity or source.is_enter or source.is_switch
+            if edge.is_control or not passes_on:
                 break
             source = source.input_node(0)
         attrs = source.attrs

@@ -16,6 +16,8 @@ import numpy as np
 
 from tfnb.common_runtime.constant_folding import compute_constant, is_pure
 from tfnb.common_runtime.static_shapes import control_inputs_of
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 # A constant may be larger than this, in bytes, only if it is smaller than what it is made from.
 _MAX_BYTES = 100 << 10
 
-_OF_SHAPES = frozenset(["Shape", "Size", "Rank"])
+_OF_SHAPES = ops_with(Trait.SHAPE_QUERY)
 
 
 def fold_whole_graph(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:

@@ -51,6 +51,8 @@ class Trait(enum.Enum):
     """The node has no effect besides its output and cannot fail: unused, it need not run."""
     INPUT_GRADIENT = "input_gradient"
     """The op computes the gradient of one input; unused, it need not run."""
+    MARKED_GRADIENT = "marked_gradient"
+    """As INPUT_GRADIENT, if the attribute grad_a, grad_b, grad_x or grad_y says so."""
     REPORTS = "reports"
     """The op checks or prints its input for debugging and passes it on, or has no output."""
     PATH_OPTIONAL = "path_optional"

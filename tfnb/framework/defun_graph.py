@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, op_registry
+from tfnb.core.op_traits import Trait
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
@@ -71,7 +72,7 @@ class DefunGraph(FunctionGraph):
             raise ValueError(
                 f"Cannot capture a stateful node (name:{op.name}, type:{op.type}) by value."
             )
-        if op.type in ("Placeholder", "PlaceholderV2"):
+        if Trait.MUST_BE_FED in op.op_definition.traits:
             raise ValueError(
                 f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value."
             )

@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.framework.tensor import Tensor
 
-# Ops whose function of a sparse tensor is that of its values, zeros staying zeros.
-OF_SPARSE_VALUES = frozenset(
-    (
-        "Abs", "Neg", "Asinh", "Sin", "Tan", "Atan", "Asin", "Atanh", "Sign", "Square", "Sqrt",
-        "Erf", "Tanh", "BesselI0e", "BesselI1e",
-    )
-)  # fmt: skip
-
 type_of_function = TypeVar("type_of_function", bound="Callable[..., Any]")
 
 

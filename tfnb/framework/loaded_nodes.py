@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, effects, op_registry
+from tfnb.core.op_traits import Trait
 from tfnb.core.tensor_util import make_ndarray
 
 if TYPE_CHECKING:
@@ -113,8 +114,6 @@ class NodeEffect:
 
 
 _NO_PATHS: list[Any] = []
-# Without a file name they keep elements in memory, or take weights from an attribute.
-_EMPTY_IS_NONE = frozenset({"CacheDataset", "CacheDatasetV2", "FixedUnigramCandidateSampler"})
 
 
 def effects_of(graph: Graph) -> list[NodeEffect]:
@@ -123,7 +122,9 @@ def effects_of(graph: Graph) -> list[NodeEffect]:
     for op in graph.get_operations():
         for effect in op.op_definition.effects:
             paths = _known_paths(op, effect)
-            if paths is _NO_PATHS or (paths == [""] and op.type in _EMPTY_IS_NONE):
+            if paths is _NO_PATHS or (
+                paths == [""] and Trait.PATH_OPTIONAL in op.op_definition.traits
+            ):
                 continue
             found += [
                 NodeEffect(op.name, op.type, effect.kind, path, is_loaded(op))

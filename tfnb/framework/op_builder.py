@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import op_registry
+from tfnb.core.op_traits import Trait
 from tfnb.framework.attr_conversion import not_allowed_type
 from tfnb.framework.convert import convert_to_tensor, internal_convert_n_to_tensor
 from tfnb.framework.default_graph import _assert_same_graph, get_default_graph
-from tfnb.framework.dispatch import OF_SPARSE_VALUES, composite_among
+from tfnb.framework.dispatch import composite_among
 from tfnb.framework.graph_scopes import enter_name
 from tfnb.framework.op_plan import OpPlan, Signature, plan_of
 from tfnb.framework.operation import Operation
@@ -106,7 +107,7 @@ def _build_converting(
         if name != plan.name:
             arguments["name"] = name
         return composite._dispatch(plan.definition, tuple(inputs), arguments)
-    if plan.op_def.name in OF_SPARSE_VALUES and hasattr(inputs[0], "dense_shape"):
+    if Trait.SPARSE_VALUES in plan.definition.traits and hasattr(inputs[0], "dense_shape"):
         from tfnb.framework.sparse_tensor import SparseTensor
 
         if isinstance(inputs[0], SparseTensor):

@@ -14,6 +14,8 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.core.op_kernel import create_kernel
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.core.shape_inference import shape_of_sizes
 from tfnb.core.tensor_shape import TensorShape
 
@@ -29,30 +31,7 @@ _MAX_DEPTH = 50
 UNKNOWN_SHAPE = TensorShape(None)
 SCALAR_SHAPE = TensorShape([])
 
-# Ops that are no function of their inputs alone, whatever their kernels say.
-_NOT_CONSTANT = frozenset(
-    [
-        "Placeholder",
-        "PlaceholderV2",
-        "PlaceholderWithDefault",
-        "Switch",
-        "Merge",
-        "Enter",
-        "Exit",
-        "NextIteration",
-        "LoopCond",
-        "RefSwitch",
-        "RefMerge",
-        "RefEnter",
-        "RefExit",
-        "RefNextIteration",
-        "RefIdentity",
-        "ControlTrigger",
-        "_Arg",
-        "_Recv",
-        "_HostRecv",
-    ]
-)
+_NOT_CONSTANT = ops_with(Trait.NOT_CONSTANT)
 
 
 class _Host:

@@ -23,6 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.graph.algorithm import is_not_back_edge, reverse_post_order
 
 if TYPE_CHECKING:
@@ -33,46 +35,12 @@ if TYPE_CHECKING:
 HANDING_ON = frozenset(["Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"])
 # Attribute of a Send that passes the variable's cell to a Recv that is only fetched.
 SENDS_CELL = "_sends_cell"
-_NOT_WRITING = frozenset(
-    [
-        "RefIdentity",
-        "RefSwitch",
-        "RefMerge",
-        "RefSelect",
-        "RefEnter",
-        "RefExit",
-        "RefNextIteration",
-        "IsVariableInitialized",
-    ]
-)
-
-
-_READING_HANDLES = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
-_WRITING_HANDLES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter")
-
-
-# Ops that are slow when the weights they read have at least this many elements.
+_NOT_WRITING = ops_with(Trait.KEEPS_REFERENCE)
+_READING = ops_with(Trait.READS_VARIABLE)
+_WRITING = ops_with(Trait.WRITES_VARIABLE)
+_PRODUCTS = ops_with(Trait.PRODUCT)
+# Products are slow when the weights they read have at least this many elements.
 _LARGE_WEIGHTS = 1024
-_SLOW = frozenset(
-    [
-        "BatchMatMul",
-        "BatchMatMulV2",
-        "BatchMatMulV3",
-        "Conv2D",
-        "Conv2DBackpropFilter",
-        "Conv2DBackpropInput",
-        "Conv3D",
-        "Conv3DBackpropFilterV2",
-        "Conv3DBackpropInputV2",
-        "DepthwiseConv2dNative",
-        "DepthwiseConv2dNativeBackpropFilter",
-        "DepthwiseConv2dNativeBackpropInput",
-        "MatMul",
-    ]
-)
-
-# Nodes behind one of these may be dead, or belong to a loop.
-_MAY_NOT_RUN = frozenset(["Enter", "RefEnter", "RefSwitch", "Switch", "_SwitchN"])
 
 
 @dataclass(slots=True)
@@ -157,9 +125,9 @@ def _meet_cell(edge: Edge, variable: Node, found: LateReads) -> bool:
 
 def _meet_handle(edge: Edge, variable: Node, found: LateReads) -> bool:
     taker = edge.dst
-    if taker.op in _READING_HANDLES:
+    if taker.op in _READING:
         found.readers.setdefault(taker.id, []).append(variable.id)
-    elif taker.op.startswith(_WRITING_HANDLES):
+    elif taker.op in _WRITING:
         # The first input of several is the variable itself; the following ones are slots.
         found.writers.setdefault(taker.id, variable.id)
     return _is_handing_on(edge)
@@ -272,7 +240,7 @@ def order_early_writers(graph: Graph) -> None:
 
 
 def _is_slow(graph: Graph, reader: int, found: LateReads) -> bool:
-    if graph.node_at(reader).op not in _SLOW:
+    if graph.node_at(reader).op not in _PRODUCTS:
         return False
     for variable in found.readers[reader]:
         shape = graph.node_at(variable).attrs.get("shape")
@@ -286,8 +254,8 @@ def _starts(graph: Graph, slow: set[int]) -> dict[int, int]:
     """Return the longest chain of slow nodes before each node that runs in every step."""
     starts: dict[int, int] = {}
     for node in reverse_post_order(graph, is_not_back_edge):
-        if not node.is_op or node.op in _MAY_NOT_RUN:
-            continue
+        if not node.is_op or node.kind.is_enter or node.kind.is_switch:
+            continue  # the nodes behind it may be dead, or belong to a loop
         start = 0
         for edge in node.in_edges:
             if not edge.src.is_op:

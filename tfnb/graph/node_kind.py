@@ -44,6 +44,17 @@ class NodeKind:
         )
 
     @property
+    def is_passing(self) -> bool:
+        """Whether the op only passes its input on, perhaps into another frame or iteration."""
+        return (
+            self.is_enter
+            or self.is_exit
+            or self.is_next_iteration
+            or self.is_loop_cond
+            or self.is_identity
+        )
+
+    @property
     def is_transfer_node(self) -> bool:
         """Whether the op moves a tensor through the rendezvous."""
         return self.is_send or self.is_recv

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -12,9 +15,7 @@ if TYPE_CHECKING:
 
 # In the order in which they stand, by what their group is called.
 ROLES = ("summaries", "savers", "initializers")
-_SAVES = frozenset(
-    ["Save", "SaveSlices", "SaveV2", "Restore", "RestoreSlice", "RestoreV2", "MergeV2Checkpoints"]
-)
+_SAVES = ops_with(Trait.CHECKPOINT)
 _SOURCES = frozenset(("Const", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"))
 _SUMMARIES = re.compile(r"summary|summaries", re.IGNORECASE)
 _UNINITIALIZED = "report_uninitialized_"

@@ -19,6 +19,8 @@ import numpy as np
 
 from tfnb.common_runtime.lowering.journal import FULL
 from tfnb.common_runtime.lowering.replay import JournalReader, replay
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import StepObserver
 
@@ -41,24 +43,8 @@ INSIDE = -1
 STARTED, DONE, DEAD, FRAME_ENTERED, ITERATION_STARTED, ITERATION_DONE, FRAME_DONE = range(7)
 SENT, RECEIVED = 7, 8
 
-# Ops that give what was there before.
-_KEPT = frozenset(
-    [
-        "Const",
-        "HostConst",
-        "ImmutableConst",
-        "_Arg",
-        "_DeviceArg",
-        "ReadVariableOp",
-        "_ReadVariablesOp",
-        "VariableV2",
-        "Variable",
-        "Switch",
-        "RefSwitch",
-        "_SwitchN",
-        "GetSessionTensor",
-    ]
-)
+_LENDING = ops_with(Trait.LENDS)
+_FROM_BEFORE = ops_with(Trait.FROM_BEFORE)
 # They weigh nothing to speak of.
 _SCALARS = frozenset(np.sctypeDict.values())
 
@@ -308,7 +294,8 @@ def _noter(noted: dict[int, _Notes]) -> Callable[[int, int, int, Sequence[Any]],
                 continue
             reference = known[key] = follow(owner, append)
             if notes.node >= 0:
-                is_kept = value is not given or notes.ops[partition][node_id] in _KEPT
+                op = notes.ops[partition][node_id]
+                is_kept = value is not given or op in _LENDING or op in _FROM_BEFORE
                 num_bytes = -1 if is_kept else owner.nbytes
                 place = now(), notes.partition, notes.node
                 append((INSIDE, value.dtype, shape, reference, num_bytes, place, None, None))
@@ -435,7 +422,8 @@ class TapeReader:
                 self.made[place][2] = slot
             return
         num_bytes = tensor[4] if len(tensor) > 4 else math.prod(shape) * dtype.itemsize
-        is_kept = slot != INSIDE and self._ops and self._ops[partition][node] in _KEPT
+        op = self._ops[partition][node] if slot != INSIDE and self._ops else ""
+        is_kept = op in _LENDING or op in _FROM_BEFORE
         if num_bytes < 0 or is_kept or len(self.made) >= MAX_TENSORS:
             return
         self._rows[id(reference)] = len(self.made)

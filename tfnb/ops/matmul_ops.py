@@ -156,7 +156,7 @@ def _integer_product(xp: Any, a: Any, b: Any) -> Any:
     "grad_a: bool = false",
     "grad_b: bool = false",
     shape=matmul_shape,
-    traits="c_order product",
+    traits="c_order product marked_gradient",
 )
 def mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     """Compute the matrix product of a and b, each optionally transposed."""
@@ -292,7 +292,7 @@ _BATCH_ATTRS = (
     "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}",
     *_BATCH_ATTRS,
     shape=_plain_batch_shape,
-    traits="c_order product",
+    traits="c_order product marked_gradient",
 )
 def batch_mat_mul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
     """Compute matrix products over equal leading dimensions, each side optionally adjoint."""
@@ -360,7 +360,7 @@ def _sum_batches(op: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any]:
     "complex64, complex128}",
     *_BATCH_ATTRS,
     shape=_broadcast_batch_shape,
-    traits="c_order product",
+    traits="c_order product marked_gradient",
 )
 def batch_mat_mul_v2(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
     """Matrix products over leading dimensions that broadcast."""
@@ -383,7 +383,7 @@ def _(op: Any, grad: Any) -> Any:
     "Tout: {bfloat16, half, float, double, int16, int32, int64, complex64, complex128}",
     *_BATCH_ATTRS,
     shape=_broadcast_batch_shape,
-    traits="product",
+    traits="product marked_gradient",
 )
 def batch_mat_mul_v3(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, Tout: Any) -> Any:
     """Matrix products in the dtype of the output."""

@@ -405,6 +405,7 @@ def _count_shape(c: InferenceContext) -> TensorShape:
     shape=_count_shape,
     stateful=True,
     devices=("CPU",),
+    traits="writes_variable",
 )
 def resource_count_up_to(node: Any, resource: Any, *, limit: int) -> Any:
     """The value of a counter before it is increased; the limit ends it."""

@@ -460,6 +460,7 @@ def _assign_part(
     *_MASKS,
     shape=lambda c: c.inputs[0],
     host_memory=("begin", "end", "strides"),
+    traits="writes_variable",
 )
 def strided_slice_assign(
     xp: Any,
@@ -490,6 +491,7 @@ def strided_slice_assign(
     *_MASKS,
     stateful=True,
     host_memory=("begin", "end", "strides"),
+    traits="writes_variable",
 )
 def resource_strided_slice_assign(
     ctx: Any,

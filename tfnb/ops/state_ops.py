@@ -194,7 +194,7 @@ def temporary_variable(ctx: Any, *, dtype: DType, shape: TensorShape, var_name: 
     "T: type",
     "var_name: string",
     shape=unchanged_shape,
-    traits="uses_frame",
+    traits="uses_frame writes_variable",
 )
 def destroy_temporary_variable(ctx: Any, ref: Any, *, var_name: str) -> Any:
     """The last value of a temporary variable, which ends."""
@@ -316,6 +316,7 @@ assign_sub_op.float_ops(float_ops.per_input())
     "T: {int32, int64}",
     shape=lambda c: c.with_rank(0, 0),
     devices=("CPU",),
+    traits="writes_variable",
 )
 def count_up_to_op(xp: Any, ref: Any, *, limit: int) -> Any:
     """The value of a counter before it is increased; the limit ends it."""
@@ -413,6 +414,7 @@ def _scatter_op(name: str, operation: str, types: str, locking: str) -> OpDefini
         "Tindices: {int32, int64}",
         f"use_locking: bool = {locking}",
         shape=lambda c: scatter_update_shape(c, c.inputs[0]),
+        traits="writes_variable",
     )
     def scatter(xp: Any, ref: Any, indices: Any, updates: Any) -> Any:
         scatter_into_rows(xp, ref, indices, updates, operation)
@@ -471,6 +473,7 @@ def _scatter_nd_op(name: str, operation: str, types: str, locking: str) -> OpDef
         f"use_locking: bool = {locking}",
         "bad_indices_policy: string = ''",
         shape=_scatter_nd_shape,
+        traits="writes_variable",
     )
     def scatter(xp: Any, ref: Any, indices: Any, updates: Any, *, bad_indices_policy: str) -> Any:
         scatter_nd_into_cell(xp, ref, indices, updates, operation, bad_indices_policy)

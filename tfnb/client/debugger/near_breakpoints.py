@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from tfnb.client.debugger.breakpoints import value_test
 from tfnb.client.debugger.stop_in_function import StopInFunction
 from tfnb.common_runtime.immutable_executor_state import CONTEXT, PURE, PURE_ONE
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import Near
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tfnb")
 # What they give is known before the step, so that no line of a function is theirs.
-_FIXED = frozenset(("Const", "HostConst", "VarHandleOp"))
+_FIXED = ops_with(Trait.FIXED)
 
 
 def near_breakpoints(

@@ -38,6 +38,8 @@ from tfnb.common_runtime.lowering.program import (
 )
 from tfnb.core.op_expression import tile_of
 from tfnb.core.op_kernel import kernel_attr
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.core.work_sharder import shard
 
 if TYPE_CHECKING:
@@ -103,7 +105,7 @@ class _Finder:
         kind = kind_of(item) if is_plain else None
         if kind is None:
             # A node that may write to a variable comes after all open clusters, which may read it.
-            only_gives = is_plain or item.op in _GIVING
+            only_gives = is_plain or item.op in _VARIABLES or item.op == "ReadVariableOp"
             self._close(compute.args if only_gives else list(self._open))
             self._made.append(compute)
             return
@@ -151,8 +153,7 @@ class _Finder:
 
 
 _NO_CONSTANT = np.empty(1)
-# Nodes that look at their step, but write nothing.
-_GIVING = frozenset(["Variable", "VariableV2", "VarHandleOp", "ReadVariableOp"])
+_VARIABLES = ops_with(Trait.VARIABLE)
 
 
 def vector_args(compute: Compute) -> list[str]:

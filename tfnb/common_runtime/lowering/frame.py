@@ -41,12 +41,15 @@ from tfnb.common_runtime.lowering.program import (
     Sent,
 )
 from tfnb.common_runtime.lowering.registers import RECEIVES, SWITCHES
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from tfnb.common_runtime.lowering.registers import Registers
 
+_PLACEHOLDERS = ops_with(Trait.PLACEHOLDER)
 # Above this number, give up lowering: proving that blocking nodes are ordered is quadratic.
 _MOST_WAITS = 32
 
@@ -200,7 +203,7 @@ class Frame:
         waits = {id(unit): len(unit.before) for unit in self._units}
         # Last in, first out, as in the reference executor: a value is used soon after it was made.
         roots = [unit for unit in self._units if not unit.before]
-        roots.sort(key=lambda unit: unit.item is not None and unit.item.op.startswith("Placehold"))
+        roots.sort(key=lambda unit: unit.item is not None and unit.item.op in _PLACEHOLDERS)
         stack = roots[::-1]
         ordered: list[Unit] = []
         while stack:

@@ -13,6 +13,8 @@ from tfnb.common_runtime.immutable_executor_state import ASYNC, NOTHING, PASS, P
 from tfnb.common_runtime.lowering.order import Unrecognised
 from tfnb.common_runtime.lowering.program import Compute, Program, Read, type_of_instruction
 from tfnb.core.op_kernel import kernel_attr
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 from tfnb.graph.late_reads import HANDING_ON
 
 if TYPE_CHECKING:
@@ -22,10 +24,9 @@ if TYPE_CHECKING:
 
 RECEIVES: Final = ("_Recv", "_HostRecv")
 SWITCHES: Final = ("Switch", "RefSwitch", "_SwitchN")
-# Ops with the same output in every step of a session.
-_FIXED = ("Const", "HostConst", "VarHandleOp")
-# Kernels that use the id of their frame in a name; only the reference numbers frames.
-_NEEDS_FRAME = ("TemporaryVariable", "DestroyTemporaryVariable")
+_FIXED = ops_with(Trait.FIXED)
+# Only the reference executor numbers frames.
+_NEEDS_FRAME = ops_with(Trait.USES_FRAME)
 
 
 class Registers:

@@ -25,6 +25,8 @@ from tfnb.common_runtime.lowering.program import (
     reads_of,
     writes_of,
 )
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,10 +34,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.immutable_executor_state import NodeItem
     from tfnb.common_runtime.lowering.program import Block, Program, type_of_instruction
 
-# Their kernels launch, or make views; what they read on the host is an input.
-_LAUNCHING = frozenset(
-    ("Sum", "Mean", "Max", "Min", "Prod", "Reshape", "ExpandDims", "Squeeze", "BiasAddGrad")
-)
+_LAUNCHING = ops_with(Trait.LAUNCHES)
 # Fewer kernels are launched as fast one by one.
 _FEWEST = 3
 
