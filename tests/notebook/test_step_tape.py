@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.core import op_registry
 from tfnb.core.attr_value import NameAttrList
+from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import StepObserver
 from tfnb.framework.function import Defun
@@ -101,7 +103,8 @@ class PlainListener(StepObserver):
             if any(reference() is owner for reference, _ in self._followed):
                 continue
             row = -1
-            if value is given and self._ops[part][node] not in step_tape._KEPT:
+            traits = op_registry.get(self._ops[part][node]).traits
+            if value is given and traits.isdisjoint((Trait.LENDS, Trait.FROM_BEFORE)):
                 row = len(self.made)
                 self.live.append({old for one, old in self._followed if one() is not None} - {-1})
                 self.made.append((part, node, slot, owner.nbytes))

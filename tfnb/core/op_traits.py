@@ -43,6 +43,11 @@ class Trait(enum.Enum):
     SPARSE_VALUES = "sparse_values"
     """Zero stays zero, so that the function of a sparse tensor is that of its values."""
 
+    REARRANGES = "rearranges"
+    """The op makes, joins, cuts, indexes or describes tensors; it computes no new numbers."""
+    LOADS = "loads"
+    """The output comes from a file or an iterator."""
+
     # -- what is seen of a node that runs
 
     UNSEEN_STATE = "unseen_state"
@@ -87,6 +92,9 @@ class Trait(enum.Enum):
     """The op takes the mean gradient out of an accumulator; it waits for gradients."""
     CLOSES = "closes"
     """The op closes a queue or barrier, which ends the waiting of other nodes."""
+
+    KEEPS_STATE = "keeps_state"
+    """The op works on state that no resource or reference in its signature shows."""
 
     # -- kernels
 

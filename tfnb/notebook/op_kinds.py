@@ -2,118 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from tfnb.core import dtypes, op_registry
+from tfnb.core.op_traits import Trait
+from tfnb.graph.node_kind import node_kind
+
+if TYPE_CHECKING:
+    from tfnb.core.op_registry import OpDefinition
+
 KINDS = ("input", "constant", "state", "math", "array", "control", "transfer", "other")
 
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_CONTROL = _names(
-    """
-    Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit NextIteration
-    RefNextIteration LoopCond ControlTrigger NoOp Abort If StatelessIf While
-    StatelessWhile Case StatelessCase PartitionedCall StatefulPartitionedCall
-    SymbolicGradient RemoteCall For Assert
-    """
-)
-_TRANSFER = _names(
-    """
-    _Send _Recv _HostSend _HostRecv _Retval _DeviceRetval
-    """
-)
-_INPUT = _names(
-    """
-    Placeholder PlaceholderV2 PlaceholderWithDefault _Arg _DeviceArg IteratorGetNext
-    ReadFile WholeFileReader ImmutableConst RestoreV2 Restore
-    """
-)
-_CONSTANT = _names(
-    """
-    Const HostConst
-    """
-)
-_STATE_STARTS = (
-    "Variable",
-    "VarHandle",
-    "VarIsInitialized",
-    "ReadVariable",
-    "Assign",
-    "Apply",
-    "ResourceApply",
-    "ResourceSparse",
-    "ResourceScatter",
-    "ResourceGather",
-    "Scatter",
-    "SparseApply",
-    "TensorArray",
-    "Stack",
-    "Queue",
-    "FIFOQueue",
-    "PaddingFIFOQueue",
-    "RandomShuffleQueue",
-    "PriorityQueue",
-    "Barrier",
-    "HashTable",
-    "MutableHashTable",
-    "LookupTable",
-    "InitializeTable",
-    "Iterator",
-    "MakeIterator",
-    "Stage",
-    "Unstage",
-    "Mutex",
-    "CountUpTo",
-    "TemporaryVariable",
-    "DestroyTemporaryVariable",
-    "IsVariableInitialized",
-    "Save",
-    "ShardedFilename",
-    "MergeV2Checkpoints",
-    "AccumulatorApply",
-    "ConditionalAccumulator",
-)
-_ARRAY = _names(
-    """
-    Identity IdentityN RefIdentity Reshape ExpandDims Squeeze Transpose ConjugateTranspose
-    Concat ConcatV2 ConcatOffset Split SplitV Pack Unpack Slice StridedSlice
-    StridedSliceGrad Gather GatherV2 GatherNd ScatterNd Pad PadV2 MirrorPad MirrorPadGrad
-    Tile Fill ZerosLike OnesLike Shape ShapeN Size Rank Range Reverse ReverseV2
-    ReverseSequence Where OneHot Cast Bitcast InvertPermutation Unique UniqueWithCounts
-    DynamicPartition DynamicStitch ParallelDynamicStitch BroadcastTo BroadcastArgs
-    BroadcastGradientArgs MatrixDiag MatrixDiagPart MatrixBandPart MatrixSetDiag Diag
-    DiagPart SpaceToDepth DepthToSpace SpaceToBatch SpaceToBatchND BatchToSpace
-    BatchToSpaceND StopGradient PreventGradient Snapshot DeepCopy Copy CopyHost ListDiff
-    ExtractImagePatches Roll Empty EmptyTensorList TensorListStack TensorListReserve
-    TensorListSetItem TensorListGetItem TensorListPushBack TensorListPopBack
-    TensorListFromTensor Select SelectV2 LinSpace EditDistance SparseToDense EnsureShape
-    """
-)
-_OTHER_STARTS = (
-    "Print",
-    "Summary",
-    "Debug",
-    "PyFunc",
-    "EagerPyFunc",
-    "Decode",
-    "Encode",
-    "Parse",
-    "String",
-    "Substr",
-    "AsString",
-    "Regex",
-    "WriteFile",
-    "ScalarSummary",
-    "HistogramSummary",
-    "ImageSummary",
-    "MergeSummary",
-    "TensorSummary",
-    "AudioSummary",
-    "Reader",
-    "TFRecord",
-    "_Feed",
-    "_Fetch",
-)
+# Ops that steer which nodes run, beside the primitives of node_kind.py.
+_STEERING = frozenset(
+    (
+        "NoOp", "Abort", "Assert", "If", "StatelessIf", "While", "StatelessWhile", "Case",
+        "StatelessCase", "PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient",
+        "RemoteCall", "For",
+    )
+)  # fmt: skip
 
 
 def op_kind(op: str) -> str:
@@ -122,18 +29,31 @@ def op_kind(op: str) -> str:
     >>> op_kind("MatMul"), op_kind("Const"), op_kind("Switch"), op_kind("AssignAdd")
     ('math', 'constant', 'control', 'state')
     """
-    if op in _CONSTANT:
+    kind = node_kind(op)
+    if kind.is_constant:
         return "constant"
-    if op in _INPUT:
+    if kind.is_arg:
         return "input"
-    if op in _CONTROL:
+    if kind.is_control_flow or kind.is_loop_cond or kind.is_control_trigger or op in _STEERING:
         return "control"
-    if op in _TRANSFER:
+    if kind.is_transfer_node or kind.is_retval:
         return "transfer"
-    if op in _ARRAY:
+    definition = op_registry.find(op)
+    if definition is None:
+        return "math" if op else "other"
+    return _kind_of(definition)
+
+
+def _kind_of(definition: OpDefinition) -> str:
+    traits = definition.traits
+    if Trait.PLACEHOLDER in traits or Trait.LOADS in traits:
+        return "input"
+    if Trait.REARRANGES in traits:
         return "array"
-    if op.startswith(_STATE_STARTS):
+    if Trait.CHECKPOINT in traits or Trait.KEEPS_STATE in traits:
         return "state"
-    if op.startswith(_OTHER_STARTS) or not op:
-        return "other"
-    return "math"
+    args = (*definition.op_def.inputs, *definition.op_def.outputs)
+    if any(arg.is_ref or arg.type is dtypes.resource for arg in args):
+        return "state"
+    is_text = any(arg.type is dtypes.string for arg in args)
+    return "other" if is_text or definition.effects or Trait.REPORTS in traits else "math"

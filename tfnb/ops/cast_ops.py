@@ -48,6 +48,7 @@ def _cast_shape(c: InferenceContext) -> TensorShape:
     "DstT: type",
     "Truncate: bool = false",
     shape=_cast_shape,
+    traits="rearranges",
 )
 def cast_op(xp: Any, x: Any, *, SrcT: DType, DstT: DType, Truncate: bool) -> Any:
     """The numbers of x in another type."""

@@ -68,7 +68,7 @@ def _pack_shape(c: InferenceContext) -> TensorShape:
     "T: type",
     "axis: int = 0",
     shape=_pack_shape,
-    traits="c_order",
+    traits="c_order rearranges",
 )
 def pack(xp: Any, values: Any, *, axis: int) -> Any:
     """The tensors side by side along a new axis."""
@@ -112,6 +112,7 @@ def _unpack_shape(c: InferenceContext) -> list[TensorShape]:
     "T: type",
     "axis: int = 0",
     shape=_unpack_shape,
+    traits="rearranges",
 )
 def unpack(xp: Any, value: Any, *, num: int, axis: int) -> Any:
     """The tensor cut along an axis, which is dropped."""
@@ -406,7 +407,7 @@ def _check_fit(values: Any, number: int) -> None:
     "T: type",
     shape=lambda c: concat_shape(c, list(c.inputs[1:]), 0),
     host_memory=("concat_dim",),
-    traits="c_order",
+    traits="c_order rearranges",
 )
 def concat_op(xp: Any, concat_dim: Any, values: Any) -> Any:
     """The tensors one after another along an axis; an older form of ConcatV2."""
@@ -421,7 +422,7 @@ def concat_op(xp: Any, concat_dim: Any, values: Any) -> Any:
     "Tidx: {int32, int64} = DT_INT32",
     shape=lambda c: concat_shape(c, list(c.inputs[:-1]), len(c.inputs) - 1),
     host_memory=("axis",),
-    traits="c_order",
+    traits="c_order rearranges",
 )
 def concat_v2(xp: Any, values: Any, axis: Any) -> Any:
     """The tensors one after another along an axis."""
@@ -545,6 +546,7 @@ def _concat_offset_shape(c: InferenceContext) -> list[TensorShape]:
     "shape_type: {int32, int64} = DT_INT32",
     shape=_concat_offset_shape,
     host_memory=("concat_dim", "shape", "offset"),
+    traits="rearranges",
 )
 def concat_offset(xp: Any, concat_dim: Any, shape: Any) -> Any:
     """Where each of several tensors begins in their concatenation."""
@@ -627,6 +629,7 @@ def _split_axis(value: Any, split_dim: Any) -> int:
     "T: type",
     shape=_split_shape,
     host_memory=("split_dim",),
+    traits="rearranges",
 )
 def split_op(xp: Any, split_dim: Any, value: Any, *, num_split: int) -> Any:
     """The tensor in equal pieces along an axis."""
@@ -696,6 +699,7 @@ def _split_v_shape(c: InferenceContext) -> list[TensorShape]:
     "Tlen: {int8, int32, int64} = DT_INT64",
     shape=_split_v_shape,
     host_memory=("size_splits", "split_dim"),
+    traits="rearranges",
 )
 def split_v(xp: Any, value: Any, size_splits: Any, split_dim: Any, *, num_split: int) -> Any:
     """The tensor in pieces of given sizes along an axis; one size may be -1."""
@@ -800,6 +804,7 @@ def _tile_shape(c: InferenceContext) -> TensorShape:
     "Tmultiples: {int32, int64} = DT_INT32",
     shape=_tile_shape,
     host_memory=("multiples",),
+    traits="rearranges",
 )
 def tile(xp: Any, input: Any, multiples: Any) -> Any:
     """The tensor repeated along each dimension."""

@@ -107,7 +107,7 @@ def host_const(xp: Any, *, value: Any, dtype: Any) -> Any:
     shape=lambda c: c.attr("shape"),
     devices=("CPU",),
     effects="read memory_region_name",
-    traits="from_before unchecked_shape",
+    traits="from_before unchecked_shape loads",
 )
 def immutable_const(xp: Any, *, dtype: DType, shape: TensorShape, memory_region_name: str) -> Any:
     """A tensor mapped from a file."""
@@ -326,7 +326,7 @@ def _fill_shape(c: InferenceContext) -> TensorShape:
     "index_type: {int32, int64} = DT_INT32",
     shape=_fill_shape,
     host_memory=("dims",),
-    traits="c_order",
+    traits="c_order rearranges",
 )
 def fill_op(xp: Any, dims: Any, value: Any) -> Any:
     """A tensor of equal elements."""
@@ -383,7 +383,9 @@ def unchanged_shape_and_handle(c: InferenceContext) -> TensorShape:
     return c.inputs[0]
 
 
-@register_op("ZerosLike", "x: T -> y: T", "T: type", shape=unchanged_shape_and_handle)
+@register_op(
+    "ZerosLike", "x: T -> y: T", "T: type", shape=unchanged_shape_and_handle, traits="rearranges"
+)
 def zeros_like_op(xp: Any, x: Any) -> Any:
     """Zeros of the same shape and type."""
     if is_opaque(x):
@@ -409,6 +411,7 @@ zeros_like_op.not_differentiable()
     "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, "
     "complex64, complex128, bool}",
     shape=unchanged_shape,
+    traits="rearranges",
 )
 def ones_like_op(xp: Any, x: Any) -> Any:
     """Ones of the same shape and type."""
@@ -431,6 +434,7 @@ def _empty_shape(c: InferenceContext) -> TensorShape:
     shape=_empty_shape,
     stateful=True,
     host_memory=("shape",),
+    traits="rearranges",
 )
 def empty_op(xp: Any, shape: Any, *, dtype: DType) -> Any:
     """A tensor with unspecified contents; here they are zeros."""

@@ -238,7 +238,7 @@ def ref_next_iteration(xp: Any, data: Any) -> Any:
     "T: type",
     shape=unchanged_shape,
     allows_uninitialized_input=True,
-    traits="not_constant keeps_reference",
+    traits="not_constant keeps_reference rearranges",
 )
 def ref_identity(xp: Any, input: Any) -> Any:
     """The same reference."""

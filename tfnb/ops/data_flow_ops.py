@@ -38,6 +38,7 @@ def _partition_shape(c: InferenceContext) -> list[TensorShape]:
     "num_partitions: int >= 1",
     "T: type",
     shape=_partition_shape,
+    traits="rearranges",
 )
 def dynamic_partition(xp: Any, data: Any, partitions: Any, *, num_partitions: int) -> Any:
     """Output i holds the slices of ``data`` whose entry in ``partitions`` is i, in order."""
@@ -164,6 +165,7 @@ def _stitch(xp: Any, indices: Sequence[Any], data: Sequence[Any]) -> Any:
     "N: int >= 1",
     "T: type",
     shape=_stitch_shape,
+    traits="rearranges",
 )
 def dynamic_stitch(xp: Any, indices: list[Any], data: list[Any]) -> Any:
     """merged[indices[m][i]] = data[m][i]; of several rows for one place the last counts."""
@@ -176,6 +178,7 @@ def dynamic_stitch(xp: Any, indices: list[Any], data: list[Any]) -> Any:
     "N: int >= 1",
     "T: type",
     shape=_stitch_shape,
+    traits="rearranges",
 )
 def parallel_dynamic_stitch(xp: Any, indices: list[Any], data: list[Any]) -> Any:
     """Like DynamicStitch, where no place may be given twice."""

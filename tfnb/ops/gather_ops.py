@@ -106,6 +106,7 @@ def _gather_shape(c: InferenceContext) -> TensorShape:
     "Tparams: type",
     "Tindices: {int32, int64}",
     shape=_gather_shape,
+    traits="rearranges",
 )
 def gather_op(xp: Any, params: Any, indices: Any) -> Any:
     """Return the rows of a tensor at ``indices``."""
@@ -147,6 +148,7 @@ def _gather_v2_shape(c: InferenceContext) -> TensorShape:
     "Taxis: {int32, int64}",
     shape=_gather_v2_shape,
     host_memory=("axis",),
+    traits="rearranges",
 )
 def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int) -> Any:
     """Return slices of a tensor at indices along an axis, separately for every leading batch."""
@@ -500,6 +502,7 @@ def gather_nd_value(xp: Any, params: Any, indices: Any, policy: str, node_name: 
     "Tindices: {int16, int32, int64}",
     "bad_indices_policy: string = ''",
     shape=_gather_nd_shape,
+    traits="rearranges",
 )
 def gather_nd_op(ctx: Any, params: Any, indices: Any, *, bad_indices_policy: str) -> Any:
     """Return slices of a tensor at coordinates."""

@@ -26,7 +26,7 @@ EXPORTS = {
     "input: T -> output: T",
     "T: type",
     shape=unchanged_shape_and_handle,
-    traits="forwards cannot_fail",
+    traits="forwards cannot_fail rearranges",
 )
 def identity_op(xp: Any, input: Any) -> Any:
     """The input."""
@@ -70,7 +70,13 @@ def _identity_n_shape(c: InferenceContext) -> list[TensorShape]:
     return list(c.inputs)
 
 
-@register_op("IdentityN", "input: T -> output: T", "T: list(type) >= 1", shape=_identity_n_shape)
+@register_op(
+    "IdentityN",
+    "input: T -> output: T",
+    "T: list(type) >= 1",
+    shape=_identity_n_shape,
+    traits="rearranges",
+)
 def identity_n(xp: Any, input: Any) -> Any:
     """The inputs, none of which is ready before all are."""
     return tuple(input)
@@ -86,14 +92,16 @@ def _(op: Any, *grads: Any) -> Any:
     "input: T -> output: T",
     "T: type",
     shape=unchanged_shape,
-    traits="forwards cannot_fail",
+    traits="forwards cannot_fail rearranges",
 )
 def snapshot(xp: Any, input: Any) -> Any:
     """A copy of the input."""
     return input
 
 
-@register_op("DeepCopy", "x: T -> y: T", "T: type", shape=unchanged_shape, stateful=True)
+@register_op(
+    "DeepCopy", "x: T -> y: T", "T: type", shape=unchanged_shape, stateful=True, traits="rearranges"
+)
 def deep_copy(xp: Any, x: Any) -> Any:
     """A copy of the input."""
     return x
@@ -104,7 +112,7 @@ def deep_copy(xp: Any, x: Any) -> Any:
     "input: T -> output: T",
     "T: type",
     shape=unchanged_shape,
-    traits="forwards cannot_fail",
+    traits="forwards cannot_fail rearranges",
 )
 def stop_gradient(xp: Any, input: Any) -> Any:
     """The input, through which no gradient passes."""
@@ -120,7 +128,7 @@ stop_gradient.not_differentiable()
     "T: type",
     "message: string = ''",
     shape=unchanged_shape,
-    traits="forwards",
+    traits="forwards rearranges",
 )
 def prevent_gradient(xp: Any, input: Any) -> Any:
     """The input; asking for a gradient through it is an error."""
@@ -168,6 +176,7 @@ def _bitcast_shape(c: InferenceContext) -> TensorShape:
     "type: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, "
     "int16, complex64, complex128, qint8, quint8, qint16, quint16, qint32}",
     shape=_bitcast_shape,
+    traits="rearranges",
 )
 def bitcast(xp: Any, input: Any, *, type: DType) -> Any:
     """The same bytes read as another type."""

@@ -127,6 +127,7 @@ def _patches(xp: Any, x: Any, windows: list[Window]) -> Any:
     "complex64, complex128, bool}",
     _PADDING,
     shape=_patches_shape,
+    traits="rearranges",
 )
 def extract_image_patches_op(
     xp: Any,

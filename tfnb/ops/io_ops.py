@@ -148,7 +148,7 @@ def save_v2(
     devices=("CPU",),
     expensive=True,
     effects="read prefix",
-    traits="unseen_state checkpoint",
+    traits="unseen_state checkpoint loads",
 )
 def restore_v2(
     ctx: OpKernelContext,
@@ -268,6 +268,7 @@ def _write_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
     expensive=True,
     effects="read filename",
+    traits="loads",
 )
 def read_file(xp: Any, filename: Any) -> Any:
     """The bytes of a file."""

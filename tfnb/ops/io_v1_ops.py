@@ -163,7 +163,7 @@ def _restore(
     "Restore", "file_pattern: string, tensor_name: string -> tensor: dt", "dt: type",
     "preferred_shard: int = -1", stateful=True, shape=_restore_shape, devices=("CPU",),
     expensive=True, effects="read file_pattern",
-    traits="unseen_state checkpoint",
+    traits="unseen_state checkpoint loads",
 )  # fmt: skip
 def restore(ctx: OpKernelContext, file_pattern: Any, tensor_name: Any, *, dt: DType) -> Any:
     """Reads a tensor from the files that match."""

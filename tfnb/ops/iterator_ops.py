@@ -281,6 +281,7 @@ def _get_next(
 iterator_get_next = register_op(
     "IteratorGetNext", "iterator: resource -> components: output_types", *OUTPUTS, stateful=True,
     shape=_component_shapes, devices=("CPU",), expensive=False,
+    traits="loads",
 )(_get_next)  # fmt: skip
 iterator_get_next_sync = register_op(
     "IteratorGetNextSync", "iterator: resource -> components: output_types", *OUTPUTS,

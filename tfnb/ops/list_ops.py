@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     "shape_type: {int32, int64}",
     shape=new_list_shape,
     host_memory=("element_shape", "max_num_elements"),
+    traits="rearranges",
 )
 def empty_tensor_list(
     xp: Any, element_shape: Any, max_num_elements: Any, *, element_dtype: DType
@@ -75,6 +76,7 @@ def empty_tensor_list(
     "shape_type: {int32, int64}",
     shape=new_list_shape,
     host_memory=("element_shape", "num_elements"),
+    traits="rearranges",
 )
 def tensor_list_reserve(
     xp: Any, element_shape: Any, num_elements: Any, *, element_dtype: DType
@@ -108,6 +110,7 @@ def _from_tensor_shape(c: InferenceContext) -> TensorShape:
     "shape_type: {int32, int64}",
     shape=_from_tensor_shape,
     host_memory=("element_shape",),
+    traits="rearranges",
 )
 def tensor_list_from_tensor(
     xp: Any, tensor: Any, element_shape: Any, *, element_dtype: DType
@@ -213,6 +216,7 @@ def _filled(
     "Tshape: {int32, int64} = DT_INT32",
     shape=_item_shape,
     host_memory=("index", "element_shape"),
+    traits="rearranges",
 )
 def tensor_list_get_item(
     xp: Any, input_handle: Any, index: Any, element_shape: Any, *, element_dtype: DType
@@ -261,6 +265,7 @@ def _set_item_shape(c: InferenceContext) -> TensorShape:
     "resize_if_index_out_of_bounds: bool = false",
     shape=_set_item_shape,
     host_memory=("index",),
+    traits="rearranges",
 )
 def tensor_list_set_item(
     xp: Any,
@@ -320,6 +325,7 @@ def _push_shape(c: InferenceContext) -> TensorShape:
     "input_handle: variant, tensor: element_dtype -> output_handle: variant",
     "element_dtype: type",
     shape=_push_shape,
+    traits="rearranges",
 )
 def tensor_list_push_back(xp: Any, input_handle: Any, tensor: Any, *, element_dtype: DType) -> Any:
     """The list with one element more."""
@@ -391,6 +397,7 @@ def _pop_shape(c: InferenceContext) -> list[TensorShape]:
     "element_dtype: type",
     shape=_pop_shape,
     host_memory=("element_shape",),
+    traits="rearranges",
 )
 def tensor_list_pop_back(
     xp: Any, input_handle: Any, element_shape: Any, *, element_dtype: DType

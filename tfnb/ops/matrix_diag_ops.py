@@ -170,7 +170,9 @@ def _part_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([*head, longest] if low == high else [*head, high - low + 1, longest])
 
 
-@register_op("MatrixDiagPart", "input: T -> diagonal: T", "T: type", shape=_part_shape)
+@register_op(
+    "MatrixDiagPart", "input: T -> diagonal: T", "T: type", shape=_part_shape, traits="rearranges"
+)
 def matrix_diag_part_op(xp: Any, input: Any) -> Any:
     """The main diagonal of every matrix."""
     return _take(xp, input, 0, 0, 0, "LEFT_LEFT")
@@ -330,7 +332,9 @@ def _make_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([*head, *_matrix_size(dims[-1], low, high, rows, columns)])
 
 
-@register_op("MatrixDiag", "diagonal: T -> output: T", "T: type", shape=_make_shape)
+@register_op(
+    "MatrixDiag", "diagonal: T -> output: T", "T: type", shape=_make_shape, traits="rearranges"
+)
 def matrix_diag_op(xp: Any, diagonal: Any) -> Any:
     """Matrices with given main diagonals and zeros elsewhere."""
     return _make(xp, diagonal, 0, 0, (-1, -1), _zero(diagonal), "LEFT_LEFT")
@@ -445,7 +449,13 @@ def _set_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([*merged[: len(dims) - 2], rows, columns]) if None in dims else c.inputs[0]
 
 
-@register_op("MatrixSetDiag", "input: T, diagonal: T -> output: T", "T: type", shape=_set_shape)
+@register_op(
+    "MatrixSetDiag",
+    "input: T, diagonal: T -> output: T",
+    "T: type",
+    shape=_set_shape,
+    traits="rearranges",
+)
 def matrix_set_diag_op(xp: Any, input: Any, diagonal: Any) -> Any:
     """Matrices with their main diagonals replaced."""
     return _set(xp, input, diagonal, 0, 0, "LEFT_LEFT")
@@ -512,6 +522,7 @@ def _(op: Any, grad: Any) -> Any:
     "Tindex: {int32, int64} = DT_INT64",
     shape=unchanged_shape,
     host_memory=("num_lower", "num_upper"),
+    traits="rearranges",
 )
 def matrix_band_part(xp: Any, input: Any, num_lower: Any, num_upper: Any) -> Any:
     """Every matrix with zeros outside a band around the main diagonal; -1 keeps a whole side."""
@@ -557,7 +568,9 @@ def _diag_shape(c: InferenceContext) -> TensorShape:
     return UNKNOWN_SHAPE if dims is None else TensorShape([*dims, *dims])
 
 
-@register_op("Diag", "diagonal: T -> output: T", _DIAG_TYPES, shape=_diag_shape)
+@register_op(
+    "Diag", "diagonal: T -> output: T", _DIAG_TYPES, shape=_diag_shape, traits="rearranges"
+)
 def diag(xp: Any, diagonal: Any) -> Any:
     """A tensor of twice the rank with the given one as its diagonal."""
     if diagonal.ndim < 1:
@@ -584,7 +597,9 @@ def _diag_part_shape(c: InferenceContext) -> TensorShape:
     return merge_shapes(TensorShape(dims[:half]), TensorShape(dims[half:]))
 
 
-@register_op("DiagPart", "input: T -> diagonal: T", _DIAG_TYPES, shape=_diag_part_shape)
+@register_op(
+    "DiagPart", "input: T -> diagonal: T", _DIAG_TYPES, shape=_diag_part_shape, traits="rearranges"
+)
 def diag_part(xp: Any, input: Any) -> Any:
     """The diagonal of a tensor whose shape is twice the same."""
     if input.ndim % 2:

@@ -53,7 +53,7 @@ def _one_hot_shape(c: InferenceContext) -> TensorShape:
     "TI: {uint8, int8, int32, int64} = DT_INT64",
     shape=_one_hot_shape,
     host_memory=("depth",),
-    traits="c_order",
+    traits="c_order rearranges",
 )
 def one_hot_op(
     xp: Any, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int

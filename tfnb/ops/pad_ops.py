@@ -88,6 +88,7 @@ def _pad(xp: Any, input: Any, paddings: Any, value: Any) -> Any:
     "Tpaddings: {int32, int64} = DT_INT32",
     shape=_pad_shape,
     host_memory=("paddings",),
+    traits="rearranges",
 )
 def pad_op(xp: Any, input: Any, paddings: Any) -> Any:
     """The tensor with zeros around it."""
@@ -101,6 +102,7 @@ def pad_op(xp: Any, input: Any, paddings: Any) -> Any:
     "Tpaddings: {int32, int64} = DT_INT32",
     shape=_pad_shape,
     host_memory=("paddings",),
+    traits="rearranges",
 )
 def pad_v2(xp: Any, input: Any, paddings: Any, constant_values: Any) -> Any:
     """The tensor with a constant around it."""
@@ -151,7 +153,9 @@ def _mirror_pairs(input: Any, paddings: Any, mode: str) -> Any:
     return pairs
 
 
-@register_op("MirrorPad", *_MIRROR, shape=_pad_shape, host_memory=("paddings",))
+@register_op(
+    "MirrorPad", *_MIRROR, shape=_pad_shape, host_memory=("paddings",), traits="rearranges"
+)
 def mirror_pad(xp: Any, input: Any, paddings: Any, *, mode: str) -> Any:
     """The tensor with its own mirror image around it; SYMMETRIC repeats the border."""
     pairs = _mirror_pairs(input, paddings, mode)
@@ -195,7 +199,13 @@ def _mirror_pad_grad_shape(c: InferenceContext) -> TensorShape:
     return TensorShape(out)
 
 
-@register_op("MirrorPadGrad", *_MIRROR, shape=_mirror_pad_grad_shape, host_memory=("paddings",))
+@register_op(
+    "MirrorPadGrad",
+    *_MIRROR,
+    shape=_mirror_pad_grad_shape,
+    host_memory=("paddings",),
+    traits="rearranges",
+)
 def mirror_pad_grad(xp: Any, input: Any, paddings: Any, *, mode: str) -> Any:
     """Adds what lies in the mirror images to what they are images of."""
     pairs = _check_paddings(input, paddings, ",")

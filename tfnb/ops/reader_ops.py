@@ -92,6 +92,7 @@ def tf_record_reader_v2(
 @register_op(
     "WholeFileReaderV2", "-> reader_handle: resource", *_NAMES, stateful=True, shape=_scalars,
     devices=("CPU",),
+    traits="loads",
 )  # fmt: skip
 def whole_file_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
     """A reader of whole files."""
@@ -305,6 +306,7 @@ def tf_record_reader(
 @register_op(
     "WholeFileReader", "-> reader_handle: Ref(string)", *_NAMES, stateful=True,
     shape=pair_shape, devices=("CPU",),
+    traits="loads",
 )  # fmt: skip
 def whole_file_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
     """A reader of whole files."""

@@ -158,6 +158,7 @@ def scatter_nd_into(
     "bad_indices_policy: string = ''",
     shape=_scatter_nd_shape,
     host_memory=("shape",),
+    traits="rearranges",
 )
 def scatter_nd_op(
     xp: Any, indices: Any, updates: Any, shape: Any, *, bad_indices_policy: str

@@ -24,7 +24,13 @@ def _select_shape(c: InferenceContext) -> TensorShape:
     return merge_shapes(shape, c.inputs[0])
 
 
-@register_op("Select", "condition: bool, t: T, e: T -> output: T", "T: type", shape=_select_shape)
+@register_op(
+    "Select",
+    "condition: bool, t: T, e: T -> output: T",
+    "T: type",
+    shape=_select_shape,
+    traits="rearranges",
+)
 def select(xp: Any, condition: Any, t: Any, e: Any) -> Any:
     """T where the condition holds, else e; a scalar chooses everything, a vector whole rows."""
     if t.shape != e.shape:
@@ -59,7 +65,11 @@ def _select_v2_shape(c: InferenceContext) -> TensorShape:
 
 
 @register_op(
-    "SelectV2", "condition: bool, t: T, e: T -> output: T", "T: type", shape=_select_v2_shape
+    "SelectV2",
+    "condition: bool, t: T, e: T -> output: T",
+    "T: type",
+    shape=_select_v2_shape,
+    traits="rearranges",
 )
 def select_v2(xp: Any, condition: Any, t: Any, e: Any) -> Any:
     """T where the condition holds, else e; all three broadcast."""

@@ -68,7 +68,7 @@ def _range_size(start: Any, limit: Any, delta: Any) -> int:
     "= DT_INT32",
     shape=_range_shape,
     host_memory=("start", "limit", "delta", "output"),
-    traits="c_order",
+    traits="c_order rearranges",
 )
 def range_op(xp: Any, start: Any, limit: Any, delta: Any) -> Any:
     """Return start, start + delta, ... up to but not including limit."""
@@ -158,7 +158,7 @@ def _lin_space_shape(c: InferenceContext) -> TensorShape:
     "Tidx: {int32, int64} = DT_INT32",
     shape=_lin_space_shape,
     host_memory=("start", "stop", "num", "output"),
-    traits="c_order",
+    traits="c_order rearranges",
 )
 def lin_space(xp: Any, start: Any, stop: Any, num: Any) -> Any:
     """Return num evenly spaced numbers from start to stop, both included."""

@@ -345,6 +345,7 @@ def _check_sequences(parts: dict[str, Any]) -> None:
     "T: type",
     shape=_edit_shape,
     devices=("CPU",),
+    traits="rearranges",
 )
 def edit_distance_op(
     xp: Any,

@@ -67,7 +67,7 @@ def _shape_shape(c: InferenceContext) -> builtins.list[TensorShape]:
     "out_type: {int32, int64} = DT_INT32",
     shape=_shape_shape,
     host_memory=("output",),
-    traits="shape_query cannot_fail",
+    traits="shape_query cannot_fail rearranges",
 )
 def shape_op(xp: Any, input: Any, *, out_type: DType) -> Any:
     """The sizes of a tensor's dimensions."""
@@ -91,6 +91,7 @@ def _sizes(value: Any, out_type: DType) -> Any:
     "out_type: {int32, int64} = DT_INT32",
     shape=_shape_shape,
     host_memory=("output",),
+    traits="rearranges",
 )
 def shape_n_op(xp: Any, input: Any, *, out_type: DType) -> Any:
     """The sizes of the dimensions of several tensors."""
@@ -104,7 +105,7 @@ def shape_n_op(xp: Any, input: Any, *, out_type: DType) -> Any:
     "out_type: {int32, int64} = DT_INT32",
     shape=scalar_shape,
     host_memory=("output",),
-    traits="shape_query cannot_fail",
+    traits="shape_query cannot_fail rearranges",
 )
 def size_op(xp: Any, input: Any, *, out_type: DType) -> Any:
     """The number of elements of a tensor."""
@@ -122,7 +123,7 @@ def size_op(xp: Any, input: Any, *, out_type: DType) -> Any:
     "T: type",
     shape=scalar_shape,
     host_memory=("output",),
-    traits="shape_query cannot_fail",
+    traits="shape_query cannot_fail rearranges",
 )
 def rank_op(xp: Any, input: Any) -> Any:
     """The number of dimensions of a tensor."""
@@ -277,7 +278,7 @@ def _with_dim(dims: Any, index: int, dim: int | None) -> TensorShape:
     "Tshape: {int32, int64} = DT_INT32",
     shape=reshape_shape,
     host_memory=("shape",),
-    traits="launches",
+    traits="launches rearranges",
 )
 def reshape_op(xp: Any, tensor: Any, shape: Any) -> Any:
     """The same elements in another shape; one size may be -1."""
@@ -381,7 +382,7 @@ def _expand_dims_shape(c: InferenceContext) -> TensorShape:
     "Tdim: {int32, int64} = DT_INT32",
     shape=_expand_dims_shape,
     host_memory=("dim",),
-    traits="launches",
+    traits="launches rearranges",
 )
 def expand_dims_op(xp: Any, input: Any, dim: Any) -> Any:
     """The tensor with a new dimension of size 1."""
@@ -450,7 +451,7 @@ def _squeeze_shape(c: InferenceContext) -> TensorShape:
     "T: type",
     "squeeze_dims: list(int) >= 0 = []",
     shape=_squeeze_shape,
-    traits="launches",
+    traits="launches rearranges",
 )
 def squeeze_op(xp: Any, input: Any, *, squeeze_dims: Any) -> Any:
     """The tensor without dimensions of size 1: the chosen ones, or all."""
@@ -511,6 +512,7 @@ def _ensure_shape_shape(c: InferenceContext) -> TensorShape:
     "shape: shape",
     "T: type",
     shape=_ensure_shape_shape,
+    traits="rearranges",
 )
 def ensure_shape_op(ctx: Any, input: Any, *, shape: TensorShape) -> Any:
     """The input, whose shape must be compatible with ``shape``."""
@@ -568,6 +570,7 @@ def _broadcast_sizes(xp: Any, s0: Any, s1: Any) -> list[int]:
     "T: {int32, int64} = DT_INT32",
     shape=_broadcast_args_shape,
     host_memory=("s0", "s1", "r0"),
+    traits="rearranges",
 )
 def broadcast_args(xp: Any, s0: Any, s1: Any) -> Any:
     """The shape that two shapes broadcast to."""
@@ -586,6 +589,7 @@ def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
     "T: {int32, int64} = DT_INT32",
     shape=_broadcast_gradient_args_shape,
     host_memory=("s0", "s1", "r0", "r1"),
+    traits="rearranges",
 )
 def broadcast_gradient_args(xp: Any, s0: Any, s1: Any) -> Any:
     """Along which axes the gradients of a broadcasting op are summed."""
@@ -631,6 +635,7 @@ def _broadcast_to_shape(c: InferenceContext) -> TensorShape:
     "Tidx: {int32, int64} = DT_INT32",
     shape=_broadcast_to_shape,
     host_memory=("shape",),
+    traits="rearranges",
 )
 def broadcast_to(xp: Any, input: Any, shape: Any) -> Any:
     """The input repeated along dimensions of size 1 and new leading ones."""

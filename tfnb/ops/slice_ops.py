@@ -81,6 +81,7 @@ def _slice_shape(c: InferenceContext) -> TensorShape:
     "Index: {int32, int64}",
     shape=_slice_shape,
     host_memory=("begin", "size"),
+    traits="rearranges",
 )
 def slice_op(xp: Any, input: Any, begin: Any, size: Any) -> Any:
     """The part that starts at ``begin`` and has ``size`` elements along each dimension."""
@@ -326,6 +327,7 @@ def _strided_slice_shape(c: InferenceContext) -> TensorShape:
     *_MASKS,
     shape=_strided_slice_shape,
     host_memory=("begin", "end", "strides"),
+    traits="rearranges",
 )
 def strided_slice_op(
     xp: Any,
@@ -386,6 +388,7 @@ def _strided_slice_grad_shape(c: InferenceContext) -> TensorShape:
     *_MASKS,
     shape=_strided_slice_grad_shape,
     host_memory=("shape", "begin", "end", "strides"),
+    traits="rearranges",
 )
 def strided_slice_grad(
     xp: Any,

@@ -147,7 +147,13 @@ def _space_to_depth(xp: Any, input: Any, block: int, data_format: str) -> Any:
     return parts
 
 
-@register_op("DepthToSpace", "input: T -> output: T", *_BLOCK, shape=_depth_to_space_shape)
+@register_op(
+    "DepthToSpace",
+    "input: T -> output: T",
+    *_BLOCK,
+    shape=_depth_to_space_shape,
+    traits="rearranges",
+)
 def depth_to_space_op(xp: Any, input: Any, *, block_size: int, data_format: str) -> Any:
     """Depth rearranged into blocks of space."""
     _check_cpu_format("DepthToSpace", data_format)
@@ -159,7 +165,13 @@ def _(xp: Any, input: Any, *, block_size: int, data_format: str) -> Any:
     return _depth_to_space(xp, input, block_size, data_format)
 
 
-@register_op("SpaceToDepth", "input: T -> output: T", *_BLOCK, shape=_space_to_depth_shape)
+@register_op(
+    "SpaceToDepth",
+    "input: T -> output: T",
+    *_BLOCK,
+    shape=_space_to_depth_shape,
+    traits="rearranges",
+)
 def space_to_depth_op(xp: Any, input: Any, *, block_size: int, data_format: str) -> Any:
     """Blocks of space rearranged into depth."""
     _check_cpu_format("SpaceToDepth", data_format)
@@ -390,6 +402,7 @@ def _batch_to_space(xp: Any, input: Any, block: list[int], crops: Any) -> Any:
     "Tpaddings: {int32, int64} = DT_INT32",
     shape=lambda c: _nd_shape(c, True),
     host_memory=("block_shape", "paddings"),
+    traits="rearranges",
 )
 def space_to_batch_nd(xp: Any, input: Any, block_shape: Any, paddings: Any) -> Any:
     """Blocks of space rearranged into the batch, after padding with zeros."""
@@ -405,6 +418,7 @@ def space_to_batch_nd(xp: Any, input: Any, block_shape: Any, paddings: Any) -> A
     "Tcrops: {int32, int64} = DT_INT32",
     shape=lambda c: _nd_shape(c, False),
     host_memory=("block_shape", "crops"),
+    traits="rearranges",
 )
 def batch_to_space_nd(xp: Any, input: Any, block_shape: Any, crops: Any) -> Any:
     """The batch rearranged into blocks of space, then cropped."""
@@ -430,6 +444,7 @@ def _(op: Any, grad: Any) -> Any:
     "block_size: int >= 2",
     shape=lambda c: _square_shape(c, True),
     host_memory=("paddings",),
+    traits="rearranges",
 )
 def space_to_batch_op(xp: Any, input: Any, paddings: Any, *, block_size: int) -> Any:
     """SpaceToBatchND with a square block over two dimensions."""
@@ -448,6 +463,7 @@ def space_to_batch_op(xp: Any, input: Any, paddings: Any, *, block_size: int) ->
     "Tidx: {int32, int64} = DT_INT32",
     shape=lambda c: _square_shape(c, False),
     host_memory=("crops",),
+    traits="rearranges",
 )
 def batch_to_space_op(xp: Any, input: Any, crops: Any, *, block_size: int) -> Any:
     """BatchToSpaceND with a square block over two dimensions."""

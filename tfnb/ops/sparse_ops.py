@@ -154,6 +154,7 @@ def _to_dense_shape(c: InferenceContext) -> TensorShape:
     "Tindices: {int32, int64}",
     shape=_to_dense_shape,
     devices=("CPU",),
+    traits="rearranges",
 )
 def sparse_to_dense_op(
     xp: Any,

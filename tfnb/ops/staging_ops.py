@@ -51,20 +51,27 @@ def _scalar(c: InferenceContext) -> TensorShape:
 # -- in a row
 
 
-@register_op("Stage", "*values: dtypes ->", *_SOME, stateful=True, shape=no_outputs)
+@register_op(
+    "Stage", "*values: dtypes ->", *_SOME, stateful=True, shape=no_outputs, traits="keeps_state"
+)
 def stage(ctx: OpKernelContext, done: type_of_done, values: list[Any]) -> None:
     """Puts a tuple in; waits while the area is full."""
     _row(ctx).put(values, done, ctx.cancellation_manager)
 
 
-@register_op("Unstage", "-> *values: dtypes", *_SOME, stateful=True)
+@register_op("Unstage", "-> *values: dtypes", *_SOME, stateful=True, traits="keeps_state")
 def unstage(ctx: OpKernelContext, done: type_of_done) -> None:
     """Takes the oldest tuple out; waits while there is none."""
     _row(ctx).get(done, ctx.cancellation_manager)
 
 
 @register_op(
-    "StagePeek", "index: int32 -> *values: dtypes", *_SOME, stateful=True, host_memory=("index",)
+    "StagePeek",
+    "index: int32 -> *values: dtypes",
+    *_SOME,
+    stateful=True,
+    host_memory=("index",),
+    traits="keeps_state",
 )
 def stage_peek(ctx: OpKernelContext, done: type_of_done, index: Any) -> None:
     """The tuple at a place, which stays inside; waits until there is one."""
@@ -72,14 +79,20 @@ def stage_peek(ctx: OpKernelContext, done: type_of_done, index: Any) -> None:
 
 
 @register_op(
-    "StageSize", "-> size: int32", *_ANY, stateful=True, shape=_scalar, host_memory=("size",)
+    "StageSize",
+    "-> size: int32",
+    *_ANY,
+    stateful=True,
+    shape=_scalar,
+    host_memory=("size",),
+    traits="keeps_state",
 )
 def stage_size(ctx: OpKernelContext) -> Any:
     """How many tuples are inside."""
     return np.int32(_row(ctx).size())
 
 
-@register_op("StageClear", "->", *_ANY, stateful=True, shape=no_outputs)
+@register_op("StageClear", "->", *_ANY, stateful=True, shape=no_outputs, traits="keeps_state")
 def stage_clear(ctx: OpKernelContext) -> None:
     """Throws all tuples away."""
     _row(ctx).clear()
@@ -163,50 +176,90 @@ _HOST = ("key", "indices")
 map_stage = register_op(
     "MapStage", f"{_KEYED}, *values: fake_dtypes ->", *_FAKE, stateful=True, shape=no_outputs,
     host_memory=_HOST,
+    traits="keeps_state",
 )(_stage)  # fmt: skip
 map_peek = register_op(
-    "MapPeek", f"{_KEYED} -> *values: dtypes", *_SOME, stateful=True, host_memory=_HOST
+    "MapPeek",
+    f"{_KEYED} -> *values: dtypes",
+    *_SOME,
+    stateful=True,
+    host_memory=_HOST,
+    traits="keeps_state",
 )(_peek)
 map_unstage = register_op(
-    "MapUnstage", f"{_KEYED} -> *values: dtypes", *_SOME, stateful=True, host_memory=_HOST
+    "MapUnstage",
+    f"{_KEYED} -> *values: dtypes",
+    *_SOME,
+    stateful=True,
+    host_memory=_HOST,
+    traits="keeps_state",
 )(_unstage)
 map_unstage_no_key = register_op(
     "MapUnstageNoKey", "indices: int32 -> key: int64, *values: dtypes", *_SOME, stateful=True,
     host_memory=_HOST,
+    traits="keeps_state",
 )(_unstage_no_key)  # fmt: skip
 map_size = register_op(
-    "MapSize", "-> size: int32", *_ANY, stateful=True, shape=_scalar, host_memory=("size",)
+    "MapSize",
+    "-> size: int32",
+    *_ANY,
+    stateful=True,
+    shape=_scalar,
+    host_memory=("size",),
+    traits="keeps_state",
 )(_size)
 map_incomplete_size = register_op(
     "MapIncompleteSize", "-> size: int32", *_ANY, stateful=True, shape=_scalar,
     host_memory=("size",),
+    traits="keeps_state",
 )(_incomplete_size)  # fmt: skip
-map_clear = register_op("MapClear", "->", *_ANY, stateful=True, shape=no_outputs)(_clear)
+map_clear = register_op(
+    "MapClear", "->", *_ANY, stateful=True, shape=no_outputs, traits="keeps_state"
+)(_clear)
 
 ordered_map_stage = register_op(
     "OrderedMapStage", f"{_KEYED}, *values: fake_dtypes ->", *_FAKE, stateful=True,
     shape=no_outputs, host_memory=_HOST,
+    traits="keeps_state",
 )(_stage)  # fmt: skip
 ordered_map_peek = register_op(
-    "OrderedMapPeek", f"{_KEYED} -> *values: dtypes", *_SOME, stateful=True, host_memory=_HOST
+    "OrderedMapPeek",
+    f"{_KEYED} -> *values: dtypes",
+    *_SOME,
+    stateful=True,
+    host_memory=_HOST,
+    traits="keeps_state",
 )(_peek)
 ordered_map_unstage = register_op(
-    "OrderedMapUnstage", f"{_KEYED} -> *values: dtypes", *_SOME, stateful=True, host_memory=_HOST
+    "OrderedMapUnstage",
+    f"{_KEYED} -> *values: dtypes",
+    *_SOME,
+    stateful=True,
+    host_memory=_HOST,
+    traits="keeps_state",
 )(_unstage)
 ordered_map_unstage_no_key = register_op(
     "OrderedMapUnstageNoKey", "indices: int32 -> key: int64, *values: dtypes", *_SOME,
     stateful=True, host_memory=_HOST,
+    traits="keeps_state",
 )(_unstage_no_key)  # fmt: skip
 ordered_map_size = register_op(
-    "OrderedMapSize", "-> size: int32", *_ANY, stateful=True, shape=_scalar, host_memory=("size",)
+    "OrderedMapSize",
+    "-> size: int32",
+    *_ANY,
+    stateful=True,
+    shape=_scalar,
+    host_memory=("size",),
+    traits="keeps_state",
 )(_size)
 ordered_map_incomplete_size = register_op(
     "OrderedMapIncompleteSize", "-> size: int32", *_ANY, stateful=True, shape=_scalar,
     host_memory=("size",),
+    traits="keeps_state",
 )(_incomplete_size)  # fmt: skip
-ordered_map_clear = register_op("OrderedMapClear", "->", *_ANY, stateful=True, shape=no_outputs)(
-    _clear
-)
+ordered_map_clear = register_op(
+    "OrderedMapClear", "->", *_ANY, stateful=True, shape=no_outputs, traits="keeps_state"
+)(_clear)
 
 _op: OpDefinition
 for _op in (

@@ -119,6 +119,7 @@ def tensor_array_v1(ctx: OpKernelContext, size: Any) -> Any:
     "element_shape: shape = { unknown_rank: true }", "dynamic_size: bool = false",
     "clear_after_read: bool = true", "tensor_array_name: string = ''",
     stateful=True, shape=_pair_shape, devices=("CPU",), deprecated=(26, "Use TensorArrayV3"),
+    traits="keeps_state",
 )  # fmt: skip
 def tensor_array_v2(ctx: OpKernelContext, size: Any) -> Any:
     """A new array of ``size`` empty places, behind two strings."""
@@ -139,6 +140,7 @@ def tensor_array_grad_v1(ctx: OpKernelContext, handle: Any, flow_in: Any, *, sou
     "TensorArrayGradV2", "handle: string, flow_in: float -> grad_handle: string",
     "source: string", stateful=True, shape=_pair_shape, devices=("CPU",),
     deprecated=(26, "Use TensorArrayGradV3"),
+    traits="keeps_state",
 )  # fmt: skip
 def tensor_array_grad_v2(ctx: OpKernelContext, handle: Any, flow_in: Any, *, source: str) -> Any:
     """The array for gradients of an array's elements, behind two strings."""
@@ -184,6 +186,7 @@ tensor_array_close_v2 = register_op(
     shape=no_outputs,
     devices=("CPU",),
     deprecated=(26, "Use TensorArrayCloseV3"),
+    traits="keeps_state",
 )(_kernel(tensor_array_close_v3))
 tensor_array_concat = register_op(
     "TensorArrayConcat",
@@ -201,6 +204,7 @@ tensor_array_concat_v2 = register_op(
     "element_shape_except0: shape = { unknown_rank: true }",
     shape=_concat_shape,
     devices=("CPU",),
+    traits="keeps_state",
 )(_kernel(tensor_array_concat_v3))
 tensor_array_gather = register_op(
     "TensorArrayGather",
@@ -219,6 +223,7 @@ tensor_array_gather_v2 = register_op(
     shape=_gather_shape,
     devices=("CPU",),
     deprecated=(26, "Use TensorArrayGatherV3"),
+    traits="keeps_state",
 )(_kernel(tensor_array_gather_v3))
 tensor_array_read = register_op(
     "TensorArrayRead",
@@ -235,6 +240,7 @@ tensor_array_read_v2 = register_op(
     shape=_read_shape,
     devices=("CPU",),
     deprecated=(26, "Use TensorArrayReadV3"),
+    traits="keeps_state",
 )(_kernel(tensor_array_read_v3))
 tensor_array_scatter = register_op(
     "TensorArrayScatter",
@@ -251,6 +257,7 @@ tensor_array_scatter_v2 = register_op(
     shape=_flow_shape,
     devices=("CPU",),
     deprecated=(26, "Use TensorArrayScatterV3"),
+    traits="keeps_state",
 )(_kernel(tensor_array_scatter_v3))
 tensor_array_size = register_op(
     "TensorArraySize",
@@ -265,6 +272,7 @@ tensor_array_size_v2 = register_op(
     shape=_flow_shape,
     devices=("CPU",),
     deprecated=(26, "Use TensorArraySizeV3"),
+    traits="keeps_state",
 )(_kernel(tensor_array_size_v3))
 tensor_array_split = register_op(
     "TensorArraySplit",
@@ -281,6 +289,7 @@ tensor_array_split_v2 = register_op(
     shape=_flow_shape,
     devices=("CPU",),
     deprecated=(26, "Use TensorArraySplitV3"),
+    traits="keeps_state",
 )(_kernel(tensor_array_split_v3))
 tensor_array_write = register_op(
     "TensorArrayWrite",
@@ -297,6 +306,7 @@ tensor_array_write_v2 = register_op(
     shape=_write_shape,
     devices=("CPU",),
     deprecated=(26, "Use TensorArrayWriteV3"),
+    traits="keeps_state",
 )(_kernel(tensor_array_write_v3))
 
 

@@ -95,13 +95,21 @@ _TRANSPOSE = (
 )
 
 
-@register_op("Transpose", *_TRANSPOSE, shape=_transpose_shape, host_memory=("perm",))
+@register_op(
+    "Transpose", *_TRANSPOSE, shape=_transpose_shape, host_memory=("perm",), traits="rearranges"
+)
 def transpose_op(xp: Any, x: Any, perm: Any) -> Any:
     """The tensor with its dimensions in another order."""
     return x.transpose(_permutation(x, perm))
 
 
-@register_op("ConjugateTranspose", *_TRANSPOSE, shape=_transpose_shape, host_memory=("perm",))
+@register_op(
+    "ConjugateTranspose",
+    *_TRANSPOSE,
+    shape=_transpose_shape,
+    host_memory=("perm",),
+    traits="rearranges",
+)
 def conjugate_transpose_op(xp: Any, x: Any, perm: Any) -> Any:
     """The complex conjugate with its dimensions in another order."""
     value = x.transpose(_permutation(x, perm))
@@ -182,6 +190,7 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
     "T: {int32, int64} = DT_INT32",
     shape=lambda c: c.with_rank(0, 1),
     host_memory=("x", "y"),
+    traits="rearranges",
 )
 def invert_permutation(xp: Any, x: Any) -> Any:
     """The permutation that undoes another: ``y[x[i]] = i``."""
@@ -219,6 +228,7 @@ def _reverse_shape(c: InferenceContext) -> TensorShape:
     "double, complex64, complex128, string}",
     shape=_reverse_shape,
     host_memory=("dims",),
+    traits="rearranges",
 )
 def reverse_op(xp: Any, tensor: Any, dims: Any) -> Any:
     """The tensor with the order of elements reversed along the marked dimensions."""
@@ -269,6 +279,7 @@ def _reverse_v2_shape(c: InferenceContext) -> TensorShape:
     "double, complex64, complex128, string}",
     shape=_reverse_v2_shape,
     host_memory=("axis",),
+    traits="rearranges",
 )
 def reverse(xp: Any, tensor: Any, axis: Any) -> Any:
     """The tensor with the order of elements reversed along the given axes."""
@@ -320,6 +331,7 @@ def _reverse_sequence_shape(c: InferenceContext) -> TensorShape:
     "T: type",
     "Tlen: {int32, int64} = DT_INT64",
     shape=_reverse_sequence_shape,
+    traits="rearranges",
 )
 def reverse_sequence_op(
     xp: Any, input: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int
@@ -411,6 +423,7 @@ def _roll_shape(c: InferenceContext) -> TensorShape:
     "Taxis: {int32, int64}",
     shape=_roll_shape,
     host_memory=("shift", "axis"),
+    traits="rearranges",
 )
 def roll(xp: Any, input: Any, shift: Any, axis: Any) -> Any:
     """The tensor with its elements moved on along some axes; those pushed out come in again."""

@@ -117,7 +117,13 @@ _INDEX = "out_idx: {int32, int64} = DT_INT32"
 
 
 @register_op(
-    "Unique", "x: T -> y: T, idx: out_idx", "T: type", _INDEX, shape=_unique_shape, devices=("CPU",)
+    "Unique",
+    "x: T -> y: T, idx: out_idx",
+    "T: type",
+    _INDEX,
+    shape=_unique_shape,
+    devices=("CPU",),
+    traits="rearranges",
 )
 def unique(xp: Any, x: Any, *, out_idx: DType) -> Any:
     """The distinct elements in order of appearance, and for each element which one it is."""
@@ -145,6 +151,7 @@ def unique_v2(xp: Any, x: Any, axis: Any, *, out_idx: DType) -> Any:
     _INDEX,
     shape=_unique_shape,
     devices=("CPU",),
+    traits="rearranges",
 )
 def unique_with_counts(xp: Any, x: Any, *, out_idx: DType) -> Any:
     """The distinct elements, which one each element is, and how often each occurs."""
@@ -188,6 +195,7 @@ def _list_diff_shape(c: InferenceContext) -> list[TensorShape]:
     _INDEX,
     shape=_list_diff_shape,
     devices=("CPU",),
+    traits="rearranges",
 )
 def list_diff(xp: Any, x: Any, y: Any, *, out_idx: DType) -> Any:
     """The elements of a list that are not in another, and where they stood."""

@@ -42,6 +42,7 @@ def _where_shape(c: InferenceContext) -> TensorShape:
     "input: T -> index: int64",
     "T: {numbertype, bool} = DT_BOOL",
     shape=_where_shape,
+    traits="rearranges",
 )
 def where_op(xp: Any, input: Any) -> Any:
     """The coordinates of all elements that are not zero, row by row."""

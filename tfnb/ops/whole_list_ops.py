@@ -55,6 +55,7 @@ def _whole_shape(c: InferenceContext) -> TensorShape:
     "num_elements: int = -1",
     shape=_whole_shape,
     host_memory=("element_shape",),
+    traits="rearranges",
 )
 def tensor_list_stack(
     xp: Any, input_handle: Any, element_shape: Any, *, element_dtype: DType, num_elements: int
