@@ -63,8 +63,9 @@ def test_an_op_that_takes_a_reference_to_a_variable_writes_or_keeps_it():
 
 def test_an_op_that_reads_a_variable_takes_its_handle_and_does_not_write_it():
     """Readers and writers of handles are told apart."""
-    for one in _every(Trait.READS_VARIABLE):
+    for one in [*_every(Trait.READS_VARIABLE), *_every(Trait.NEEDS_NO_VALUE)]:
         assert _takes(one, reference=False), one.name
+    for one in _every(Trait.READS_VARIABLE):
         assert Trait.WRITES_VARIABLE not in one.traits, one.name
 
 

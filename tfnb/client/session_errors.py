@@ -303,8 +303,7 @@ def _dead_advice(standstill: Standstill, plan: CallPlan) -> list[str]:
 # -- variables without a value ---------------------------------------------------------------------
 
 _VARIABLES = ops_with(Trait.VARIABLE)
-# Ops that work on a variable without a value, beside those whose definition says so.
-_GIVE_VALUES = frozenset({"AssignVariableOp", "VarIsInitializedOp", "DestroyResourceOp"})
+_NEEDS_NO_VALUE = ops_with(Trait.NEEDS_NO_VALUE)
 
 
 def _uninitialized_advice(plan: CallPlan) -> list[str]:
@@ -313,7 +312,7 @@ def _uninitialized_advice(plan: CallPlan) -> list[str]:
     def is_cut(op: Operation, tensor: Tensor) -> bool:
         return tensor in fed or (
             tensor.op.type in _VARIABLES
-            and (op.type in _GIVE_VALUES or op.op_definition.op_def.allows_uninitialized_input)
+            and (op.type in _NEEDS_NO_VALUE or op.op_definition.op_def.allows_uninitialized_input)
         )
 
     needed = [r.op for r in _reached(plan, _VARIABLES, is_cut)]

@@ -13,10 +13,8 @@ from google.protobuf.message import DecodeError
 
 from tfnb.common_runtime import rewriter_config
 from tfnb.core import errors
+from tfnb.graph.node_kind import PARTITIONED_CALLS
 from tfnb.proto import config_pb2, rewriter_config_pb2
-
-MULTI_DEVICE_CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
-"""Ops that call a function whose nodes may spread over devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ def body_options(op: str, config_proto: bytes | str = b"") -> BodyOptions:
     >>> body_options("PartitionedCall", config.SerializeToString()).simplifies
     False
     """
-    if op not in MULTI_DEVICE_CALLS:
+    if op not in PARTITIONED_CALLS:
         return PLAIN_BODY
     if isinstance(config_proto, str):
         config_proto = config_proto.encode()

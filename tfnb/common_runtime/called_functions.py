@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, errors, op_registry
 from tfnb.core.attr_value import NameAttrList
+from tfnb.graph.node_kind import PARTITIONED_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,6 @@ IF = frozenset(["If", "StatelessIf"])
 CASE = frozenset(["Case", "StatelessCase"])
 WHILE = frozenset(["While", "StatelessWhile"])
 CONTROL_FLOW = IF | CASE | WHILE
-PARTITIONED = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 
 _UNKNOWN = "Failed to find function \"{}\" in function library, which node '{}' calls"
 
@@ -33,7 +33,7 @@ def called_functions(
     op: str, attrs: Mapping[str, Any]
 ) -> list[tuple[NameAttrList, Sequence[DType], Sequence[DType] | None]]:
     """The functions, the types of the arguments, and of the results, None where one is enough."""
-    if op in PARTITIONED:
+    if op in PARTITIONED_CALLS:
         return [(attrs["f"], attrs["Tin"], attrs["Tout"])]
     if op in IF:
         return [(attrs[k], attrs["Tin"], attrs["Tout"]) for k in ("then_branch", "else_branch")]
@@ -76,14 +76,14 @@ def check_calls(node: Node, library: FunctionLibraryDefinition | None) -> None:
         try:
             types = types_of(function, library)
         except errors.NotFoundError:
-            if node.op not in PARTITIONED and op_registry.find(function.name):
+            if node.op not in PARTITIONED_CALLS and op_registry.find(function.name):
                 continue  # running the node reports the error
             raise errors.invalid_argument(_UNKNOWN.format(function.name, node.name)) from None
-        if node.op in PARTITIONED:
+        if node.op in PARTITIONED_CALLS:
             continue
         assert library is not None
         branch = library.find(function.name)
-        for name in [] if branch is None else branch.called_by(PARTITIONED):
+        for name in [] if branch is None else branch.called_by(PARTITIONED_CALLS):
             if library.find(name) is None:
                 raise errors.invalid_argument(_UNKNOWN.format(name, node.name))
         if types is not None:

@@ -18,6 +18,7 @@ from tfnb.common_runtime.call_inspection import inspect_call
 from tfnb.common_runtime.colocation_member import Member, merged_names, specialized_name
 from tfnb.core import array_module, device_spec, dtypes, errors
 from tfnb.core.node_text import attr_text
+from tfnb.graph.node_kind import PARTITIONED_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +33,7 @@ _LOCATION = b"loc:@"
 
 # These forward handles to function bodies, whose nodes are placed where the handle lives.  Where a
 # handle comes out again, the body is looked into: call_inspection.py.
-_EXEMPT_FROM_RESOURCE_COLOCATION = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
+_EXEMPT_FROM_RESOURCE_COLOCATION = PARTITIONED_CALLS
 
 # CuPy has no such arrays; on a GPU these values could only be passed through.
 _HOST_ONLY_TYPES = frozenset(

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.body_options import (
-    MULTI_DEVICE_CALLS,
     PLAIN_BODY,
     BodyOptions,
     body_options,
@@ -54,6 +53,7 @@ from tfnb.graph.function_body import instantiate
 from tfnb.graph.function_library import FunctionDefinition
 from tfnb.graph.graph_constructor import graph_from_graph_def, graph_to_graph_def
 from tfnb.graph.graph_partition import partition
+from tfnb.graph.node_kind import PARTITIONED_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -295,7 +295,7 @@ class FunctionLibraryRuntime:
             if (
                 len(known) == 1
                 and calls is kernel.compute
-                and (op in MULTI_DEVICE_CALLS or isinstance(kernel.definition, FunctionDefinition))
+                and (op in PARTITIONED_CALLS or isinstance(kernel.definition, FunctionDefinition))
             ):
                 only = known[0]
                 assert only is not None

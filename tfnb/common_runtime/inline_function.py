@@ -20,6 +20,7 @@ from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.graph.control_flow import build_control_flow_info
 from tfnb.graph.graph import CONTROL_SLOT, Graph, Node
+from tfnb.graph.node_kind import PARTITIONED_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -287,7 +288,7 @@ def has_effect(node: Node) -> bool:
 
 
 def _calls(node: Node) -> bool:
-    return node.op in ("PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient")
+    return node.op in PARTITIONED_CALLS or node.op == "SymbolicGradient"
 
 
 def _ancestors(node: Node) -> set[Node]:

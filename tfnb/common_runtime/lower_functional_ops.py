@@ -20,7 +20,6 @@ from tfnb.common_runtime.called_functions import (
     CASE,
     CONTROL_FLOW,
     IF,
-    PARTITIONED,
     WHILE,
     called_functions,
     check_calls,
@@ -40,6 +39,7 @@ from tfnb.common_runtime.optimization_registry import (
 from tfnb.core import errors
 from tfnb.graph.function_body import instantiate
 from tfnb.graph.graph import SINK_ID
+from tfnb.graph.node_kind import PARTITIONED_CALLS
 from tfnb.proto import config_pb2, rewriter_config_pb2
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tfnb.graph.function_body import FunctionBody
     from tfnb.graph.graph import Graph, Node
 
-FUNCTIONAL_OPS = CONTROL_FLOW | PARTITIONED
+FUNCTIONAL_OPS = CONTROL_FLOW | PARTITIONED_CALLS
 """Ops whose nodes may be lowered; so may nodes whose op is a function."""
 
 PHASE = 10
@@ -117,7 +117,7 @@ def check_new_nodes(graph: Graph, config: config_pb2.ConfigProto, first_id: int)
     for node in graph.nodes[max(first_id, SINK_ID + 1) :]:
         if node is not None and node.op in FUNCTIONAL_OPS:
             is_lowered = lowers and node.attrs.get("_lower_using_switch_merge")
-            if is_lowered or node.op in PARTITIONED:
+            if is_lowered or node.op in PARTITIONED_CALLS:
                 check_calls(node, graph.library)
 
 
@@ -201,7 +201,7 @@ class _Lowering:
         if op in CONTROL_FLOW:
             if self.lower_control_flow and node.attrs.get("_lower_using_switch_merge"):
                 self._lower(node)
-        elif op in PARTITIONED:
+        elif op in PARTITIONED_CALLS:
             if self._wants_inlining(node):
                 function = node.attrs["f"]
                 self._inline(node, function.name, function.attrs, multi_device=True)

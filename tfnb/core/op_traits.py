@@ -73,6 +73,8 @@ class Trait(enum.Enum):
     """The op stands for a tensor that can be fed."""
     MUST_BE_FED = "must_be_fed"
     """A placeholder without a default: it fails if it is not fed."""
+    NEEDS_NO_VALUE = "needs_no_value"
+    """The op works on the handle of a variable that has no value yet."""
     READS_VARIABLE = "reads_variable"
     """The op reads the variable of its resource input and does not change it."""
     WRITES_VARIABLE = "writes_variable"

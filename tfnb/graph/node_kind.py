@@ -60,6 +60,9 @@ class NodeKind:
         return self.is_send or self.is_recv
 
 
+PARTITIONED_CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
+"""Ops that call a function whose nodes may spread over devices."""
+
 _OPS_OF_FLAG = {
     "is_switch": "Switch RefSwitch _SwitchN",
     "is_merge": "Merge RefMerge",

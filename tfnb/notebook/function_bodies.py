@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.errors import OpError
 from tfnb.framework.function_shapes import FunctionBody, call_key, function_body
+from tfnb.graph.node_kind import PARTITIONED_CALLS
 from tfnb.notebook.graph_scene import describe_operation, tensor_shape_text
 from tfnb.notebook.scene import CONTROL, SceneNode
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 # Functions that call functions make pictures grow with every level.
 MAX_NODES = 20_000
 MAX_DEPTH = 16
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "RemoteCall"})
+_CALLS = PARTITIONED_CALLS | {"RemoteCall"}
 _BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 _LOOPS = frozenset({"While", "StatelessWhile"})
 

@@ -120,6 +120,7 @@ def _var_handles_op(
     "ignore_lookup_error: bool = true",
     stateful=True,
     host_memory=("resource",),
+    traits="needs_no_value",
 )
 def destroy_resource_op(node: Any, resource: Any, *, ignore_lookup_error: bool) -> None:
     """Forgets what a handle refers to."""
@@ -241,6 +242,7 @@ def _read_variables_op(node: Any, resources: Any, *, dtypes: Any) -> Any:
     shape=scalar_shape,
     stateful=True,
     host_memory=("resource", "is_initialized"),
+    traits="needs_no_value",
 )
 def var_is_initialized_op(node: Any, resource: Any) -> Any:
     """Whether a variable has a value."""
@@ -299,7 +301,7 @@ def _assign_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_assign_shape,
     stateful=True,
     host_memory=("resource",),
-    traits="writes_variable",
+    traits="writes_variable needs_no_value",
 )
 def assign_variable_op(
     node: Any, resource: Any, value: Any, *, dtype: DType, validate_shape: bool

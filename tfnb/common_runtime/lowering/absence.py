@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.immutable_executor_state import INTO_PARENT, RETVAL
+from tfnb.common_runtime.lowering.registers import SWITCHES
 from tfnb.common_runtime.waiting import dead_value
 from tfnb.core.standstill import Finding
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, NodeItem
     from tfnb.core import errors
-
-_SWITCHES = ("Switch", "RefSwitch", "_SwitchN")
 
 
 def absent_value(
@@ -40,7 +39,7 @@ def absent_value(
     origin = _Liveness(immutable, sides).origin(position)
     finding = None
     if origin is not None:
-        did = "sent its value the other way" if origin.op in _SWITCHES else "gave no value"
+        did = "sent its value the other way" if origin.op in SWITCHES else "gave no value"
         finding = Finding(f"'{origin.name}' ({origin.op}) {did}", origin.name)
     return dead_value(position, name, finding)
 
@@ -98,7 +97,7 @@ class _Liveness:
     def _carries(self, src: NodeItem, output: int) -> bool:
         if not all(self._alive[one.id] for one in self._in_root(src)):
             return False
-        if output >= 0 and src.op in _SWITCHES:
+        if output >= 0 and src.op in SWITCHES:
             return _takes(src, self._sides.get(src.id), output)
         return True
 
@@ -121,7 +120,7 @@ class _Liveness:
                         following = following or src
                 if following is not None:
                     break
-                if before.op in _SWITCHES and output >= 0:
+                if before.op in SWITCHES and output >= 0:
                     origin = before
                 elif before.destination == INTO_PARENT:
                     origin = origin or before

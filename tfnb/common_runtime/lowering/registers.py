@@ -15,7 +15,6 @@ from tfnb.common_runtime.lowering.program import Compute, Program, Read, type_of
 from tfnb.core.op_kernel import kernel_attr
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
-from tfnb.graph.late_reads import HANDING_ON
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 RECEIVES: Final = ("_Recv", "_HostRecv")
 SWITCHES: Final = ("Switch", "RefSwitch", "_SwitchN")
 _FIXED = ops_with(Trait.FIXED)
+_KEEPING = ops_with(Trait.KEEPS_REFERENCE)
 # Only the reference executor numbers frames.
 _NEEDS_FRAME = ops_with(Trait.USES_FRAME)
 
@@ -183,5 +183,4 @@ class Registers:
 
 def _may_write(item: NodeItem) -> bool:
     """Whether a node may write to a variable of which it takes a reference."""
-    hands_on = item.op.removeprefix("Ref") in HANDING_ON or item.op in ("RefSelect", "_SwitchN")
-    return not hands_on and any(dtype.is_ref_dtype for dtype in item.input_types)
+    return item.op not in _KEEPING and any(dtype.is_ref_dtype for dtype in item.input_types)
