@@ -22,8 +22,7 @@ from tfnb.ops.large_arrays import LARGE, at_least, choose, is_large, own, tiled
 
 EXPORTS = {
     "nn": [
-        "crelu", "elu", "leaky_relu", "relu", "relu6", "selu", "silu", "softplus", "softsign",
-        "swish:silu",
+        "crelu", "elu", "leaky_relu", "relu", "relu6", "selu", "softplus", "softsign",
     ],
     "tf": ["log_sigmoid"],
     "math": ["log_sigmoid", "softplus", "softsign"],
@@ -402,25 +401,3 @@ def log_sigmoid(x: Any, name: str | None = None) -> Any:
     with name_scope(name, "LogSigmoid", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return neg(softplus_op(-x), name=scope)
-
-
-@dispatchable
-def silu(features: Any, beta: Any = 1.0) -> Any:
-    """Compute features * sigmoid(beta * features)."""
-    from tfnb.framework.scopes import control_dependencies
-    from tfnb.ops import math_ops
-    from tfnb.ops.custom_gradient import custom_gradient
-
-    def product(features: Any, beta: Any) -> Any:
-        def grad(dy: Any) -> Any:
-            with control_dependencies([dy]):  # Computed again rather than kept.
-                gate = sigmoid_op(beta * features)
-            slope = gate * (1.0 + (beta * features) * (1.0 - gate))
-            of_beta = math_ops.reduce_sum(dy * math_ops.square(features) * gate * (1.0 - gate))
-            return dy * slope, of_beta
-
-        return features * sigmoid_op(beta * features), grad
-
-    features = convert_to_tensor(features, name="features")
-    beta = math_ops.cast(convert_to_tensor(beta, name="beta"), features.dtype)
-    return custom_gradient(product)(features, beta)

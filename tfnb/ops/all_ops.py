@@ -10,6 +10,3 @@ import tfnb.ops
 for _module in pkgutil.iter_modules(tfnb.ops.__path__):
     if _module.name.endswith("_ops") and _module.name != "all_ops":
         importlib.import_module(f"tfnb.ops.{_module.name}")
-
-# The gradients of the control-flow primitives stand in a file of their own.
-importlib.import_module("tfnb.ops.control_flow_grad")

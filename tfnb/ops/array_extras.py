@@ -12,6 +12,7 @@ from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast_op
 from tfnb.ops.concat_ops import concat, stack, tile
@@ -198,16 +199,11 @@ def sequence_mask(
     Raises:
       ValueError: ``maxlen`` is not a scalar.
     """
-    from tfnb.ops.comparison_ops import less
-    from tfnb.ops.cwise_binary_ops import maximum
-    from tfnb.ops.reduction_ops import max_op
-    from tfnb.ops.sequence_ops import range_op
-
     with name_scope(name, "SequenceMask", [lengths, maxlen]):
         lengths = convert_to_tensor(lengths)
         if maxlen is None:
-            maxlen = max_op(lengths, _all_axes(lengths))
-            maxlen = maximum(constant(0, maxlen.dtype), maxlen)
+            maxlen = provided.max_op(lengths, _all_axes(lengths))
+            maxlen = provided.maximum(constant(0, maxlen.dtype), maxlen)
         else:
             maxlen = convert_to_tensor(maxlen)
         if maxlen.shape.ndims is not None and maxlen.shape.ndims != 0:
@@ -215,21 +211,19 @@ def sequence_mask(
                 "Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = "
                 f"{maxlen} with shape '{maxlen.shape}' instead"
             )
-        row = range_op(constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype))
+        row = provided.range_op(constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype))
         column = cast_op(expand_dims(lengths, -1), DstT=maxlen.dtype)
-        found: Tensor = less(row, column)
+        found: Tensor = provided.less(row, column)
         if dtype is not None and dtypes.as_dtype(dtype) is not found.dtype:
             found = cast_op(found, DstT=dtype)
         return found
 
 
 def _all_axes(x: Tensor) -> Any:
-    from tfnb.ops.sequence_ops import range_op
-
     rank = x.shape.ndims
     if rank is not None:
         return constant(np.arange(rank), dtypes.int32)
-    return range_op(0, rank_of(x), 1)
+    return provided.range_op(0, rank_of(x), 1)
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
@@ -312,9 +306,6 @@ def repeat_with_axis(data: Any, repeats: Any, axis: int, name: str | None = None
 
 def _repeat_each(data: Tensor, repeats: Any, sizes: Any, axis: int) -> Tensor:
     """Repeats as often as is needed most, and drops what is too much."""
-    from tfnb.ops.cwise_binary_ops import maximum
-    from tfnb.ops.reduction_ops import max_op, sum_op
-    from tfnb.ops.sequence_ops import range_op
     from tfnb.ops.shape_ops import broadcast_to
     from tfnb.ops.where_ops import boolean_mask
 
@@ -326,14 +317,14 @@ def _repeat_each(data: Tensor, repeats: Any, sizes: Any, axis: int) -> Tensor:
         each_sizes = shape_of(each, out_type=repeats.dtype)
         outer = sizes[: axis + 1 - rank_of(each)]
         each = broadcast_to(each, concat([outer, each_sizes], 0))
-    most = max_op(each, _all_axes(each))
-    most = maximum(convert_to_tensor(0, name="zero", dtype=most.dtype), most)
+    most = provided.max_op(each, _all_axes(each))
+    most = provided.maximum(convert_to_tensor(0, name="zero", dtype=most.dtype), most)
     mask = sequence_mask(each, most)
     tiled = _tile_axis(expand_dims(data, axis + 1), axis + 1, most)
     masked = boolean_mask(tiled, mask)
     if axis == 0:
         return masked
-    total = sum_op(repeats, range_op(0, rank_of(repeats), 1))
+    total = provided.sum_op(repeats, provided.range_op(0, rank_of(repeats), 1))
     return reshape(masked, concat([sizes[:axis], [total], sizes[axis + 1 :]], 0))
 
 

@@ -11,8 +11,9 @@ from tfnb.core.shape_inference import broadcast_shape, unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops import array_ops
-from tfnb.ops.broadcasting import incompatible_shapes, unbroadcast
+from tfnb.ops.broadcasting import incompatible_shapes
 from tfnb.ops.cwise_unary_ops import reciprocal
+from tfnb.ops.unbroadcast import unbroadcast
 
 EXPORTS = {
     "tf": ["complex:complex_", "real", "imag", "angle"],

@@ -22,6 +22,7 @@ from tfnb.framework.convert import convert_to_tensor, register_tensor_conversion
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.identity_ops import identity
 from tfnb.ops.opaque_values import array_of, as_scalar, is_opaque
@@ -471,7 +472,7 @@ def _concat_gradient(grad: Any, values: Any, axis: Any) -> list[Any]:
 
 def _concat_gradient_of_slices(grad: Any, values: Any, axis: Any) -> list[Any]:
     from tfnb.framework.indexed_slices import IndexedSlices
-    from tfnb.ops import cast_ops, comparison_ops, shape_ops
+    from tfnb.ops import cast_ops, shape_ops
     from tfnb.ops.constant_ops import constant, fill
     from tfnb.ops.gather_ops import gather
     from tfnb.ops.slice_ops import slice_op
@@ -504,7 +505,7 @@ def _concat_gradient_of_slices(grad: Any, values: Any, axis: Any) -> list[Any]:
     start: Any = constant(0, dtype=grad.indices.dtype)
     for size in sizes:
         end = start + cast_ops.cast(gather(size, position), grad.indices.dtype)
-        here = comparison_ops.logical_and(grad.indices >= start, grad.indices < end)
+        here = provided.logical_and(grad.indices >= start, grad.indices < end)
         chosen = shape_ops.squeeze(where(here), axis=[1])
         indices = gather(grad.indices, chosen) - start
         grads.append(IndexedSlices(gather(grad.values, chosen), indices, size))
@@ -831,15 +832,15 @@ def tile(xp: Any, input: Any, multiples: Any) -> Any:
 @tile.gradient
 def _(op: Any, grad: Any) -> Any:
     from tfnb.framework.indexed_slices import IndexedSlices
-    from tfnb.ops import reduction_ops, sequence_ops, shape_ops, transpose_ops
+    from tfnb.ops import shape_ops, transpose_ops
 
     source, multiples = op.inputs
     sizes = shape_ops.shape(source, out_type=multiples.dtype)
     pairs = shape_ops.reshape(transpose_ops.transpose(stack([multiples, sizes])), [-1])
-    axes = sequence_ops.range_(0, shape_ops.size(pairs), 2)
+    axes = provided.range_(0, shape_ops.size(pairs), 2)
     if isinstance(grad, IndexedSlices):
         grad = convert_to_tensor(grad)
-    found = reduction_ops.reduce_sum(shape_ops.reshape(grad, pairs), axes)
+    found = provided.reduce_sum(shape_ops.reshape(grad, pairs), axes)
     found.set_shape(source.shape)
     return found, None
 

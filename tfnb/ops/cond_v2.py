@@ -38,6 +38,7 @@ from tfnb.ops.control_flow_values import identity_of
 from tfnb.ops.default_gradient import is_trainable, zeros_of
 from tfnb.ops.functional_ops import case as case_op
 from tfnb.ops.functional_ops import if_, stateless_case, stateless_if
+from tfnb.ops.functions_above import backprop
 from tfnb.ops.identity_ops import identity
 from tfnb.ops.optional_ops import optional_from_value, optional_get_value, optional_none
 
@@ -404,13 +405,11 @@ class _CondGradientGraph(ControlFlowGraph):
 
 
 def _gradient_graph(forward: ControlFlowGraph, grads: Sequence[Any]) -> _CondGradientGraph:
-    from tfnb.ops.backprop import Backprop
-
     graph = _CondGradientGraph(unique_gradient_name(forward.name), forward)
     pairs = [(y, grad) for y, grad in zip(forward.outputs, grads, strict=True) if is_trainable(y)]
 
     def gradients() -> list[Any]:
-        found = Backprop(source=forward).run(
+        found = backprop(source=forward).run(
             [y for y, _ in pairs],
             list(forward.inputs),
             [grad for _, grad in pairs],

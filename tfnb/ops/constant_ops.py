@@ -21,6 +21,7 @@ from tfnb.framework.convert import constant_node, constant_of_proto, convert_to_
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.opaque_values import is_opaque
 
 if TYPE_CHECKING:
@@ -353,9 +354,7 @@ def fill_op(xp: Any, dims: Any, value: Any) -> Any:
 
 @fill_op.gradient
 def _(op: Any, grad: Any) -> Any:
-    from tfnb.ops import math_ops
-
-    return None, math_ops.reduce_sum(grad)
+    return None, provided.reduce_sum(grad)
 
 
 def fill(dims: Any, value: Any, name: str | None = None, layout: None = None) -> Tensor:

@@ -16,7 +16,6 @@ from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor
-from tfnb.ops import control_flow_ops as primitives
 from tfnb.ops import control_flow_queries as queries
 from tfnb.ops.backprop_loops import add_accumulator, add_indexed_slices_accumulator
 from tfnb.ops.control_flow_values import enter_of, exit_of, merge, switch, switch_ref_or_tensor
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
 
 
-def _switch_gradient(op: Operation, *grads: Any) -> Any:
+def switch_gradient(op: Operation, *grads: Any) -> Any:
+    """Return the gradients of a Switch: in a loop a Merge, else of the side that was taken."""
     context = queries.context_of(op)
     if context is not None and context.is_while_context:
         return _loop_switch_gradient(op, grads[0], grads[1])
@@ -61,7 +61,8 @@ def _cond_switch_gradient(op: Operation, grads: tuple[Any, ...]) -> Any:
     return None, None
 
 
-def _merge_gradient(op: Operation, grad: Any, _: Any) -> Any:
+def merge_gradient(op: Operation, grad: Any, _: Any) -> Any:
+    """Return the gradients of a Merge: a Switch."""
     context = queries.output_context(op.inputs[0].op)
     if context is not None and context.is_while_context:
         return switch_ref_or_tensor(grad, _current_loop().pivot)
@@ -89,7 +90,8 @@ def _real_pred(pred: Tensor) -> Tensor:
     return real
 
 
-def _exit_gradient(op: Operation, grad: Any) -> Any:
+def exit_gradient(op: Operation, grad: Any) -> Any:
+    """Return the gradient of an Exit: an Enter."""
     loop = _current_loop()
     if not loop.back_prop:
         return None
@@ -112,16 +114,8 @@ def _exit_gradient(op: Operation, grad: Any) -> Any:
     return entered
 
 
-def _next_iteration_gradient(op: Operation, grad: Any) -> Any:
-    # The gradient's own NextIteration is made with its Merge, for the Switch.
-    return grad
-
-
-def _ref_identity_gradient(op: Operation, grad: Any) -> Any:
-    return grad
-
-
-def _enter_gradient(op: Operation, grad: Any) -> Any:
+def enter_gradient(op: Operation, grad: Any) -> Any:
+    """Return the gradient of an Enter: an Exit, or a sum over iterations for a constant."""
     loop = get_default_graph()._get_control_flow_context()
     if loop is None or not loop.back_prop or loop.grad_state is None:
         return grad
@@ -140,19 +134,3 @@ def _enter_gradient(op: Operation, grad: Any) -> Any:
 
 def _current_loop() -> Any:
     return get_default_graph()._get_control_flow_context()
-
-
-for _definition, _gradient in (
-    (primitives.switch, _switch_gradient),
-    (primitives.ref_switch, _switch_gradient),
-    (primitives.merge, _merge_gradient),
-    (primitives.ref_merge, _merge_gradient),
-    (primitives.exit, _exit_gradient),
-    (primitives.ref_exit, _exit_gradient),
-    (primitives.next_iteration, _next_iteration_gradient),
-    (primitives.ref_next_iteration, _next_iteration_gradient),
-    (primitives.ref_identity, _ref_identity_gradient),
-    (primitives.enter, _enter_gradient),
-    (primitives.ref_enter, _enter_gradient),
-):
-    _definition.gradient(_gradient)

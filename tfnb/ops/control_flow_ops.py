@@ -19,6 +19,7 @@ from tfnb.core.shape_inference import (
     unchanged_shape,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 
 EXPORTS = {"tf": ["no_op"]}
@@ -306,3 +307,27 @@ def abort(xp: Any, *, error_msg: str, exit_without_error: bool) -> None:
     """
     if not exit_without_error:
         raise errors.aborted(f"Abort: {error_msg}" if error_msg else "Abort was called.")
+
+
+# ---------------------------------------------------------------------------------------- gradients
+
+
+def _unchanged_gradient(op: Any, grad: Any) -> Any:
+    return grad
+
+
+for _op, _gradient in (
+    (switch, provided.switch_gradient),
+    (ref_switch, provided.switch_gradient),
+    (merge, provided.merge_gradient),
+    (ref_merge, provided.merge_gradient),
+    (exit, provided.exit_gradient),
+    (ref_exit, provided.exit_gradient),
+    (enter, provided.enter_gradient),
+    (ref_enter, provided.enter_gradient),
+    # The gradient's own NextIteration is made with its Merge, for the Switch.
+    (next_iteration, _unchanged_gradient),
+    (ref_next_iteration, _unchanged_gradient),
+    (ref_identity, _unchanged_gradient),
+):
+    _op.gradient(_gradient)

@@ -28,6 +28,7 @@ from tfnb.framework.graph_scopes import control_op_of
 from tfnb.framework.graph_to_function_def import graph_to_function_def
 from tfnb.framework.operation import Operation
 from tfnb.ops.control_flow_values import flow_of, is_tensor_array, read_variables, with_flow
+from tfnb.ops.functions_above import get_variable_scope
 from tfnb.ops.identity_ops import identity
 
 if TYPE_CHECKING:
@@ -188,7 +189,6 @@ def build_graph(
     Raises:
       TypeError: a result is nothing that a tensor can be made of.
     """
-    from tfnb.ops.variable_scope import get_variable_scope
 
     def as_result(value: Any) -> Any:
         if value is None or is_tensor_array(value):

@@ -19,14 +19,13 @@ from tfnb.framework.scopes import control_dependencies
 from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import (
     incompatible_shapes,
-    unbroadcast,
-    unbroadcast_by_axes,
 )
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.comparison_ops import greater_equal, less_equal, not_equal
 from tfnb.ops.cwise_unary_ops import conj, log, square
 from tfnb.ops.large_arrays import at_least, at_most, own
 from tfnb.ops.select_ops import select_v2
+from tfnb.ops.unbroadcast import unbroadcast, unbroadcast_by_axes
 
 EXPORTS = {
     "tf": [

@@ -11,6 +11,7 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 
 if TYPE_CHECKING:
@@ -68,12 +69,12 @@ def dynamic_partition(xp: Any, data: Any, partitions: Any, *, num_partitions: in
 
 @dynamic_partition.gradient
 def _(op: Any, *grads: Any) -> list[Any]:
-    from tfnb.ops import array_ops, reduction_ops, sequence_ops
+    from tfnb.ops import array_ops
 
     data, indices = op.inputs
     count = op.get_attr("num_partitions")
     prefix = array_ops.shape(indices)
-    original = array_ops.reshape(sequence_ops.range_(0, reduction_ops.reduce_prod(prefix)), prefix)
+    original = array_ops.reshape(provided.range_(0, provided.reduce_prod(prefix)), prefix)
     parts = dynamic_partition(original, indices, count)
     merged = parallel_dynamic_stitch(parts, list(grads))
     return [array_ops.reshape(merged, array_ops.shape(data)), None]

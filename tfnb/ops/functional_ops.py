@@ -23,6 +23,7 @@ from tfnb.core.shape_inference import (
     InferenceContext,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.opaque_values import array_of, as_scalar, is_opaque
 
@@ -268,14 +269,8 @@ def stateless_case(
     return (yield from _call(_chosen(branches, branch_index), input))
 
 
-def _choice_gradient(op: Any, *grads: Any) -> Any:
-    from tfnb.ops.cond_v2 import choice_gradient  # imports all modules that build graphs
-
-    return choice_gradient(op, *grads)
-
-
 for _choice in (if_, stateless_if, case, stateless_case):
-    _choice.gradient(_choice_gradient)
+    _choice.gradient(provided.choice_gradient)
 
 
 # -------------------------------------------------------------------------------------------- loops
@@ -337,14 +332,8 @@ def stateless_while(
     return (yield from _loop(ctx, input, cond, body))
 
 
-def _while_gradient(op: Any, *grads: Any) -> Any:
-    from tfnb.ops.while_v2 import while_gradient  # imports all modules that build graphs
-
-    return while_gradient(op, *grads)
-
-
 for _repeats in (while_, stateless_while):
-    _repeats.gradient(_while_gradient)
+    _repeats.gradient(provided.while_gradient)
 
 
 @register_op(

@@ -19,6 +19,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import colocate_with, name_scope
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.concat_ops import concat, tile
 from tfnb.ops.constant_ops import ones, zeros
@@ -254,8 +255,6 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _gather_axis_gradient(params: Any, indices: Any, axis: Any, batch: int, grad: Any) -> Tensor:
-    from tfnb.ops import sequence_ops
-
     with colocate_with(params):
         params_shape = shape_of(params)
     # Unused, but TensorFlow's graphs have this node.
@@ -263,9 +262,9 @@ def _gather_axis_gradient(params: Any, indices: Any, axis: Any, batch: int, grad
     outer_shape, inner_shape = params_shape[:axis], params_shape[axis:][1:]
     values_shape = concat([outer_shape, [-1], inner_shape], 0)
     values_dims, axis_dims = size_of(values_shape), size_of(outer_shape)
-    batches = sequence_ops.range_(batch)
-    before = sequence_ops.range_(batch, axis_dims)
-    after = sequence_ops.range_(axis_dims + 1, values_dims)
+    batches = provided.range_(batch)
+    before = provided.range_(batch, axis_dims)
+    after = provided.range_(axis_dims + 1, values_dims)
     values = reshape(_dense(grad), values_shape)
     order = concat([batches, [axis_dims], before, after], 0)
     moved = transpose(values, order)
@@ -279,20 +278,18 @@ def _batch_gather_gradient(
     params_shape: Any, values: Any, indices: Any, batch: int, size: Any
 ) -> Tensor:
     """Add rows of ``values`` at their indices; the axis comes right after the batch."""
-    from tfnb.ops import math_ops, reduction_ops
-
     count = expand_dims(size_of(indices), 0)
     flat_shape = outer_shape = None
     if batch:
         values_shape = shape_of(values)
         outer_shape = values_shape[:batch]
         inner_shape = values_shape[batch:][1:]
-        number = reduction_ops.prod_op(outer_shape, [0], keep_dims=False)
+        number = provided.prod_op(outer_shape, [0], keep_dims=False)
         flat_shape = concat([[-1], inner_shape], 0)
         size = size * number
         indices = _flat_batch_indices(params_shape, indices, batch)
         values = reshape(values, flat_shape)
-    found: Tensor = math_ops.unsorted_segment_sum(values, reshape(indices, count), size)
+    found: Tensor = provided.unsorted_segment_sum(values, reshape(indices, count), size)
     if batch:
         found = reshape(found, concat([outer_shape, flat_shape], 0))
     return found
@@ -300,7 +297,7 @@ def _batch_gather_gradient(
 
 def _flat_batch_indices(params_shape: Any, indices: Any, batch: int) -> Tensor:
     """Return indices with the offset of their batch added."""
-    from tfnb.ops import cast_ops, sequence_ops
+    from tfnb.ops import cast_ops
 
     dtype = indices.dtype.base_dtype
     sizes = cast_ops.cast(params_shape, dtype)
@@ -310,7 +307,7 @@ def _flat_batch_indices(params_shape: Any, indices: Any, batch: int) -> Tensor:
         length = sizes[axis - 1]
         step = step * sizes[axis]
         start, unit = zeros((), dtype=dtype), ones((), dtype=dtype)
-        offsets = sequence_ops.range_(start, length, unit) * step
+        offsets = provided.range_(start, length, unit) * step
         head, tail = tile([1], [axis - 1]), tile([1], [rank_of(indices) - axis])
         found = found + reshape(offsets, concat([head, [length], tail], 0))
     return found
@@ -369,7 +366,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 
 def _gather_in_batches(params: Any, indices: Any, batch_dims: int) -> Tensor:
     """Gather flat rows, whose numbers are the indices plus the offset of their batch."""
-    from tfnb.ops import cast_ops, reduction_ops, sequence_ops
+    from tfnb.ops import cast_ops
     from tfnb.ops.concat_ops import stack
 
     rank = params.shape.ndims
@@ -387,12 +384,12 @@ def _gather_in_batches(params: Any, indices: Any, batch_dims: int) -> Tensor:
         length = sizes[axis - 1]
         step = step * sizes[axis]
         start, unit = zeros((), dtype=dtype), ones((), dtype=dtype)
-        offsets = sequence_ops.range_op(start, length, unit) * step
+        offsets = provided.range_op(start, length, unit) * step
         form = stack([1] * (axis - 1) + [length] + [1] * (ndims - axis), axis=0)
         found = found + reshape(offsets, form)
     flat_indices = reshape(found, [-1])
     inner_shape = params_shape[batch_dims + 1 :]
-    rows = reduction_ops.prod_op(params_shape[: batch_dims + 1], [0], keep_dims=False)
+    rows = provided.prod_op(params_shape[: batch_dims + 1], [0], keep_dims=False)
     flat_params = reshape(params, concat([[rows], inner_shape], axis=0))
     picked = gather(flat_params, flat_indices)
     result = reshape(picked, concat([indices_shape, inner_shape], axis=0))
@@ -551,7 +548,7 @@ def gather_nd(
 
 def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None = None) -> Tensor:
     """Apply GatherNd to every batch."""
-    from tfnb.ops import cast_ops, constant_ops, reduction_ops, sequence_ops
+    from tfnb.ops import cast_ops, constant_ops
     from tfnb.ops.array_extras import meshgrid
     from tfnb.ops.concat_ops import stack, tile, unstack
     from tfnb.ops.shape_ops import expand_dims, rank, squeeze
@@ -577,14 +574,14 @@ def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None
             batch_dims = 1
         whole, sizes = shape_of(params), shape_of(indices)
         batch = whole[:batch_dims]
-        count = reduction_ops.prod_op(batch, [0])
+        count = provided.prod_op(batch, [0])
         inner_rank = rank(indices) - batch_dims - 1
         inner = sizes[batch_dims:-1]
         # Put the coordinates of the batch in front of the given ones.
         numbers = []
         for one in unstack(batch, axis=0):
             limit = cast_ops.cast_op(one, DstT=dtypes.int32)
-            numbers.append(cast_ops.cast_op(sequence_ops.range_op(0, limit, 1), DstT=indices.dtype))
+            numbers.append(cast_ops.cast_op(provided.range_op(0, limit, 1), DstT=indices.dtype))
         flat = [reshape(one, (-1,)) for one in meshgrid(*numbers, indexing="ij")]
         grid = transpose(stack(flat, axis=0))
         form = shape_of(grid)

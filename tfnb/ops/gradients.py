@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.ops import control_flow_grad  # noqa: F401  # registers gradients
 from tfnb.ops.backprop import AggregationMethod, Backprop
 
 if TYPE_CHECKING:

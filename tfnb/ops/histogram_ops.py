@@ -23,12 +23,10 @@ from tfnb.ops import array_ops
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
 from tfnb.ops.cwise_binary_ops import maximum, minimum
-from tfnb.ops.cwise_unary_ops import floor_op
-from tfnb.ops.math_ops import truediv
 from tfnb.ops.reduction_ops import reduce_max
 
 EXPORTS = {
-    "tf": ["bincount", "histogram_fixed_width", "histogram_fixed_width_bins"],
+    "tf": ["bincount"],
     "math": ["bincount"],
 }
 
@@ -203,52 +201,6 @@ def bucketize(xp: Any, x: Any, *, boundaries: list[float]) -> Any:
 
 
 # ----------------------------------------------------------------------- functions of Python's side
-
-
-def histogram_fixed_width_bins(
-    values: Any,
-    value_range: Any,
-    nbins: Any = 100,
-    dtype: Any = dtypes.int32,
-    name: str | None = None,
-) -> Any:
-    """The number of the part of a range that each value falls into."""
-    from tfnb.ops.comparison_ops import greater
-    from tfnb.ops.control_flow_assert import assert_
-    from tfnb.ops.with_dependencies import with_dependencies
-
-    with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
-        values = convert_to_tensor(values, name="values")
-        shape = array_ops.shape(values)
-        values = array_ops.reshape(values, [-1])
-        value_range = convert_to_tensor(value_range, name="value_range")
-        nbins = convert_to_tensor(nbins, dtype=dtypes.int32, name="nbins")
-        check = assert_(greater(nbins, 0), [f"nbins {nbins!s} must > 0"])
-        nbins = with_dependencies([check], nbins)
-        nbins_float = cast(nbins, values.dtype)
-        scaled = truediv(
-            values - value_range[0], value_range[1] - value_range[0], name="scaled_values"
-        )
-        places = floor_op(nbins_float * scaled, name="indices")
-        places = cast(clip(places, nbins_float), dtypes.int32)
-        return cast(array_ops.reshape(places, shape), dtype)
-
-
-def clip(places: Any, nbins: Any) -> Any:
-    """Places limited to the first and the last bin."""
-    return maximum(minimum(places, nbins - 1), cast(0, places.dtype))
-
-
-def histogram_fixed_width(
-    values: Any,
-    value_range: Any,
-    nbins: Any = 100,
-    dtype: Any = dtypes.int32,
-    name: str | None = None,
-) -> Any:
-    """How many values fall into each of nbins equal parts of a range."""
-    with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]) as scope:
-        return histogram_fixed_width_op(values, value_range, nbins, dtype=dtype, name=scope)
 
 
 @dispatchable

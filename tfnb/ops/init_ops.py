@@ -329,7 +329,7 @@ class Orthogonal(Initializer):
         Raises:
           ValueError: the shape has less than two dimensions.
         """
-        from tfnb.ops import linalg_ops
+        from tfnb.ops.matrix_decomposition_ops import qr
 
         dtype = self.dtype if dtype is None else dtype
         sizes = _sizes(shape)
@@ -342,7 +342,7 @@ class Orthogonal(Initializer):
         is_wide = rows < columns
         flat = (columns, rows) if is_wide else (rows, columns)
         numbers = random_ops.random_normal(flat, dtype=dtype, seed=self.seed)
-        q, r = linalg_ops.qr(numbers, full_matrices=False)
+        q, r = qr(numbers, full_matrices=False)
         # With the signs of R's diagonal every orthogonal matrix is equally likely.
         q *= math_ops.sign(array_ops.diag_part(r))
         if is_wide:
@@ -367,7 +367,7 @@ class Identity(Initializer):
         Raises:
           ValueError: the shape is none of a matrix.
         """
-        from tfnb.ops import linalg_ops
+        from tfnb.ops.matrix_functions import eye
 
         whole = _sizes(_whole_shape(shape, partition_info))
         if len(whole) != 2:
@@ -376,7 +376,7 @@ class Identity(Initializer):
                 f"two-dimensional. Received shape={shape}"
             )
         rows, columns = whole
-        value = linalg_ops.eye(rows, columns, dtype=self.dtype if dtype is None else dtype)
+        value = eye(rows, columns, dtype=self.dtype if dtype is None else dtype)
         if partition_info is not None:
             value = array_ops.slice(value, partition_info.var_offset, shape)
         return self.gain * value

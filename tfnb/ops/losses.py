@@ -29,10 +29,10 @@ from tfnb.ops.check_ops import (
 )
 from tfnb.ops.confusion_matrix import fit_weights, remove_squeezable_dimensions
 from tfnb.ops.constant_ops import constant, ones_like, zeros_like
+from tfnb.ops.cross_entropy import sparse_softmax_cross_entropy_with_logits
 from tfnb.ops.cross_entropy_ops import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits_v2,
-    sparse_softmax_cross_entropy_with_logits,
 )
 from tfnb.ops.cwise_binary_ops import maximum, minimum, squared_difference
 from tfnb.ops.cwise_unary_ops import log, square

@@ -16,6 +16,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.constant_ops import constant
 from tfnb.ops.control_flow_values import read_variables
+from tfnb.ops.functions_above import get_variable_scope, map_fn_of_parts
 from tfnb.ops.shape_ops import shape
 from tfnb.ops.tensor_array import TensorArray
 from tfnb.ops.while_loop import while_loop
@@ -31,8 +32,6 @@ EXPORTS = {"tf": ["foldl", "foldr", "map_fn", "scan"]}
 @contextlib.contextmanager
 def _variables_cached() -> Iterator[None]:
     """Has variables read on the device of their users once, not in every iteration."""
-    from tfnb.ops.variable_scope import get_variable_scope
-
     scope = get_variable_scope()
     if scope.caching_device is not None:
         yield
@@ -109,7 +108,7 @@ def map_fn(
         )
     wanted = [] if signature is None else nest.flatten(signature)
     if any(is_composite(one) for one in flat) or any(hasattr(one, "flat_type") for one in wanted):
-        return _map_fn_of_parts(
+        return map_fn_of_parts(
             fn, elems, signature, name,
             parallel_iterations=parallel_iterations, back_prop=back_prop, swap_memory=swap_memory,
             infer_shape=infer_shape,
@@ -145,55 +144,6 @@ def map_fn(
         stacked = [array.stack() for array in results]
         _set_first_dimension(stacked, static)
         return nest.pack_sequence_as(elems if signature is None else signature, stacked)
-
-
-def _map_fn_of_parts(
-    fn: Callable[..., Any], elems: Any, signature: Any, name: str | None, **options: Any
-) -> Any:
-    """:func:`map_fn` where elements or results are ragged or sparse, or results have specs.
-
-    In the loop a tensor of several parts is one variant for each element.
-    """
-    from tfnb.ops.data.structure import TensorSpec, spec_of
-
-    flat = nest.flatten(elems)
-    specs = [spec_of(one) if is_composite(one) else None for one in flat]
-    if signature is None:
-        dense = [None if spec else convert_to_tensor(one).dtype for one, spec in zip(flat, specs)]
-        signature = nest.pack_sequence_as(
-            elems, [spec.unbatched() if spec else dtype for spec, dtype in zip(specs, dense)]
-        )
-    wanted = [one if hasattr(one, "flat_type") else None for one in nest.flatten(signature)]
-    types = [
-        one if spec is None else spec.flat_type
-        for one, spec in zip(nest.flatten(signature), wanted)
-    ]
-
-    def compute(parts: list[Any]) -> list[Any]:
-        values = [
-            one if spec is None else spec.unbatched().from_component(one)
-            for one, spec in zip(parts, specs)
-        ]
-        result = fn(nest.pack_sequence_as(elems, values))
-        nest.assert_same_structure(signature, result)
-        return [
-            one if spec is None else spec.to_component(one)
-            for one, spec in zip(nest.flatten(result), wanted)
-        ]
-
-    with name_scope(name, "map", flat):
-        rows = [one if spec is None else spec.to_rows(one) for one, spec in zip(flat, specs)]
-        stacked = map_fn(compute, rows, types, name="map", **options)
-        number = next((spec.shape[0].value for spec in specs if spec and spec.shape.rank), None)
-        found = []
-        for one, spec in zip(stacked, wanted):
-            if isinstance(spec, TensorSpec):
-                one.set_shape(spec.batched(None).shape)
-            if spec is None or isinstance(spec, TensorSpec):
-                found.append(one)
-            else:
-                found.append(spec.batched(number).from_component(one))
-        return nest.pack_sequence_as(signature, found)
 
 
 def _unstacked(tensor: Tensor, n: Any, element_shape: Any = None) -> TensorArray:

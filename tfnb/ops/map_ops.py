@@ -13,8 +13,8 @@ from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE
 from tfnb.ops import array_ops
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
-from tfnb.ops.cond import cond
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -189,7 +189,7 @@ def _(op: Any, grad: Any) -> Any:
 @tensor_map_insert.gradient
 def _(op: Any, grad: Any) -> Any:
     _, key, value = op.inputs
-    value_grad, map_grad = cond(
+    value_grad, map_grad = provided.cond(
         tensor_map_has_key(grad, key),
         lambda: (
             tensor_map_lookup(grad, key, value_dtype=value.dtype),

@@ -25,6 +25,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor
 from tfnb.ops import array_ops
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.add_n_ops import add_n_op
 from tfnb.ops.cast_ops import cast as cast
 from tfnb.ops.comparison_ops import bitwise_and, bitwise_or, bitwise_xor
@@ -591,9 +592,7 @@ def _add(x: Any, y: Any, name: str | None = None) -> Any:
 
 def _mul(x: Any, y: Any, name: str | None = None) -> Any:
     if isinstance(y, SparseTensor):
-        from tfnb.ops.sparse_ops import sparse_dense_cwise_mul
-
-        values = sparse_dense_cwise_mul(y.indices, y.values, y.dense_shape, x, name=name)
+        values = provided.sparse_dense_cwise_mul(y.indices, y.values, y.dense_shape, x, name=name)
         return SparseTensor(y.indices, values, y.dense_shape)
     if any(isinstance(v, Tensor) and v.dtype.base_dtype == dtypes.bool for v in (x, y)):
         product = multiply(cast(x, dtypes.int32), cast(y, dtypes.int32), name=name)
@@ -695,9 +694,8 @@ def _install_operators() -> None:
 
 
 def _apply_to_sparse(word: str, sparse: SparseTensor, dense: Any) -> SparseTensor:
-    from tfnb.ops.sparse_functions import apply_operator
-
-    return apply_operator(word, sparse, dense)
+    found: SparseTensor = provided.apply_sparse_operator(word, sparse, dense)
+    return found
 
 
 _install_operators()

@@ -39,13 +39,13 @@ _TYPES = "T: {double, float, half, complex64, complex128}"
 
 
 def _adjoint_of(x: Any) -> Any:
-    from tfnb.ops.linalg_ops import adjoint
+    from tfnb.ops.matrix_functions import adjoint
 
     return adjoint(x)
 
 
 def _triangular_solve(matrix: Any, rhs: Any, *, lower: bool = True) -> Any:
-    from tfnb.ops.linalg_ops import matrix_triangular_solve
+    from tfnb.ops.matrix_functions import matrix_triangular_solve
 
     return matrix_triangular_solve(matrix, rhs, lower=lower)
 
@@ -79,7 +79,7 @@ def cholesky(xp: Any, input: Any) -> Any:
 
 @cholesky.gradient
 def _(op: Any, grad: Any) -> Any:
-    from tfnb.ops.linalg_ops import eye
+    from tfnb.ops.matrix_functions import eye
 
     lower = op.outputs[0]
     rows, batch = array_ops.shape(lower)[-1], array_ops.shape(lower)[:-2]
@@ -475,7 +475,7 @@ def _wide_svd_gradient(
             rest -= math_ops.matmul(product, v2, adjoint_b=True)
         grad += math_ops.matmul(math_ops.matmul(u, inverse), rest)
     if u.dtype.is_complex:
-        from tfnb.ops.linalg_ops import eye
+        from tfnb.ops.matrix_functions import eye
 
         diagonal = eye(shape[-1], batch_shape=shape[:-1], dtype=u.dtype) * of_v
         phases = math_ops.matmul(inverse, _adjoint_of(diagonal) - diagonal)
@@ -568,7 +568,7 @@ def _kronecker(a: Any, b: Any) -> Any:
 
 @matrix_square_root.gradient
 def _(op: Any, grad: Any) -> Any:
-    from tfnb.ops.linalg_ops import eye
+    from tfnb.ops.matrix_functions import eye
 
     # The equation of Sylvester, grad_a root^T + root^T grad_a = grad, as one of vectors.
     root = op.outputs[0]

@@ -22,6 +22,7 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops import array_ops, math_ops
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.matrices import (
     adjoint,
@@ -312,10 +313,10 @@ def _sum_batches(op: Any, grad_matrix: Any, grad_rhs: Any) -> tuple[Any, Any]:
 
 @matrix_triangular_solve.gradient
 def _(op: Any, grad: Any) -> Any:
-    from tfnb.ops import linalg_ops
+    from tfnb.ops import matrix_functions
 
     flips, lower = op.get_attr("adjoint"), op.get_attr("lower")
-    solve = linalg_ops.matrix_triangular_solve
+    solve = matrix_functions.matrix_triangular_solve
     grad_rhs = solve(op.inputs[0], grad, lower=lower, adjoint=not flips)
     full = _matrix_gradient(grad_rhs, op.outputs[0], flips)
     grad_matrix = array_ops.matrix_band_part(full, *((-1, 0) if lower else (0, -1)))
@@ -435,8 +436,6 @@ def _complete_orthogonal(xp: Any, a: Any, b: Any) -> Any:
 
 @matrix_solve_ls_op.gradient
 def _(op: Any, grad: Any) -> Any:
-    from tfnb.ops.cond import cond
-
     if not op.get_attr("fast"):
         raise ValueError("Gradient not defined for fast=False")
     dims = op.inputs[0].shape.dim_values
@@ -444,7 +443,7 @@ def _(op: Any, grad: Any) -> Any:
         tall = dims[-2] >= dims[-1]
         return _tall_gradient(op, grad) if tall else _wide_gradient(op, grad)
     rows_columns = array_ops.shape(op.inputs[0])[-2:]
-    return cond(
+    return provided.cond(
         rows_columns[-2] >= rows_columns[-1],
         lambda: _tall_gradient(op, grad),
         lambda: _wide_gradient(op, grad),
@@ -452,12 +451,12 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _tall_gradient(op: Any, grad: Any) -> tuple[Any, Any, None]:
-    from tfnb.ops import linalg_ops
+    from tfnb.ops import matrix_functions
 
     a, b, x = op.inputs[0], op.inputs[1], op.outputs[0]
     regularizer = math_ops.cast(op.inputs[2], a.dtype.base_dtype)
-    chol = linalg_ops.regularized_gramian_cholesky(a, regularizer, first_kind=True)
-    z = linalg_ops.cholesky_solve(chol, grad)
+    chol = matrix_functions.regularized_gramian_cholesky(a, regularizer, first_kind=True)
+    z = matrix_functions.cholesky_solve(chol, grad)
     product = math_ops.matmul(x, z, adjoint_b=True)
     symmetric = product + array_ops.matrix_transpose(product)
     grad_a = -math_ops.matmul(a, symmetric) + math_ops.matmul(b, z, adjoint_b=True)
@@ -465,13 +464,13 @@ def _tall_gradient(op: Any, grad: Any) -> tuple[Any, Any, None]:
 
 
 def _wide_gradient(op: Any, grad: Any) -> tuple[Any, Any, None]:
-    from tfnb.ops import linalg_ops
+    from tfnb.ops import matrix_functions
 
     a, b = op.inputs[0], op.inputs[1]
     regularizer = math_ops.cast(op.inputs[2], a.dtype.base_dtype)
-    chol = linalg_ops.regularized_gramian_cholesky(a, regularizer, first_kind=False)
-    grad_b = linalg_ops.cholesky_solve(chol, math_ops.matmul(a, grad))
-    solved = linalg_ops.cholesky_solve(chol, b)
+    chol = matrix_functions.regularized_gramian_cholesky(a, regularizer, first_kind=False)
+    grad_b = matrix_functions.cholesky_solve(chol, math_ops.matmul(a, grad))
+    solved = matrix_functions.cholesky_solve(chol, b)
     first = -math_ops.matmul(grad_b, math_ops.matmul(solved, a, adjoint_a=True))
     rest = grad - math_ops.matmul(a, grad_b, adjoint_a=True)
     return first + math_ops.matmul(solved, rest, adjoint_b=True), grad_b, None

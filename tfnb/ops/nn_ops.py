@@ -27,6 +27,9 @@ from tfnb.ops.cast_ops import cast
 from tfnb.ops.comparison_ops import not_equal
 from tfnb.ops.complex_ops import complex_, imag, real
 from tfnb.ops.convolution import conv2d as conv2d
+from tfnb.ops.cross_entropy import (
+    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+)
 from tfnb.ops.cross_entropy_ops import (
     sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
 )
@@ -35,9 +38,6 @@ from tfnb.ops.cross_entropy_ops import (
 )
 from tfnb.ops.cross_entropy_ops import (
     softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2,
-)
-from tfnb.ops.cross_entropy_ops import (
-    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
 )
 from tfnb.ops.cwise_binary_ops import maximum, mul, real_div, squared_difference, sub
 from tfnb.ops.cwise_unary_ops import reciprocal, rsqrt_op, square

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.core import dtypes, errors
+from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import unchanged_shape
-from tfnb.framework.convert import convert_to_tensor
-from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.scopes import colocate_with, control_dependencies, name_scope
 
 EXPORTS = {
-    "tf": ["check_numerics", "verify_tensor_all_finite", "add_check_numerics_ops"],
-    "debugging": ["check_numerics", "assert_all_finite:verify_tensor_all_finite"],
+    "tf": ["check_numerics"],
+    "debugging": ["check_numerics"],
 }
 
 _FLOATS = "T: {bfloat16, half, float, double}"
@@ -78,53 +75,3 @@ def _(op: Any, grad: Any) -> Any:
 @check_numerics_v2.gradient
 def _(op: Any, grad: Any) -> Any:
     return check_numerics_v2(grad, _gradient_message(op))
-
-
-def verify_tensor_all_finite(
-    t: Any = None,
-    msg: str | None = None,
-    name: str | None = None,
-    x: Any = None,
-    message: str | None = None,
-) -> Any:
-    """A tensor that can only be computed where it holds no NaN and no infinity.
-
-    Args:
-      t: the tensor (``x`` is its newer name).
-      msg: what the error says (``message`` is its newer name).
-      name: the name of the ops.
-      x: see ``t``.
-      message: see ``msg``.
-    """
-    value = t if x is None else x
-    text = msg if message is None else message
-    with name_scope(name, "VerifyFinite", [value]):
-        value = convert_to_tensor(value, name="x")
-        with colocate_with(value):
-            from tfnb.ops.with_dependencies import with_dependencies
-
-            checked = check_numerics(value, message=text)
-            return with_dependencies([checked], value)
-
-
-def add_check_numerics_ops() -> Any:
-    """An op that checks every tensor of floats in the graph.
-
-    Raises:
-      ValueError: there are ops inside a cond or loop.
-    """
-    from tfnb.ops.control_flow import group
-
-    checks: list[Any] = []
-    for op in get_default_graph().get_operations():
-        for output in op.outputs:
-            if output.dtype in (dtypes.float16, dtypes.float32, dtypes.float64):
-                if op._get_control_flow_context() is not None:
-                    raise ValueError(
-                        "`tf.add_check_numerics_ops() is not compatible with TensorFlow control "
-                        "flow operations such as `tf.cond()` or `tf.while_loop()`."
-                    )
-                message = f"{op.name}:{output.value_index}"
-                with control_dependencies(checks):
-                    checks = [check_numerics(output, message=message)]
-    return group(*checks)

@@ -37,10 +37,9 @@ if TYPE_CHECKING:
 
 EXPORTS = {
     "tf": [
-        "multinomial", "random_crop", "random_gamma", "random_normal", "random_poisson",
+        "multinomial", "random_gamma", "random_normal", "random_poisson",
         "random_shuffle", "random_uniform", "truncated_normal",
     ],
-    "image": ["random_crop"],
     "random": [
         "categorical", "gamma:random_gamma", "multinomial", "normal:random_normal",
         "poisson:random_poisson", "shuffle:random_shuffle", "truncated_normal",
@@ -766,25 +765,3 @@ def random_poisson(
         wanted = convert_to_tensor(shape, name="shape", dtype=dtypes.int32)
         seed1, seed2 = get_seed(seed)
         return random_poisson_v2(wanted, lam, seed=seed1, seed2=seed2, dtype=dtype)
-
-
-def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
-    """A random part of this size."""
-    from tfnb.ops.control_flow_assert import assert_
-    from tfnb.ops.with_dependencies import with_dependencies
-
-    with name_scope(name, "random_crop", [value, size]) as scope:
-        value = convert_to_tensor(value, name="value")
-        size = convert_to_tensor(size, dtype=dtypes.int32, name="size")
-        shape = array_ops.shape(value)
-        check = assert_(
-            math_ops.reduce_all(shape >= size),
-            ["Need value.shape >= size, got ", shape, size],
-            summarize=1000,
-        )
-        shape = with_dependencies([check], shape)
-        limit = shape - size + 1
-        numbers = random_uniform(
-            array_ops.shape(shape), dtype=size.dtype, maxval=size.dtype.max, seed=seed
-        )
-        return array_ops.slice(value, numbers % limit, size, name=scope)

@@ -15,6 +15,7 @@ from tfnb.core.shape_inference import (
     merge_shapes,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.constant_ops import zeros_like
 from tfnb.ops.gather_ops import gather_nd, nd_index, place_text
@@ -311,12 +312,12 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _tensor_scatter_extremum_gradient(op: Any, grad: Any) -> Any:
-    from tfnb.ops import cast_ops, math_ops
+    from tfnb.ops import cast_ops
 
     indices, x, y = op.inputs[1], op.inputs[0], op.inputs[2]
     output = op.outputs[0]
-    x_chosen = cast_ops.cast(math_ops.equal(x, output), grad.dtype)
-    y_chosen = cast_ops.cast(math_ops.equal(y, gather_nd(output, indices)), grad.dtype)
+    x_chosen = cast_ops.cast(provided.equal(x, output), grad.dtype)
+    y_chosen = cast_ops.cast(provided.equal(y, gather_nd(output, indices)), grad.dtype)
     # Where several are equal, each gets its share.
     size = shape_of(x, out_type=indices.dtype)
     number = x_chosen + scatter_nd(indices, y_chosen, size)

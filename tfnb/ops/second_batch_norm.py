@@ -10,6 +10,7 @@ from typing import Any
 
 from tfnb.core import dtypes
 from tfnb.ops import array_ops, math_ops
+from tfnb.ops import provided_functions as provided
 
 
 def _written_out(
@@ -55,13 +56,13 @@ def _written_out(
 
 def second_gradients(op: Any, grads: Any) -> list[Any]:
     """Gradients with respect to the inputs of a FusedBatchNormGrad op."""
-    from tfnb.ops.gradients import gradients
-
     attrs = {name: op.get_attr(name) for name in ("epsilon", "data_format", "is_training")}
     attrs["data_format"] = attrs["data_format"].decode()
     inputs = list(op.inputs)
     grad_y, x, scale, mean, variance = inputs[:5]
     results = _written_out(grad_y, x, scale, mean, variance, attrs)
     wanted = inputs[:3]
-    found = gradients(list(results), wanted, grad_ys=list(grads[:3]), stop_gradients=wanted)
+    found = provided.gradients(
+        list(results), wanted, grad_ys=list(grads[:3]), stop_gradients=wanted
+    )
     return [*found, *[None] * (len(inputs) - 3)]

@@ -9,8 +9,9 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, broadcast_shapes, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops import array_ops
-from tfnb.ops.broadcasting import shape_text, unbroadcast
+from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.large_arrays import choose
+from tfnb.ops.unbroadcast import unbroadcast
 
 
 def _select_shape(c: InferenceContext) -> TensorShape:

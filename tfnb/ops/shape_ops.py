@@ -23,6 +23,7 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.constant_ops import constant
 
@@ -187,9 +188,9 @@ def size_internal(
     out_type = dtypes.as_dtype(out_type)
     with name_scope(name, "Size", [input]) as name:
         if isinstance(input, (SparseTensor, SparseTensorValue)):
-            from tfnb.ops import cast_ops, math_ops
+            from tfnb.ops import cast_ops
 
-            sparse: Tensor = math_ops.reduce_prod(
+            sparse: Tensor = provided.reduce_prod(
                 cast_ops.cast(input.dense_shape, out_type), 0, name=name
             )
             return sparse
@@ -665,8 +666,6 @@ def broadcast_to(xp: Any, input: Any, shape: Any) -> Any:
 
 @broadcast_to.gradient
 def _(op: Any, grad: Any) -> Any:
-    from tfnb.ops import math_ops
-
     source, target = op.inputs
     source_shape = shape(source, out_type=target.dtype)
     from tfnb.framework.static_evaluation import evaluate_constant
@@ -675,7 +674,7 @@ def _(op: Any, grad: Any) -> Any:
     if known is not None:
         target = constant(known.tolist(), dtype=target.dtype)
     _, axes = broadcast_gradient_args(target, source_shape)
-    summed = math_ops.reduce_sum(grad, axes, keepdims=True)
+    summed = provided.reduce_sum(grad, axes, keepdims=True)
     return reshape(summed, source_shape), None
 
 

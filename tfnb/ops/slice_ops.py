@@ -22,6 +22,7 @@ from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.concat_ops import concat, stack
 from tfnb.ops.constant_ops import constant, ones_like
@@ -551,7 +552,6 @@ def tensor_strided_slice_update(
 def _(op: Any, grad: Any) -> Any:
     _, begin, end, strides, value = op.inputs
     masks = {name: op.get_attr(name) for name in _MASK_NAMES}
-    from tfnb.ops import math_ops
     from tfnb.ops.shape_ops import broadcast_gradient_args
 
     taken = strided_slice_op(grad, begin, end, strides, **masks)
@@ -561,7 +561,7 @@ def _(op: Any, grad: Any) -> Any:
     taken_shape = shape_of(taken, out_type=begin.dtype)
     size = shape_of(value, out_type=begin.dtype)
     _, axes = broadcast_gradient_args(taken_shape, size)
-    taken = reshape(math_ops.reduce_sum(taken, axes, keepdims=True), size)
+    taken = reshape(provided.reduce_sum(taken, axes, keepdims=True), size)
     return kept, None, None, None, taken
 
 

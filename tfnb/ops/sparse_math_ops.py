@@ -15,6 +15,7 @@ from tfnb.core.shape_inference import (
     InferenceContext,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.scatter_kernels import divide, scatter_rows
 from tfnb.ops.sparse_indices import (
@@ -222,12 +223,11 @@ def sparse_softmax_op(xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any) -
 @sparse_softmax_op.gradient
 def _(op: Any, grad: Any) -> Any:
     from tfnb.framework.sparse_tensor import SparseTensor
-    from tfnb.ops.sparse_functions import sparse_reduce_sum
 
     indices, _, shape = op.inputs
     output = op.outputs[0]
     product = SparseTensor(indices, output * grad, shape)
-    sums = -sparse_reduce_sum(product, [-1], keepdims=True)
+    sums = -provided.sparse_reduce_sum(product, [-1], keepdims=True)
     shifted = sparse_dense_cwise_add(indices, grad, shape, sums)
     return None, shifted * output, None
 
@@ -506,7 +506,6 @@ def _cwise_gradient(op: Any, grad: Any, *, is_product: bool) -> Any:
         shape_ops,
         slice_ops,
     )
-    from tfnb.ops.sparse_functions import sparse_add
 
     indices, values, shape, dense = op.inputs
     dense_shape = cast_ops.cast(shape_ops.shape(dense), "int64")
@@ -523,7 +522,12 @@ def _cwise_gradient(op: Any, grad: Any, *, is_product: bool) -> Any:
         elements = grad * (-values / cwise_unary_ops.square(met))
     # Scaled indices may repeat; adding to zeros sums them.
     zeros = constant_ops.zeros_like(dense)
-    return None, values_grad, None, sparse_add(zeros, SparseTensor(scaled, elements, dense_shape))
+    return (
+        None,
+        values_grad,
+        None,
+        provided.sparse_add(zeros, SparseTensor(scaled, elements, dense_shape)),
+    )
 
 
 @sparse_dense_cwise_div.gradient

@@ -22,7 +22,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.ops import gather_ops, math_ops, searchsorted_ops, where_ops
-from tfnb.ops.sparse_functions import sparse_reshape
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.sparse_matrix import (
     CSRSparseMatrix,
     check_known_rank,
@@ -409,8 +409,8 @@ def pruned(matrix: Any, pattern: Any) -> Any:
     dtype = pattern._handle_data[0][0]
     whole = SparseTensor(*csr_sparse_matrix_to_sparse_tensor(matrix, type=dtype))
     kept = SparseTensor(*csr_sparse_matrix_to_sparse_tensor(pattern, type=dtype))
-    wanted = sparse_reshape(kept, shape=(-1,)).indices[..., 0]
-    there = sparse_reshape(whole, shape=(-1,)).indices[..., 0]
+    wanted = provided.sparse_reshape(kept, shape=(-1,)).indices[..., 0]
+    there = provided.sparse_reshape(whole, shape=(-1,)).indices[..., 0]
     found = searchsorted_ops.searchsorted(there, wanted)
     chosen = gather_ops.gather(
         found, where_ops.where(math_ops.equal(gather_ops.gather(there, found), wanted))

@@ -23,11 +23,12 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops import array_ops
 from tfnb.ops import special_functions as functions
-from tfnb.ops.broadcasting import incompatible_shapes, unbroadcast_by_axes
+from tfnb.ops.broadcasting import incompatible_shapes
 from tfnb.ops.cwise_binary_ops import xlogy
 from tfnb.ops.cwise_unary_ops import exp_op, log, square
 from tfnb.ops.math_ops import xlog1py
 from tfnb.ops.reduction_ops import reduce_sum
+from tfnb.ops.unbroadcast import unbroadcast_by_axes
 
 if TYPE_CHECKING:
     from tfnb.core.tensor_shape import TensorShape

@@ -25,6 +25,7 @@ from tfnb.core.shape_inference import (
     no_outputs,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.tensor_array_kernels import TensorArrayResource
 
@@ -503,9 +504,7 @@ def gradient_source(name: str) -> str:
 
 
 def _gradient_array(op: Operation, flow_in: Any, dtype: Any, grad_name: str) -> Any:
-    from tfnb.ops.tensor_array import TensorArray
-
-    array = TensorArray(
+    array = provided.tensor_array(
         dtype=dtype,
         handle=op.inputs[0],
         flow=op.inputs[-1] if flow_in is None else flow_in,

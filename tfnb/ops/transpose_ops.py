@@ -19,6 +19,7 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.broadcasting import shape_text
 
 EXPORTS = {
@@ -137,7 +138,7 @@ def transpose(
       name: the name of the op.
       conjugate: whether complex numbers are conjugated too.
     """
-    from tfnb.ops import sequence_ops, shape_ops
+    from tfnb.ops import shape_ops
 
     with name_scope(name, "transpose", [a]) as name:
         if not isinstance(a, Tensor):
@@ -151,7 +152,7 @@ def transpose(
         if rank is not None:
             perm = np.arange(rank - 1, -1, -1, dtype=np.int32)
         else:
-            perm = sequence_ops.range_op(shape_ops.rank_op(a) - 1, -1, -1)
+            perm = provided.range_op(shape_ops.rank_op(a) - 1, -1, -1)
         found = op(a, perm, name=name)
         return found
 
@@ -162,14 +163,14 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
     Raises:
       ValueError: it has fewer than two dimensions.
     """
-    from tfnb.ops import concat_ops, sequence_ops, shape_ops
+    from tfnb.ops import concat_ops, shape_ops
 
     with name_scope(name, values=[a]) as name:
         a = convert_to_tensor(a, name="a")
         rank = a.shape.ndims
         if rank is None:
             size = shape_ops.rank(a)
-            head = sequence_ops.range_op(0, size - 2, 1)
+            head = provided.range_op(0, size - 2, 1)
             perm: Any = concat_ops.concat((head, [size - 1, size - 2]), 0)
         elif rank < 2:
             raise ValueError(

@@ -13,6 +13,7 @@ from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
+from tfnb.ops import provided_functions as provided
 from tfnb.ops.concat_ops import concat
 from tfnb.ops.gather_ops import gather
 from tfnb.ops.shape_ops import reshape, squeeze
@@ -65,8 +66,6 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     Raises:
       ValueError: only one of ``x`` and ``y`` is given.
     """
-    from tfnb.ops.select_ops import select
-
     found: Tensor
     if x is None and y is None:
         with name_scope(name, "Where", [condition]) as name:
@@ -74,20 +73,18 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
             found = where_op(condition, name=name)
             return found
     if x is not None and y is not None:
-        found = select(condition, x, y, name=name)
+        found = provided.select(condition, x, y, name=name)
         return found
     raise ValueError("x and y must both be non-None or both be None.")
 
 
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """As :func:`where`, with broadcasting between the three."""
-    from tfnb.ops.select_ops import select_v2
-
     found: Tensor
     if x is None and y is None:
         return where(condition, name=name)
     if x is not None and y is not None:
-        found = select_v2(condition, x, y, name=name)
+        found = provided.select_v2(condition, x, y, name=name)
         return found
     raise ValueError("x and y must both be non-None or both be None.")
 
@@ -108,8 +105,6 @@ def boolean_mask(
     Raises:
       ValueError: the mask is a scalar or of unknown rank, or does not fit.
     """
-    from tfnb.ops import math_ops
-
     with name_scope(name, values=[tensor, mask]):
         tensor = convert_to_tensor(tensor, name="tensor")
         mask = convert_to_tensor(mask, name="mask")
@@ -127,7 +122,7 @@ def boolean_mask(
         if static_axis is not None:
             axis = int(static_axis)
             whole[axis : axis + mask_rank].assert_is_compatible_with(mask.shape)
-        leading = math_ops.reduce_prod(shape_of(tensor)[axis : axis + mask_rank], [0])
+        leading = provided.reduce_prod(shape_of(tensor)[axis : axis + mask_rank], [0])
         head, tail = shape_of(tensor)[:axis], shape_of(tensor)[axis + mask_rank :]
         tensor = reshape(tensor, concat([head, [leading], tail], 0))
         if static_axis is not None:

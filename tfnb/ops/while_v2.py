@@ -51,6 +51,7 @@ from tfnb.ops.control_flow_values import (
 )
 from tfnb.ops.default_gradient import gradient_dtype, has_default_gradient, is_trainable
 from tfnb.ops.functional_ops import stateless_while, while_
+from tfnb.ops.functions_above import backprop
 from tfnb.ops.identity_ops import identity, stop_gradient
 from tfnb.ops.tensor_list_array import element_shape_input
 from tfnb.ops.while_context import invariant_shapes
@@ -377,15 +378,13 @@ def _has_gradient(tensor: Tensor) -> bool:
 def _build_gradient_body(
     graph: _WhileGradientGraph, ys: list[Tensor], xs: list[Tensor], args: Sequence[Tensor]
 ) -> None:
-    from tfnb.ops.backprop import Backprop
-
     with graph.as_default():
         graph.inputs = [placeholder(value.dtype, value._shape) for value in args]
         for outside, inside in zip(args, graph.inputs, strict=True):
             inside._handle_data = outside._handle_data
 
     def iteration(counter: Any, limit: Any, total: Any, *grad_ys: Any) -> list[Any]:
-        found = Backprop(give_zeros=True, source=xs[0].graph).run(
+        found = backprop(give_zeros=True, source=xs[0].graph).run(
             ys, xs, list(grad_ys), name="gradients"
         )
         dense = [convert_to_tensor(grad) for grad in found]

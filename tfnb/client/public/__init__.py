@@ -17,7 +17,7 @@ from typing import Any
 from tfnb.client.public import missing
 from tfnb.client.public.other_names import OTHER_NAMES
 from tfnb.client.public.table import OPS, TABLE
-from tfnb.core import op_registry
+from tfnb.core import op_registry, provided
 
 _OPS_PACKAGE = "tfnb.ops"
 # Importing these gives tensors their operators, so they come with whatever op is used first.
@@ -195,4 +195,12 @@ def _import_base_families() -> None:
             importlib.import_module(module)
 
 
+def _provided_function(name: str) -> Any:
+    found = importlib.import_module("tfnb.ops.provides").find(name)
+    # Importing these gives tensors their operators, which the function may use.
+    _import_base_families()
+    return found
+
+
 op_registry.add_loader(import_family)
+provided.set_source(_provided_function)

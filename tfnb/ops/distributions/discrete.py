@@ -11,9 +11,9 @@ from tfnb.framework.scopes import name_scope
 from tfnb.ops import array_ops, math_ops, random_ops
 from tfnb.ops.activation_ops import softplus
 from tfnb.ops.array_extras import sequence_mask
+from tfnb.ops.cross_entropy import sparse_softmax_cross_entropy_with_logits
 from tfnb.ops.cross_entropy_ops import (
     sigmoid_cross_entropy_with_logits,
-    sparse_softmax_cross_entropy_with_logits,
 )
 from tfnb.ops.distributions.distribution import NOT_REPARAMETERIZED, Distribution
 from tfnb.ops.distributions.kullback_leibler import RegisterKL
