@@ -7,6 +7,6 @@ import pkgutil
 
 import tfnb.ops
 
-for _module in pkgutil.iter_modules(tfnb.ops.__path__):
-    if _module.name.endswith("_ops") and _module.name != "all_ops":
-        importlib.import_module(f"tfnb.ops.{_module.name}")
+for _module in pkgutil.walk_packages(tfnb.ops.__path__, "tfnb.ops."):
+    if _module.name.endswith("_ops") and _module.name != __name__:
+        importlib.import_module(_module.name)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfnb.framework.scopes import control_dependencies
 from tfnb.ops import array_ops, cwise_unary_ops, math_ops, special_math_ops
-from tfnb.ops.clip_ops import clip_by_value
+from tfnb.ops.clip_value_ops import clip_by_value
 from tfnb.ops.constant_ops import constant
 
 

@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors
-from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import unchanged_shape
+from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
-from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import colocate_with, name_scope
 from tfnb.ops import array_ops, reduction_ops
-from tfnb.ops.broadcasting import shape_text
 from tfnb.ops.cast_ops import cast
-from tfnb.ops.comparison_ops import greater, less, logical_or
+from tfnb.ops.clip_value_ops import clip_by_value_op, like, values_of
 from tfnb.ops.complex_ops import real
 from tfnb.ops.cwise_binary_ops import maximum, minimum
 from tfnb.ops.cwise_unary_ops import rsqrt_op, sqrt_op
 from tfnb.ops.normalization_ops import l2_loss
-from tfnb.ops.reduction_ops import reduce_sum
 from tfnb.ops.sequence_ops import range_
 
 if TYPE_CHECKING:
@@ -30,7 +25,7 @@ if TYPE_CHECKING:
 
 EXPORTS = {
     "tf": [
-        "clip_by_value", "clip_by_norm", "clip_by_global_norm", "clip_by_average_norm",
+        "clip_by_norm", "clip_by_global_norm", "clip_by_average_norm",
         "global_norm", "saturate_cast",
     ],
     "dtypes": ["saturate_cast"],
@@ -38,68 +33,10 @@ EXPORTS = {
 }  # fmt: skip
 
 
-@register_op(
-    "ClipByValue",
-    "t: T, clip_value_min: T, clip_value_max: T -> output: T",
-    "T: numbertype",
-    shape=unchanged_shape,
-)
-def clip_by_value_op(xp: Any, t: Any, clip_value_min: Any, clip_value_max: Any) -> Any:
-    """max(min(t, high), low); the limits are scalars or have the shape of t."""
-    for limit in (clip_value_min, clip_value_max):
-        if limit.ndim and limit.shape != t.shape:
-            raise errors.invalid_argument(
-                "clip_value_min and clip_value_max must be either of "
-                f"the same shape as input, or a scalar. input shape: {shape_text(t.shape)}"
-                f"clip_value_min shape: {shape_text(clip_value_min.shape)}"
-                f"clip_value_max shape: {shape_text(clip_value_max.shape)}"
-            )
-    clipped = _limited(xp, xp.minimum, t, clip_value_max)
-    return _limited(xp, xp.maximum, clipped, clip_value_min)
-
-
-def _limited(xp: Any, function: Any, t: Any, limit: Any) -> Any:
-    """A limit that is not a number limits nothing."""
-    if limit.ndim == 0:
-        return function(t, limit) if limit == limit else t
-    clipped = function(t, limit)
-    return clipped if limit.dtype.kind in "iu" else xp.where(xp.isnan(limit), t, clipped)
-
-
-@clip_by_value_op.gradient
-def _(op: Any, grad: Any) -> Any:
-    x, low, high = op.inputs
-    shape, low_shape, high_shape = (array_ops.shape(value) for value in (x, low, high))
-    zeros = array_ops.zeros(array_ops.shape(grad), grad.dtype)
-    below, above = less(x, low), greater(x, high)
-    low_axes = array_ops.broadcast_gradient_args(shape, low_shape)[1]
-    high_axes = array_ops.broadcast_gradient_args(shape, high_shape)[1]
-    grad_x = array_ops.where(logical_or(below, above), zeros, grad)
-    of_low, of_high = array_ops.where(below, grad, zeros), array_ops.where(above, grad, zeros)
-    grad_low = array_ops.reshape(reduce_sum(of_low, low_axes), low_shape)
-    return grad_x, grad_low, array_ops.reshape(reduce_sum(of_high, high_axes), high_shape)
-
-
-# ----------------------------------------------------------------------- functions of Python's side
-
-
-@dispatchable
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """Every element limited to a range; slices and the rest of a tensor's structure are kept."""
-    with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
-        values = _values_of(t, "t")
-        lowered = minimum(values, clip_value_max)
-        # The limits may not broadcast the tensor to a larger shape.
-        values.shape.assert_is_compatible_with(lowered.shape)
-        clipped = maximum(lowered, clip_value_min, name=scope)
-        values.shape.assert_is_compatible_with(clipped.shape)
-        return _like(t, clipped)
-
-
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """T scaled down so that its L2 norm is at most clip_norm."""
     with name_scope(name, "clip_by_norm", [t, clip_norm]) as scope:
-        values = _values_of(t, "t")
+        values = values_of(t, "t")
         if isinstance(clip_norm, int | float | np.number):
             clip_norm = max(clip_norm, 0)
         else:
@@ -107,12 +44,12 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         total = reduction_ops.reduce_sum(values * values, axes, keepdims=True)
         positive = total > 0
         # The square root is taken of 1 where the norm is 0, so that its gradient is no NaN.
-        safe = array_ops.where(positive, total, array_ops.ones_like(total))
+        safe = array_ops.where(positive, total, array_ops.oneslike(total))
         norm = array_ops.where(positive, sqrt_op(safe), total)
         scaled = values * clip_norm
         values.shape.assert_is_compatible_with(scaled.shape)
         clipped = array_ops.identity(scaled / maximum(norm, clip_norm), name=scope)
-        return _like(t, clipped)
+        return like(t, clipped)
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
@@ -138,7 +75,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Any:
         halves = []
         for index, t in enumerate(t_list):
             if t is not None:
-                values = _values_of(t, f"t_{index}")
+                values = values_of(t, f"t_{index}")
                 with colocate_with(values):
                     halves.append(l2_loss(values))
         half = reduction_ops.reduce_sum(array_ops.stack(halves))
@@ -166,7 +103,7 @@ def clip_by_global_norm(
         # Makes the scale NaN where the norm is infinite or NaN, else adds 0.
         scale = finite_scale + (use_norm - use_norm)
         values = [
-            None if t is None else _values_of(t, f"t_{index}") for index, t in enumerate(t_list)
+            None if t is None else values_of(t, f"t_{index}") for index, t in enumerate(t_list)
         ]
         clipped: list[Any] = []
         for index, (t, value) in enumerate(zip(t_list, values, strict=True)):
@@ -175,7 +112,7 @@ def clip_by_global_norm(
                 continue
             with colocate_with(value):
                 scaled = value * cast(scale, value.dtype)
-                clipped.append(_like(t, array_ops.identity(scaled, name=f"{scope}_{index}")))
+                clipped.append(like(t, array_ops.identity(scaled, name=f"{scope}_{index}")))
     return clipped, use_norm
 
 
@@ -183,16 +120,6 @@ def _as_list(t_list: Any) -> list[Any]:
     if not isinstance(t_list, Sequence) or isinstance(t_list, str):
         raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
     return list(t_list)
-
-
-def _values_of(t: Any, name: str) -> Any:
-    return convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name=name)
-
-
-def _like(t: Any, values: Any) -> Any:
-    return (
-        IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
-    )
 
 
 @dispatchable

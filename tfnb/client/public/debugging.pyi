@@ -32,8 +32,8 @@ from tfnb.ops.control_flow_assert import assert_ as Assert
 from tfnb.ops.cwise_unary_ops import is_finite as is_finite
 from tfnb.ops.cwise_unary_ops import is_inf as is_inf
 from tfnb.ops.cwise_unary_ops import is_nan as is_nan
+from tfnb.ops.numerics import verify_tensor_all_finite as assert_all_finite
 from tfnb.ops.numerics_ops import check_numerics as check_numerics
-from tfnb.ops.numerics_ops import verify_tensor_all_finite as assert_all_finite
 
 __all__ = [
     "Assert",

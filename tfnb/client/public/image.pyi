@@ -72,7 +72,7 @@ from tfnb.ops.image_resize_ops import resize_area_op as resize_area
 from tfnb.ops.image_resize_ops import resize_bicubic as resize_bicubic
 from tfnb.ops.image_resize_ops import resize_bilinear as resize_bilinear
 from tfnb.ops.image_resize_ops import resize_nearest_neighbor as resize_nearest_neighbor
-from tfnb.ops.random_ops import random_crop as random_crop
+from tfnb.ops.random_crop import random_crop as random_crop
 
 __all__ = [
     "ResizeMethod",

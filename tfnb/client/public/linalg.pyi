@@ -2,10 +2,7 @@
 # ruff: noqa
 from tfnb.ops.clip_ops import global_norm as global_norm
 from tfnb.ops.einsum_ops import einsum as einsum
-from tfnb.ops.linalg_ops import adjoint as adjoint
-from tfnb.ops.linalg_ops import cholesky_solve as cholesky_solve
 from tfnb.ops.linalg_ops import eigh_tridiagonal as eigh_tridiagonal
-from tfnb.ops.linalg_ops import eye as eye
 from tfnb.ops.linalg_ops import logdet as logdet
 from tfnb.ops.linalg_ops import lu_matrix_inverse as lu_matrix_inverse
 from tfnb.ops.linalg_ops import lu_reconstruct as lu_reconstruct
@@ -13,7 +10,6 @@ from tfnb.ops.linalg_ops import lu_solve as lu_solve
 from tfnb.ops.linalg_ops import matrix_exponential as expm
 from tfnb.ops.linalg_ops import matrix_rank as matrix_rank
 from tfnb.ops.linalg_ops import matrix_solve_ls as lstsq
-from tfnb.ops.linalg_ops import matrix_triangular_solve as triangular_solve
 from tfnb.ops.linalg_ops import norm as norm
 from tfnb.ops.linalg_ops import normalize as normalize
 from tfnb.ops.linalg_ops import pinv as pinv
@@ -65,6 +61,10 @@ from tfnb.ops.matrix_diag_ops import matrix_band_part as band_part
 from tfnb.ops.matrix_diag_ops import matrix_diag as diag
 from tfnb.ops.matrix_diag_ops import matrix_diag_part as diag_part
 from tfnb.ops.matrix_diag_ops import matrix_set_diag as set_diag
+from tfnb.ops.matrix_functions import adjoint as adjoint
+from tfnb.ops.matrix_functions import cholesky_solve as cholesky_solve
+from tfnb.ops.matrix_functions import eye as eye
+from tfnb.ops.matrix_functions import matrix_triangular_solve as triangular_solve
 from tfnb.ops.matrix_solve_ops import log_matrix_determinant as slogdet
 from tfnb.ops.matrix_solve_ops import matrix_determinant as det
 from tfnb.ops.matrix_solve_ops import matrix_inverse as inv

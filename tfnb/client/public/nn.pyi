@@ -6,8 +6,6 @@ from tfnb.ops.activation_ops import leaky_relu as leaky_relu
 from tfnb.ops.activation_ops import relu as relu
 from tfnb.ops.activation_ops import relu6 as relu6
 from tfnb.ops.activation_ops import selu as selu
-from tfnb.ops.activation_ops import silu as silu
-from tfnb.ops.activation_ops import silu as swish
 from tfnb.ops.activation_ops import softplus as softplus
 from tfnb.ops.activation_ops import softsign as softsign
 from tfnb.ops.bias_ops import bias_add as bias_add
@@ -37,6 +35,9 @@ from tfnb.ops.convolution import conv3d_backprop_filter_v2 as conv3d_backprop_fi
 from tfnb.ops.convolution import conv3d_transpose as conv3d_transpose
 from tfnb.ops.convolution import conv_transpose as conv_transpose
 from tfnb.ops.convolution import convolution as convolution
+from tfnb.ops.cross_entropy import (
+    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+)
 from tfnb.ops.cross_entropy_ops import (
     sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
 )
@@ -45,9 +46,6 @@ from tfnb.ops.cross_entropy_ops import (
 )
 from tfnb.ops.cross_entropy_ops import (
     softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2,
-)
-from tfnb.ops.cross_entropy_ops import (
-    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
 )
 from tfnb.ops.cross_entropy_ops import (
     weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
@@ -128,6 +126,8 @@ from tfnb.ops.rnn.static import static_rnn as static_rnn
 from tfnb.ops.rnn.static import static_state_saving_rnn as static_state_saving_rnn
 from tfnb.ops.sampled_losses import nce_loss as nce_loss
 from tfnb.ops.sampled_losses import sampled_softmax_loss as sampled_softmax_loss
+from tfnb.ops.silu import silu as silu
+from tfnb.ops.silu import silu as swish
 from tfnb.ops.softmax_ops import log_softmax as log_softmax
 from tfnb.ops.softmax_ops import softmax as softmax
 from tfnb.ops.space_ops import batch_to_space as batch_to_space

@@ -20,10 +20,10 @@ from tfnb.ops.string_number_ops import string_to_number as to_number
 from tfnb.ops.string_ops import string_format as format
 from tfnb.ops.string_ops import string_length_v1 as length
 from tfnb.ops.string_ops import string_lower as lower
-from tfnb.ops.string_ops import string_split_v2 as split
 from tfnb.ops.string_ops import string_strip as strip
 from tfnb.ops.string_ops import string_upper as upper
 from tfnb.ops.string_ops import substr as substr
+from tfnb.ops.string_split import string_split_v2 as split
 from tfnb.ops.unicode_ops import unicode_script as unicode_script
 from tfnb.ops.unicode_ops import unicode_transcode as unicode_transcode
 

@@ -233,7 +233,7 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.activation_ops": {
         "math": "log_sigmoid softplus softsign",
-        "nn": "crelu elu leaky_relu relu relu6 selu silu softplus softsign swish:silu",
+        "nn": "crelu elu leaky_relu relu relu6 selu softplus softsign",
         "tf": "log_sigmoid",
     },
     "tfnb.ops.array_extras": {
@@ -292,10 +292,10 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.clip_ops": {
         "dtypes": "saturate_cast",
         "linalg": "global_norm",
-        "tf": (
-            "clip_by_value clip_by_norm clip_by_global_norm clip_by_average_norm global_norm "
-            "saturate_cast"
-        ),
+        "tf": "clip_by_norm clip_by_global_norm clip_by_average_norm global_norm saturate_cast",
+    },
+    "tfnb.ops.clip_value_ops": {
+        "tf": "clip_by_value",
     },
     "tfnb.ops.comparison_ops": {
         "bitwise": "bitwise_and bitwise_or bitwise_xor left_shift right_shift",
@@ -348,11 +348,13 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.critical_section": {
         "tf": "CriticalSection",
     },
+    "tfnb.ops.cross_entropy": {
+        "nn": "sparse_softmax_cross_entropy_with_logits",
+    },
     "tfnb.ops.cross_entropy_ops": {
         "nn": (
             "log_poisson_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits "
-            "softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits "
-            "weighted_cross_entropy_with_logits"
+            "softmax_cross_entropy_with_logits_v2 weighted_cross_entropy_with_logits"
         ),
     },
     "tfnb.ops.ctc_dense": {
@@ -560,7 +562,10 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.histogram_ops": {
         "math": "bincount",
-        "tf": "bincount histogram_fixed_width histogram_fixed_width_bins",
+        "tf": "bincount",
+    },
+    "tfnb.ops.histograms": {
+        "tf": "histogram_fixed_width histogram_fixed_width_bins",
     },
     "tfnb.ops.identity_ops": {
         "raw_ops": "",
@@ -671,17 +676,12 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.linalg_ops": {
         "linalg": (
-            "adjoint eigh_tridiagonal cholesky_solve eigh:self_adjoint_eig "
-            "eigvalsh:self_adjoint_eigvals expm:matrix_exponential eye logdet "
-            "lstsq:matrix_solve_ls lu_matrix_inverse lu_reconstruct lu_solve matrix_rank norm "
-            "normalize pinv svd triangular_solve:matrix_triangular_solve tridiagonal_matmul "
-            "tridiagonal_solve"
+            "eigh_tridiagonal eigh:self_adjoint_eig eigvalsh:self_adjoint_eigvals "
+            "expm:matrix_exponential logdet lstsq:matrix_solve_ls lu_matrix_inverse lu_reconstruct "
+            "lu_solve matrix_rank norm normalize pinv svd tridiagonal_matmul tridiagonal_solve"
         ),
         "linalg.experimental": "conjugate_gradient",
-        "tf": (
-            "cholesky_solve eye matrix_solve_ls matrix_triangular_solve norm self_adjoint_eig "
-            "self_adjoint_eigvals svd"
-        ),
+        "tf": "matrix_solve_ls norm self_adjoint_eig self_adjoint_eigvals svd",
     },
     "tfnb.ops.linear_operators.composed": {
         "linalg": (
@@ -755,6 +755,10 @@ TABLE: dict[str, dict[str, str]] = {
         ),
         "tf": "diag diag_part matrix_diag matrix_diag_part matrix_set_diag matrix_band_part",
     },
+    "tfnb.ops.matrix_functions": {
+        "linalg": "adjoint cholesky_solve eye triangular_solve:matrix_triangular_solve",
+        "tf": "cholesky_solve eye matrix_triangular_solve",
+    },
     "tfnb.ops.matrix_solve_ops": {
         "linalg": (
             "det:matrix_determinant inv:matrix_inverse slogdet:log_matrix_determinant "
@@ -798,9 +802,13 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.normalization_ops": {
         "nn": "l2_loss local_response_normalization:lrn lrn",
     },
+    "tfnb.ops.numerics": {
+        "debugging": "assert_all_finite:verify_tensor_all_finite",
+        "tf": "verify_tensor_all_finite add_check_numerics_ops",
+    },
     "tfnb.ops.numerics_ops": {
-        "debugging": "check_numerics assert_all_finite:verify_tensor_all_finite",
-        "tf": "check_numerics verify_tensor_all_finite add_check_numerics_ops",
+        "debugging": "check_numerics",
+        "tf": "check_numerics",
     },
     "tfnb.ops.one_hot_ops": {
         "tf": "one_hot",
@@ -884,6 +892,10 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.ragged_ops": {
         "tf": "ragged_fill_empty_rows ragged_fill_empty_rows_grad",
     },
+    "tfnb.ops.random_crop": {
+        "image": "random_crop",
+        "tf": "random_crop",
+    },
     "tfnb.ops.random_generator": {
         "random": "Generator create_rng_state get_global_generator set_global_generator",
         "random.experimental": (
@@ -895,14 +907,13 @@ TABLE: dict[str, dict[str, str]] = {
         "tf": "random_index_shuffle",
     },
     "tfnb.ops.random_ops": {
-        "image": "random_crop",
         "random": (
             "categorical gamma:random_gamma multinomial normal:random_normal "
             "poisson:random_poisson shuffle:random_shuffle truncated_normal uniform:random_uniform"
         ),
         "tf": (
-            "multinomial random_crop random_gamma random_normal random_poisson random_shuffle "
-            "random_uniform truncated_normal"
+            "multinomial random_gamma random_normal random_poisson random_shuffle random_uniform "
+            "truncated_normal"
         ),
     },
     "tfnb.ops.record_readers": {
@@ -1058,6 +1069,9 @@ TABLE: dict[str, dict[str, str]] = {
             "hamming_window hann_window kaiser_bessel_derived_window kaiser_window vorbis_window"
         ),
     },
+    "tfnb.ops.silu": {
+        "nn": "silu swish:silu",
+    },
     "tfnb.ops.slice_ops": {
         "tf": "slice strided_slice",
     },
@@ -1166,10 +1180,14 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.string_ops": {
         "io": "decode_base64 encode_base64",
         "strings": (
-            "format:string_format length:string_length_v1 lower:string_lower split:string_split_v2 "
-            "strip:string_strip substr:substr upper:string_upper"
+            "format:string_format length:string_length_v1 lower:string_lower strip:string_strip "
+            "substr:substr upper:string_upper"
         ),
-        "tf": "decode_base64 encode_base64 string_split string_strip substr",
+        "tf": "decode_base64 encode_base64 string_strip substr",
+    },
+    "tfnb.ops.string_split": {
+        "strings": "split:string_split_v2",
+        "tf": "string_split",
     },
     "tfnb.ops.summary_ops": {
         "summary": (
@@ -1432,7 +1450,7 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.cast_ops": "Cast",
     "tfnb.ops.checkpoint_remapping_ops": "GenerateVocabRemapping LoadAndRemapMatrix",
-    "tfnb.ops.clip_ops": "ClipByValue",
+    "tfnb.ops.clip_value_ops": "ClipByValue",
     "tfnb.ops.clustering_ops": (
         "KMC2ChainInitialization KmeansPlusPlusInitialization NearestNeighbors"
     ),

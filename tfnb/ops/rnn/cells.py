@@ -15,7 +15,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops import constant_ops, init_ops, math_ops
 from tfnb.ops.bias_ops import bias_add
-from tfnb.ops.clip_ops import clip_by_value
+from tfnb.ops.clip_value_ops import clip_by_value
 from tfnb.ops.concat_ops import concat, split
 from tfnb.ops.layers.base import InputSpec, Layer
 from tfnb.ops.layers.named_functions import activation_from, initializer_from
