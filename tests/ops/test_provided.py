@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-import tfnb as tf
 from tfnb.core.provided import Provided
 from tfnb.ops import functions_above, provided_functions, provides
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _declared() -> dict[str, Provided]:
@@ -37,27 +40,45 @@ def test_a_function_that_no_room_provides_is_refused() -> None:
         Provided("unknown")()
 
 
-def test_gradients_of_an_imported_graph_need_no_import_by_hand() -> None:
-    """tf.gradients of an imported If, While and TensorArray finds all it needs by itself."""
-    with tf.Graph().as_default() as graph:
-        x = tf.placeholder(tf.float32, [], name="x")
-        tf.disable_control_flow_v2()
-        array = tf.TensorArray(tf.float32, 2).write(0, x).write(1, x * x)
-        loop = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * x), (0, x))[1]
-        branch = tf.cond(x > 0.0, lambda: x * 2.0, lambda: x)
-        tf.add_n([array.read(1), loop, branch], name="y")
-    text = graph.as_graph_def().SerializeToString()
-    program = f"""
+BUILD = """
+import sys
 import tfnb as tf
-graph_def = tf.GraphDef.FromString({text!r})
-tf.import_graph_def(graph_def, name="")
+if sys.argv[2] == "functions":
+    tf.enable_control_flow_v2()
+x = tf.placeholder(tf.float32, [], name="x")
+array = tf.TensorArray(tf.float32, 2).write(0, x).write(1, x * x)
+loop = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * x), (0, x))[1]
+branch = tf.cond(x > 0.0, lambda: x * 2.0, lambda: x)
+tf.add_n([array.read(1), loop, branch], name="y")
+tf.train.export_meta_graph(sys.argv[1])
+"""
+
+DIFFERENTIATE = """
+import sys
+import tfnb as tf
+tf.train.import_meta_graph(sys.argv[1])
 graph = tf.get_default_graph()
 y, x = graph.get_tensor_by_name("y:0"), graph.get_tensor_by_name("x:0")
-print(tf.Session().run(tf.gradients(y, x)[0], {{x: 2.0}}))
+print(tf.Session().run(tf.gradients(y, x)[0], {x: 2.0}))
 """
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
 
-    assert run.returncode == 0, run.stderr
-    np.testing.assert_allclose(float(run.stdout), 2 * 2.0 + 4 * 2.0**3 + 2.0)
+
+@pytest.mark.parametrize("control_flow", ["primitives", "functions"])
+def test_gradients_of_an_imported_graph_need_no_import_by_hand(
+    control_flow: str, tmp_path: Path
+) -> None:
+    """tf.gradients finds what gradients of loops, conds and arrays are built from by itself."""
+    target = str(tmp_path / "graph.meta")
+    outputs = []
+    for program in (BUILD, DIFFERENTIATE):
+        run = subprocess.run(
+            [sys.executable, "-c", program, target, control_flow],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, run.stderr
+        outputs.append(run.stdout)
+
+    # The derivative of x^2 + x^4 + 2 x at 2.
+    np.testing.assert_allclose(float(outputs[1]), 4.0 + 32.0 + 2.0)

@@ -44,7 +44,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         total = reduction_ops.reduce_sum(values * values, axes, keepdims=True)
         positive = total > 0
         # The square root is taken of 1 where the norm is 0, so that its gradient is no NaN.
-        safe = array_ops.where(positive, total, array_ops.oneslike(total))
+        safe = array_ops.where(positive, total, array_ops.ones_like(total))
         norm = array_ops.where(positive, sqrt_op(safe), total)
         scaled = values * clip_norm
         values.shape.assert_is_compatible_with(scaled.shape)
