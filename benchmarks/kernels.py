@@ -268,7 +268,7 @@ class Side:
 
     def _block(self, call: Callable[[], Any], seconds: float, plain: bool) -> float:
         if plain:
-            from tfnb.ops.large_arrays import plain_ways
+            from tfnb.ops.base.large_arrays import plain_ways
 
             with plain_ways():
                 return self._mean(call, seconds)

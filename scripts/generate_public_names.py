@@ -25,7 +25,7 @@ from tfnb.client.public.other_names import OTHER_NAMES  # noqa: E402
 from tfnb.core import op_registry  # noqa: E402
 
 PUBLIC = ROOT / "tfnb" / "client" / "public"
-ROOMS = ("framework", "ops", "client")
+ROOMS = ("framework", "ops", "library", "client")
 BY = "written by scripts/generate_public_names.py"
 
 Origins = dict[str, dict[str, tuple[str, str]]]

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("proto", "core", "framework", "graph", "ops", "common_runtime", "client", "notebook")
+ROOMS = (
+    "proto", "core", "framework", "graph", "ops", "library", "common_runtime", "client", "notebook",
+)  # fmt: skip
 _OP = re.compile(r"""register_op\(\s*["'](\w+)["']""")
 _TABLES = ("generate_public_names.py", "generate_names_table.py", "generate_ops_table.py")
-_MANY_TESTS = frozenset(["ops"])
+# Rooms whose tests share the folder of the ops: only those that name what changed are run.
+_MANY_TESTS = frozenset(["ops", "library"])
 
 
 def base_commit(wanted: str | None) -> str:
@@ -67,14 +70,14 @@ def _tests_that_name(path: Path, root: Path) -> set[str]:
     """The test files of a room that name a module or one of the ops that it registers."""
     words = {path.stem, *_OP.findall((root / path).read_text("utf-8"))}
     named = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words)))})\b")
-    room = root / "tests" / path.parts[1]
+    room = root / "tests" / "ops"
     found = {
         str(test.relative_to(root))
         for test in room.glob("test_*.py")
         if named.search(test.read_text("utf-8"))
     }
     if any(named.search(rows.read_text("utf-8")) for rows in room.glob("samples_*.py")):
-        found |= {f"tests/{path.parts[1]}/test_samples.py"}
+        found |= {"tests/ops/test_samples.py"}
     return found
 
 

@@ -21,7 +21,7 @@ _MAY = {
     "core/tensor_bundle.py": "sizes of files that are open; escapes patterns",
     "core/unfinished_files.py": "removes what killed saves left, where the step may write",
     "common_runtime/loaded_effects.py": "decides what the door lets through",
-    "ops/sobol_ops.py": "a table that lies in the package",
+    "ops/random/sobol_ops.py": "a table that lies in the package",
 }
 # The user's calls, which no kernel makes.
 _OF_THE_USER = ("ops/training/", "ops/saved_model/")

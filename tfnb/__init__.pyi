@@ -157,491 +157,535 @@ from tfnb.framework.sparse_tensor import SparseTensor as SparseTensor
 from tfnb.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
 from tfnb.framework.tensor import Tensor as Tensor
 from tfnb.framework.type_spec import TypeSpec as TypeSpec
-from tfnb.ops.accumulators import ConditionalAccumulator as ConditionalAccumulator
-from tfnb.ops.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
-from tfnb.ops.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
-from tfnb.ops.activation_ops import log_sigmoid as log_sigmoid
-from tfnb.ops.array_extras import fingerprint as fingerprint
-from tfnb.ops.array_extras import meshgrid as meshgrid
-from tfnb.ops.array_extras import repeat as repeat
-from tfnb.ops.array_extras import sequence_mask as sequence_mask
-from tfnb.ops.array_extras import unravel_index as unravel_index
-from tfnb.ops.batch_functions import (
+from tfnb.library.control_flow.check_ops import assert_equal as assert_equal
+from tfnb.library.control_flow.check_ops import assert_greater as assert_greater
+from tfnb.library.control_flow.check_ops import assert_greater_equal as assert_greater_equal
+from tfnb.library.control_flow.check_ops import assert_integer as assert_integer
+from tfnb.library.control_flow.check_ops import assert_less as assert_less
+from tfnb.library.control_flow.check_ops import assert_less_equal as assert_less_equal
+from tfnb.library.control_flow.check_ops import assert_near as assert_near
+from tfnb.library.control_flow.check_ops import assert_negative as assert_negative
+from tfnb.library.control_flow.check_ops import assert_non_negative as assert_non_negative
+from tfnb.library.control_flow.check_ops import assert_non_positive as assert_non_positive
+from tfnb.library.control_flow.check_ops import assert_none_equal as assert_none_equal
+from tfnb.library.control_flow.check_ops import assert_positive as assert_positive
+from tfnb.library.control_flow.check_ops import assert_proper_iterable as assert_proper_iterable
+from tfnb.library.control_flow.check_ops import assert_rank as assert_rank
+from tfnb.library.control_flow.check_ops import assert_rank_at_least as assert_rank_at_least
+from tfnb.library.control_flow.check_ops import assert_rank_in as assert_rank_in
+from tfnb.library.control_flow.check_ops import assert_same_float_dtype as assert_same_float_dtype
+from tfnb.library.control_flow.check_ops import assert_scalar as assert_scalar
+from tfnb.library.control_flow.check_ops import assert_type as assert_type
+from tfnb.library.control_flow.check_ops import is_non_decreasing as is_non_decreasing
+from tfnb.library.control_flow.check_ops import is_numeric_tensor as is_numeric_tensor
+from tfnb.library.control_flow.check_ops import is_strictly_increasing as is_strictly_increasing
+from tfnb.library.control_flow.cond import case as case
+from tfnb.library.control_flow.cond import cond as cond
+from tfnb.library.control_flow.cond import switch_case as switch_case
+from tfnb.library.control_flow.control_flow import group as group
+from tfnb.library.control_flow.control_flow import tuple_ as tuple
+from tfnb.library.control_flow.control_flow_assert import assert_ as Assert
+from tfnb.library.control_flow.control_flow_toggle import (
+    control_flow_v2_enabled as control_flow_v2_enabled,
+)
+from tfnb.library.control_flow.control_flow_toggle import (
+    disable_control_flow_v2 as disable_control_flow_v2,
+)
+from tfnb.library.control_flow.control_flow_toggle import (
+    enable_control_flow_v2 as enable_control_flow_v2,
+)
+from tfnb.library.control_flow.map_fn import foldl as foldl
+from tfnb.library.control_flow.map_fn import foldr as foldr
+from tfnb.library.control_flow.map_fn import map_fn as map_fn
+from tfnb.library.control_flow.map_fn import scan as scan
+from tfnb.library.control_flow.tensor_array import TensorArray as TensorArray
+from tfnb.library.control_flow.while_loop import while_loop as while_loop
+from tfnb.library.data.ragged_spec import RaggedTensorSpec as RaggedTensorSpec
+from tfnb.library.data.structure import SparseTensorSpec as SparseTensorSpec
+from tfnb.library.data.structure import TensorSpec as TensorSpec
+from tfnb.library.data.type_specs import IndexedSlicesSpec as IndexedSlicesSpec
+from tfnb.library.data.type_specs import NoneTensorSpec as NoneTensorSpec
+from tfnb.library.data.type_specs import OptionalSpec as OptionalSpec
+from tfnb.library.data.type_specs import TensorArraySpec as TensorArraySpec
+from tfnb.library.data.type_specs import type_spec_from_value as type_spec_from_value
+from tfnb.library.gradients.custom_gradient import custom_gradient as custom_gradient
+from tfnb.library.gradients.custom_gradient import grad_pass_through as grad_pass_through
+from tfnb.library.gradients.custom_gradient import recompute_grad as recompute_grad
+from tfnb.library.gradients.gradients import UnconnectedGradients as UnconnectedGradients
+from tfnb.library.gradients.gradients import gradients as gradients
+from tfnb.library.gradients.gradients import hessians as hessians
+from tfnb.library.image.image_ops import extract_image_patches as extract_image_patches
+from tfnb.library.image.random_crop import random_crop as random_crop
+from tfnb.library.mapping.vectorized_map import vectorized_map as vectorized_map
+from tfnb.library.math.clip_ops import clip_by_average_norm as clip_by_average_norm
+from tfnb.library.math.clip_ops import clip_by_global_norm as clip_by_global_norm
+from tfnb.library.math.clip_ops import clip_by_norm as clip_by_norm
+from tfnb.library.math.clip_ops import global_norm as global_norm
+from tfnb.library.math.clip_ops import saturate_cast as saturate_cast
+from tfnb.library.math.histograms import histogram_fixed_width as histogram_fixed_width
+from tfnb.library.math.histograms import histogram_fixed_width_bins as histogram_fixed_width_bins
+from tfnb.library.math.linalg_ops import matrix_solve_ls as matrix_solve_ls
+from tfnb.library.math.linalg_ops import norm as norm
+from tfnb.library.math.linalg_ops import self_adjoint_eig as self_adjoint_eig
+from tfnb.library.math.linalg_ops import self_adjoint_eigvals as self_adjoint_eigvals
+from tfnb.library.math.linalg_ops import svd as svd
+from tfnb.library.math.numerics import add_check_numerics_ops as add_check_numerics_ops
+from tfnb.library.math.numerics import verify_tensor_all_finite as verify_tensor_all_finite
+from tfnb.library.math.sort_ops import argsort as argsort
+from tfnb.library.math.sort_ops import sort as sort
+from tfnb.library.nn.confusion_matrix import confusion_matrix as confusion_matrix
+from tfnb.library.queues.accumulators import (
+    ConditionalAccumulatorBase as ConditionalAccumulatorBase,
+)
+from tfnb.library.queues.accumulators import (
+    SparseConditionalAccumulator as SparseConditionalAccumulator,
+)
+from tfnb.library.queues.accumulators import ConditionalAccumulator as ConditionalAccumulator
+from tfnb.library.queues.batch_functions import (
     nondifferentiable_batch_function as nondifferentiable_batch_function,
 )
-from tfnb.ops.cast_ops import cast as cast
-from tfnb.ops.cast_ops import to_bfloat16 as to_bfloat16
-from tfnb.ops.cast_ops import to_complex128 as to_complex128
-from tfnb.ops.cast_ops import to_complex64 as to_complex64
-from tfnb.ops.cast_ops import to_double as to_double
-from tfnb.ops.cast_ops import to_float as to_float
-from tfnb.ops.cast_ops import to_int32 as to_int32
-from tfnb.ops.cast_ops import to_int64 as to_int64
-from tfnb.ops.check_ops import assert_equal as assert_equal
-from tfnb.ops.check_ops import assert_greater as assert_greater
-from tfnb.ops.check_ops import assert_greater_equal as assert_greater_equal
-from tfnb.ops.check_ops import assert_integer as assert_integer
-from tfnb.ops.check_ops import assert_less as assert_less
-from tfnb.ops.check_ops import assert_less_equal as assert_less_equal
-from tfnb.ops.check_ops import assert_near as assert_near
-from tfnb.ops.check_ops import assert_negative as assert_negative
-from tfnb.ops.check_ops import assert_non_negative as assert_non_negative
-from tfnb.ops.check_ops import assert_non_positive as assert_non_positive
-from tfnb.ops.check_ops import assert_none_equal as assert_none_equal
-from tfnb.ops.check_ops import assert_positive as assert_positive
-from tfnb.ops.check_ops import assert_proper_iterable as assert_proper_iterable
-from tfnb.ops.check_ops import assert_rank as assert_rank
-from tfnb.ops.check_ops import assert_rank_at_least as assert_rank_at_least
-from tfnb.ops.check_ops import assert_rank_in as assert_rank_in
-from tfnb.ops.check_ops import assert_same_float_dtype as assert_same_float_dtype
-from tfnb.ops.check_ops import assert_scalar as assert_scalar
-from tfnb.ops.check_ops import assert_type as assert_type
-from tfnb.ops.check_ops import is_non_decreasing as is_non_decreasing
-from tfnb.ops.check_ops import is_numeric_tensor as is_numeric_tensor
-from tfnb.ops.check_ops import is_strictly_increasing as is_strictly_increasing
-from tfnb.ops.clip_ops import clip_by_average_norm as clip_by_average_norm
-from tfnb.ops.clip_ops import clip_by_global_norm as clip_by_global_norm
-from tfnb.ops.clip_ops import clip_by_norm as clip_by_norm
-from tfnb.ops.clip_ops import global_norm as global_norm
-from tfnb.ops.clip_ops import saturate_cast as saturate_cast
-from tfnb.ops.clip_value_ops import clip_by_value as clip_by_value
-from tfnb.ops.comparison_ops import greater as greater
-from tfnb.ops.comparison_ops import greater_equal as greater_equal
-from tfnb.ops.comparison_ops import less as less
-from tfnb.ops.comparison_ops import less_equal as less_equal
-from tfnb.ops.comparison_ops import logical_and as logical_and
-from tfnb.ops.comparison_ops import logical_or as logical_or
-from tfnb.ops.complex_ops import angle as angle
-from tfnb.ops.complex_ops import complex_ as complex
-from tfnb.ops.complex_ops import imag as imag
-from tfnb.ops.complex_ops import real as real
-from tfnb.ops.concat_ops import concat as concat
-from tfnb.ops.concat_ops import parallel_stack as parallel_stack
-from tfnb.ops.concat_ops import split as split
-from tfnb.ops.concat_ops import stack as stack
-from tfnb.ops.concat_ops import tile as tile
-from tfnb.ops.concat_ops import unstack as unstack
-from tfnb.ops.cond import case as case
-from tfnb.ops.cond import cond as cond
-from tfnb.ops.cond import switch_case as switch_case
-from tfnb.ops.confusion_matrix import confusion_matrix as confusion_matrix
-from tfnb.ops.constant_ops import constant as constant
-from tfnb.ops.constant_ops import fill as fill
-from tfnb.ops.constant_ops import guarantee_const as guarantee_const
-from tfnb.ops.constant_ops import ones as ones
-from tfnb.ops.constant_ops import ones_like as ones_like
-from tfnb.ops.constant_ops import placeholder as placeholder
-from tfnb.ops.constant_ops import placeholder_with_default as placeholder_with_default
-from tfnb.ops.constant_ops import zeros as zeros
-from tfnb.ops.constant_ops import zeros_like as zeros_like
-from tfnb.ops.control_flow import group as group
-from tfnb.ops.control_flow import tuple_ as tuple
-from tfnb.ops.control_flow_assert import assert_ as Assert
-from tfnb.ops.control_flow_ops import no_op as no_op
-from tfnb.ops.control_flow_toggle import control_flow_v2_enabled as control_flow_v2_enabled
-from tfnb.ops.control_flow_toggle import disable_control_flow_v2 as disable_control_flow_v2
-from tfnb.ops.control_flow_toggle import enable_control_flow_v2 as enable_control_flow_v2
-from tfnb.ops.critical_section import CriticalSection as CriticalSection
-from tfnb.ops.custom_gradient import custom_gradient as custom_gradient
-from tfnb.ops.custom_gradient import grad_pass_through as grad_pass_through
-from tfnb.ops.custom_gradient import recompute_grad as recompute_grad
-from tfnb.ops.cwise_binary_ops import atan2 as atan2
-from tfnb.ops.cwise_binary_ops import floor_div as floor_div
-from tfnb.ops.cwise_binary_ops import floor_mod as floormod
-from tfnb.ops.cwise_binary_ops import floor_mod as mod
-from tfnb.ops.cwise_binary_ops import maximum as maximum
-from tfnb.ops.cwise_binary_ops import minimum as minimum
-from tfnb.ops.cwise_binary_ops import real_div as realdiv
-from tfnb.ops.cwise_binary_ops import squared_difference as squared_difference
-from tfnb.ops.cwise_binary_ops import truncate_div as truncatediv
-from tfnb.ops.cwise_binary_ops import truncate_mod as truncatemod
-from tfnb.ops.cwise_unary_ops import acosh as acosh
-from tfnb.ops.cwise_unary_ops import asin as asin
-from tfnb.ops.cwise_unary_ops import asinh as asinh
-from tfnb.ops.cwise_unary_ops import atan as atan
-from tfnb.ops.cwise_unary_ops import atanh as atanh
-from tfnb.ops.cwise_unary_ops import conj as conj
-from tfnb.ops.cwise_unary_ops import cos as cos
-from tfnb.ops.cwise_unary_ops import cosh as cosh
-from tfnb.ops.cwise_unary_ops import expm1 as expm1
-from tfnb.ops.cwise_unary_ops import is_finite as is_finite
-from tfnb.ops.cwise_unary_ops import is_inf as is_inf
-from tfnb.ops.cwise_unary_ops import is_nan as is_nan
-from tfnb.ops.cwise_unary_ops import log as log
-from tfnb.ops.cwise_unary_ops import log1p as log1p
-from tfnb.ops.cwise_unary_ops import neg as negative
-from tfnb.ops.cwise_unary_ops import reciprocal as reciprocal
-from tfnb.ops.cwise_unary_ops import rint as rint
-from tfnb.ops.cwise_unary_ops import sin as sin
-from tfnb.ops.cwise_unary_ops import sinh as sinh
-from tfnb.ops.cwise_unary_ops import square as square
-from tfnb.ops.cwise_unary_ops import tan as tan
-from tfnb.ops.cwise_unary_ops import tanh as tanh
-from tfnb.ops.data.ragged_spec import RaggedTensorSpec as RaggedTensorSpec
-from tfnb.ops.data.structure import SparseTensorSpec as SparseTensorSpec
-from tfnb.ops.data.structure import TensorSpec as TensorSpec
-from tfnb.ops.data.type_specs import IndexedSlicesSpec as IndexedSlicesSpec
-from tfnb.ops.data.type_specs import NoneTensorSpec as NoneTensorSpec
-from tfnb.ops.data.type_specs import OptionalSpec as OptionalSpec
-from tfnb.ops.data.type_specs import TensorArraySpec as TensorArraySpec
-from tfnb.ops.data.type_specs import type_spec_from_value as type_spec_from_value
-from tfnb.ops.data_flow_ops import dynamic_partition as dynamic_partition
-from tfnb.ops.data_flow_ops import dynamic_stitch as dynamic_stitch
-from tfnb.ops.einsum_ops import einsum as einsum
-from tfnb.ops.fake_quant_ops import (
-    fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient,
+from tfnb.library.queues.critical_section import CriticalSection as CriticalSection
+from tfnb.library.queues.queues import FIFOQueue as FIFOQueue
+from tfnb.library.queues.queues import PaddingFIFOQueue as PaddingFIFOQueue
+from tfnb.library.queues.queues import PriorityQueue as PriorityQueue
+from tfnb.library.queues.queues import QueueBase as QueueBase
+from tfnb.library.queues.queues import RandomShuffleQueue as RandomShuffleQueue
+from tfnb.library.queues.record_readers import FixedLengthRecordReader as FixedLengthRecordReader
+from tfnb.library.queues.record_readers import IdentityReader as IdentityReader
+from tfnb.library.queues.record_readers import ReaderBase as ReaderBase
+from tfnb.library.queues.record_readers import TFRecordReader as TFRecordReader
+from tfnb.library.queues.record_readers import TextLineReader as TextLineReader
+from tfnb.library.queues.record_readers import WholeFileReader as WholeFileReader
+from tfnb.library.ragged.ragged_tensor import RaggedTensor as RaggedTensor
+from tfnb.library.ragged.string_split import string_split as string_split
+from tfnb.library.sparse.sparse_functions import (
+    sparse_reduce_max_sparse as sparse_reduce_max_sparse,
 )
-from tfnb.ops.fake_quant_ops import (
-    fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient,
+from tfnb.library.sparse.sparse_functions import (
+    sparse_reduce_sum_sparse as sparse_reduce_sum_sparse,
 )
-from tfnb.ops.fake_quant_ops import (
-    fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
+from tfnb.library.sparse.sparse_functions import deserialize_many_sparse as deserialize_many_sparse
+from tfnb.library.sparse.sparse_functions import serialize_many_sparse as serialize_many_sparse
+from tfnb.library.sparse.sparse_functions import serialize_sparse as serialize_sparse
+from tfnb.library.sparse.sparse_functions import sparse_add as sparse_add
+from tfnb.library.sparse.sparse_functions import sparse_concat as sparse_concat
+from tfnb.library.sparse.sparse_functions import sparse_mask as sparse_mask
+from tfnb.library.sparse.sparse_functions import sparse_maximum as sparse_maximum
+from tfnb.library.sparse.sparse_functions import sparse_merge as sparse_merge
+from tfnb.library.sparse.sparse_functions import sparse_minimum as sparse_minimum
+from tfnb.library.sparse.sparse_functions import sparse_reduce_max as sparse_reduce_max
+from tfnb.library.sparse.sparse_functions import sparse_reduce_sum as sparse_reduce_sum
+from tfnb.library.sparse.sparse_functions import sparse_reset_shape as sparse_reset_shape
+from tfnb.library.sparse.sparse_functions import sparse_reshape as sparse_reshape
+from tfnb.library.sparse.sparse_functions import sparse_retain as sparse_retain
+from tfnb.library.sparse.sparse_functions import sparse_softmax as sparse_softmax
+from tfnb.library.sparse.sparse_functions import sparse_split as sparse_split
+from tfnb.library.sparse.sparse_functions import sparse_to_indicator as sparse_to_indicator
+from tfnb.library.sparse.sparse_functions import sparse_transpose as sparse_transpose
+from tfnb.library.tables.lookup import initialize_all_tables as initialize_all_tables
+from tfnb.library.tables.lookup import tables_initializer as tables_initializer
+from tfnb.library.tables.parsing_features import (
+    parse_single_sequence_example as parse_single_sequence_example,
 )
-from tfnb.ops.fake_quant_ops import (
-    fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
+from tfnb.library.tables.parsing_features import FixedLenFeature as FixedLenFeature
+from tfnb.library.tables.parsing_features import FixedLenSequenceFeature as FixedLenSequenceFeature
+from tfnb.library.tables.parsing_features import SparseFeature as SparseFeature
+from tfnb.library.tables.parsing_features import VarLenFeature as VarLenFeature
+from tfnb.library.tables.parsing_features import parse_example as parse_example
+from tfnb.library.tables.parsing_features import parse_single_example as parse_single_example
+from tfnb.library.variables.init_ops import (
+    truncated_normal_initializer as truncated_normal_initializer,
 )
-from tfnb.ops.fake_quant_ops import fake_quant_with_min_max_args as fake_quant_with_min_max_args
-from tfnb.ops.fake_quant_ops import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
-from tfnb.ops.fft_ops import fft as fft
-from tfnb.ops.fft_ops import fft2d as fft2d
-from tfnb.ops.fft_ops import fft3d as fft3d
-from tfnb.ops.fft_ops import ifft as ifft
-from tfnb.ops.fft_ops import ifft2d as ifft2d
-from tfnb.ops.fft_ops import ifft3d as ifft3d
-from tfnb.ops.gather_ops import batch_gather as batch_gather
-from tfnb.ops.gather_ops import gather as gather
-from tfnb.ops.gather_ops import gather_nd as gather_nd
-from tfnb.ops.gradients import UnconnectedGradients as UnconnectedGradients
-from tfnb.ops.gradients import gradients as gradients
-from tfnb.ops.gradients import hessians as hessians
-from tfnb.ops.histogram_ops import bincount as bincount
-from tfnb.ops.histograms import histogram_fixed_width as histogram_fixed_width
-from tfnb.ops.histograms import histogram_fixed_width_bins as histogram_fixed_width_bins
-from tfnb.ops.identity_ops import bitcast as bitcast
-from tfnb.ops.identity_ops import identity as identity
-from tfnb.ops.identity_ops import identity_n as identity_n
-from tfnb.ops.identity_ops import stop_gradient as stop_gradient
-from tfnb.ops.image_ops import extract_image_patches as extract_image_patches
-from tfnb.ops.image_patch_ops import extract_volume_patches as extract_volume_patches
-from tfnb.ops.init_ops import constant_initializer as constant_initializer
-from tfnb.ops.init_ops import glorot_normal_initializer as glorot_normal_initializer
-from tfnb.ops.init_ops import glorot_uniform_initializer as glorot_uniform_initializer
-from tfnb.ops.init_ops import ones_initializer as ones_initializer
-from tfnb.ops.init_ops import orthogonal_initializer as orthogonal_initializer
-from tfnb.ops.init_ops import random_normal_initializer as random_normal_initializer
-from tfnb.ops.init_ops import random_uniform_initializer as random_uniform_initializer
-from tfnb.ops.init_ops import truncated_normal_initializer as truncated_normal_initializer
-from tfnb.ops.init_ops import uniform_unit_scaling_initializer as uniform_unit_scaling_initializer
-from tfnb.ops.init_ops import variance_scaling_initializer as variance_scaling_initializer
-from tfnb.ops.init_ops import zeros_initializer as zeros_initializer
-from tfnb.ops.io_ops import matching_files as matching_files
-from tfnb.ops.io_ops import read_file as read_file
-from tfnb.ops.io_ops import write_file as write_file
-from tfnb.ops.linalg_ops import matrix_solve_ls as matrix_solve_ls
-from tfnb.ops.linalg_ops import norm as norm
-from tfnb.ops.linalg_ops import self_adjoint_eig as self_adjoint_eig
-from tfnb.ops.linalg_ops import self_adjoint_eigvals as self_adjoint_eigvals
-from tfnb.ops.linalg_ops import svd as svd
-from tfnb.ops.logging_ops import Print as Print
-from tfnb.ops.logging_ops import print_ as print
-from tfnb.ops.logging_ops import timestamp as timestamp
-from tfnb.ops.lookup import initialize_all_tables as initialize_all_tables
-from tfnb.ops.lookup import tables_initializer as tables_initializer
-from tfnb.ops.map_fn import foldl as foldl
-from tfnb.ops.map_fn import foldr as foldr
-from tfnb.ops.map_fn import map_fn as map_fn
-from tfnb.ops.map_fn import scan as scan
-from tfnb.ops.math_ops import abs as abs
-from tfnb.ops.math_ops import accumulate_n as accumulate_n
-from tfnb.ops.math_ops import acos as acos
-from tfnb.ops.math_ops import add as add
-from tfnb.ops.math_ops import add_n as add_n
-from tfnb.ops.math_ops import ceil as ceil
-from tfnb.ops.math_ops import div as div
-from tfnb.ops.math_ops import div_no_nan as div_no_nan
-from tfnb.ops.math_ops import divide as divide
-from tfnb.ops.math_ops import equal as equal
-from tfnb.ops.math_ops import exp as exp
-from tfnb.ops.math_ops import floor as floor
-from tfnb.ops.math_ops import floordiv as floordiv
-from tfnb.ops.math_ops import logical_xor as logical_xor
-from tfnb.ops.math_ops import multiply as multiply
-from tfnb.ops.math_ops import not_equal as not_equal
-from tfnb.ops.math_ops import pow as pow
-from tfnb.ops.math_ops import round as round
-from tfnb.ops.math_ops import rsqrt as rsqrt
-from tfnb.ops.math_ops import scalar_mul as scalar_mul
-from tfnb.ops.math_ops import sigmoid as sigmoid
-from tfnb.ops.math_ops import sign as sign
-from tfnb.ops.math_ops import sqrt as sqrt
-from tfnb.ops.math_ops import subtract as subtract
-from tfnb.ops.math_ops import tensordot as tensordot
-from tfnb.ops.math_ops import trace as trace
-from tfnb.ops.math_ops import truediv as truediv
-from tfnb.ops.matmul_ops import matmul as matmul
-from tfnb.ops.matmul_ops import sparse_mat_mul as sparse_matmul
-from tfnb.ops.matrix_decomposition_ops import cholesky as cholesky
-from tfnb.ops.matrix_decomposition_ops import matrix_square_root as matrix_square_root
-from tfnb.ops.matrix_decomposition_ops import qr as qr
-from tfnb.ops.matrix_diag_ops import diag as diag
-from tfnb.ops.matrix_diag_ops import diag_part as diag_part
-from tfnb.ops.matrix_diag_ops import matrix_band_part as matrix_band_part
-from tfnb.ops.matrix_diag_ops import matrix_diag as matrix_diag
-from tfnb.ops.matrix_diag_ops import matrix_diag_part as matrix_diag_part
-from tfnb.ops.matrix_diag_ops import matrix_set_diag as matrix_set_diag
-from tfnb.ops.matrix_functions import cholesky_solve as cholesky_solve
-from tfnb.ops.matrix_functions import eye as eye
-from tfnb.ops.matrix_functions import matrix_triangular_solve as matrix_triangular_solve
-from tfnb.ops.matrix_solve_ops import matrix_determinant as matrix_determinant
-from tfnb.ops.matrix_solve_ops import matrix_inverse as matrix_inverse
-from tfnb.ops.matrix_solve_ops import matrix_solve as matrix_solve
-from tfnb.ops.numerics import add_check_numerics_ops as add_check_numerics_ops
-from tfnb.ops.numerics import verify_tensor_all_finite as verify_tensor_all_finite
-from tfnb.ops.numerics_ops import check_numerics as check_numerics
-from tfnb.ops.one_hot_ops import one_hot as one_hot
-from tfnb.ops.pad_ops import pad as pad
-from tfnb.ops.parsing_features import FixedLenFeature as FixedLenFeature
-from tfnb.ops.parsing_features import FixedLenSequenceFeature as FixedLenSequenceFeature
-from tfnb.ops.parsing_features import SparseFeature as SparseFeature
-from tfnb.ops.parsing_features import VarLenFeature as VarLenFeature
-from tfnb.ops.parsing_features import parse_example as parse_example
-from tfnb.ops.parsing_features import parse_single_example as parse_single_example
-from tfnb.ops.parsing_features import parse_single_sequence_example as parse_single_sequence_example
-from tfnb.ops.parsing_ops import decode_compressed as decode_compressed
-from tfnb.ops.parsing_ops import decode_csv as decode_csv
-from tfnb.ops.parsing_ops import decode_json_example as decode_json_example
-from tfnb.ops.parsing_ops import decode_raw as decode_raw
-from tfnb.ops.parsing_ops import parse_tensor as parse_tensor
-from tfnb.ops.parsing_ops import serialize_tensor as serialize_tensor
-from tfnb.ops.partitioned_variable import (
+from tfnb.library.variables.init_ops import (
+    uniform_unit_scaling_initializer as uniform_unit_scaling_initializer,
+)
+from tfnb.library.variables.init_ops import (
+    variance_scaling_initializer as variance_scaling_initializer,
+)
+from tfnb.library.variables.init_ops import constant_initializer as constant_initializer
+from tfnb.library.variables.init_ops import glorot_normal_initializer as glorot_normal_initializer
+from tfnb.library.variables.init_ops import glorot_uniform_initializer as glorot_uniform_initializer
+from tfnb.library.variables.init_ops import ones_initializer as ones_initializer
+from tfnb.library.variables.init_ops import orthogonal_initializer as orthogonal_initializer
+from tfnb.library.variables.init_ops import random_normal_initializer as random_normal_initializer
+from tfnb.library.variables.init_ops import random_uniform_initializer as random_uniform_initializer
+from tfnb.library.variables.init_ops import zeros_initializer as zeros_initializer
+from tfnb.library.variables.partitioned_variable import (
     create_partitioned_variables as create_partitioned_variables,
 )
-from tfnb.ops.partitioned_variable import (
+from tfnb.library.variables.partitioned_variable import (
+    fixed_size_partitioner as fixed_size_partitioner,
+)
+from tfnb.library.variables.partitioned_variable import (
     min_max_variable_partitioner as min_max_variable_partitioner,
 )
-from tfnb.ops.partitioned_variable import (
+from tfnb.library.variables.partitioned_variable import (
     variable_axis_size_partitioner as variable_axis_size_partitioner,
 )
-from tfnb.ops.partitioned_variable import fixed_size_partitioner as fixed_size_partitioner
-from tfnb.ops.quantization_ops import dequantize as dequantize
-from tfnb.ops.quantization_ops import quantize as quantize
-from tfnb.ops.quantization_ops import quantize_v2 as quantize_v2
-from tfnb.ops.quantized_math_ops import quantized_concat as quantized_concat
-from tfnb.ops.queues import FIFOQueue as FIFOQueue
-from tfnb.ops.queues import PaddingFIFOQueue as PaddingFIFOQueue
-from tfnb.ops.queues import PriorityQueue as PriorityQueue
-from tfnb.ops.queues import QueueBase as QueueBase
-from tfnb.ops.queues import RandomShuffleQueue as RandomShuffleQueue
-from tfnb.ops.ragged.ragged_tensor import RaggedTensor as RaggedTensor
-from tfnb.ops.ragged_ops import ragged_fill_empty_rows as ragged_fill_empty_rows
-from tfnb.ops.ragged_ops import ragged_fill_empty_rows_grad as ragged_fill_empty_rows_grad
-from tfnb.ops.random_crop import random_crop as random_crop
-from tfnb.ops.random_index_shuffle_ops import random_index_shuffle as random_index_shuffle
-from tfnb.ops.random_ops import multinomial as multinomial
-from tfnb.ops.random_ops import random_gamma as random_gamma
-from tfnb.ops.random_ops import random_normal as random_normal
-from tfnb.ops.random_ops import random_poisson as random_poisson
-from tfnb.ops.random_ops import random_shuffle as random_shuffle
-from tfnb.ops.random_ops import random_uniform as random_uniform
-from tfnb.ops.random_ops import truncated_normal as truncated_normal
-from tfnb.ops.record_readers import FixedLengthRecordReader as FixedLengthRecordReader
-from tfnb.ops.record_readers import IdentityReader as IdentityReader
-from tfnb.ops.record_readers import ReaderBase as ReaderBase
-from tfnb.ops.record_readers import TFRecordReader as TFRecordReader
-from tfnb.ops.record_readers import TextLineReader as TextLineReader
-from tfnb.ops.record_readers import WholeFileReader as WholeFileReader
-from tfnb.ops.reduction_ops import arg_max as arg_max
-from tfnb.ops.reduction_ops import arg_min as arg_min
-from tfnb.ops.reduction_ops import argmax as argmax
-from tfnb.ops.reduction_ops import argmin as argmin
-from tfnb.ops.reduction_ops import count_nonzero as count_nonzero
-from tfnb.ops.reduction_ops import reduce_all as reduce_all
-from tfnb.ops.reduction_ops import reduce_any as reduce_any
-from tfnb.ops.reduction_ops import reduce_logsumexp as reduce_logsumexp
-from tfnb.ops.reduction_ops import reduce_max as reduce_max
-from tfnb.ops.reduction_ops import reduce_mean as reduce_mean
-from tfnb.ops.reduction_ops import reduce_min as reduce_min
-from tfnb.ops.reduction_ops import reduce_prod as reduce_prod
-from tfnb.ops.reduction_ops import reduce_sum as reduce_sum
-from tfnb.ops.regex_ops import regex_replace as regex_replace
-from tfnb.ops.resource_variables_toggle import (
+from tfnb.library.variables.resource_variables_toggle import (
     disable_resource_variables as disable_resource_variables,
 )
-from tfnb.ops.resource_variables_toggle import (
+from tfnb.library.variables.resource_variables_toggle import (
     enable_resource_variables as enable_resource_variables,
 )
-from tfnb.ops.resource_variables_toggle import (
+from tfnb.library.variables.resource_variables_toggle import (
     resource_variables_enabled as resource_variables_enabled,
 )
-from tfnb.ops.scatter_nd_ops import scatter_nd as scatter_nd
-from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_add as tensor_scatter_add
-from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_add as tensor_scatter_nd_add
-from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_max as tensor_scatter_nd_max
-from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_min as tensor_scatter_nd_min
-from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_sub as tensor_scatter_nd_sub
-from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_sub as tensor_scatter_sub
-from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_update as tensor_scatter_nd_update
-from tfnb.ops.scatter_nd_ops import tensor_scatter_nd_update as tensor_scatter_update
-from tfnb.ops.script_ops import numpy_function as numpy_function
-from tfnb.ops.script_ops import py_func as py_func
-from tfnb.ops.searchsorted_ops import searchsorted as searchsorted
-from tfnb.ops.segment_ops import segment_max as segment_max
-from tfnb.ops.segment_ops import segment_mean as segment_mean
-from tfnb.ops.segment_ops import segment_min as segment_min
-from tfnb.ops.segment_ops import segment_prod as segment_prod
-from tfnb.ops.segment_ops import segment_sum as segment_sum
-from tfnb.ops.segment_ops import unsorted_segment_max as unsorted_segment_max
-from tfnb.ops.segment_ops import unsorted_segment_mean as unsorted_segment_mean
-from tfnb.ops.segment_ops import unsorted_segment_min as unsorted_segment_min
-from tfnb.ops.segment_ops import unsorted_segment_prod as unsorted_segment_prod
-from tfnb.ops.segment_ops import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
-from tfnb.ops.segment_ops import unsorted_segment_sum as unsorted_segment_sum
-from tfnb.ops.sequence_ops import cross as cross
-from tfnb.ops.sequence_ops import cumprod as cumprod
-from tfnb.ops.sequence_ops import cumsum as cumsum
-from tfnb.ops.sequence_ops import linspace as lin_space
-from tfnb.ops.sequence_ops import linspace as linspace
-from tfnb.ops.sequence_ops import range_ as range
-from tfnb.ops.session_ops import delete_session_tensor as delete_session_tensor
-from tfnb.ops.session_ops import get_session_handle as get_session_handle
-from tfnb.ops.session_ops import get_session_tensor as get_session_tensor
-from tfnb.ops.set_ops import edit_distance as edit_distance
-from tfnb.ops.shape_ops import broadcast_dynamic_shape as broadcast_dynamic_shape
-from tfnb.ops.shape_ops import broadcast_static_shape as broadcast_static_shape
-from tfnb.ops.shape_ops import broadcast_to as broadcast_to
-from tfnb.ops.shape_ops import ensure_shape as ensure_shape
-from tfnb.ops.shape_ops import expand_dims as expand_dims
-from tfnb.ops.shape_ops import rank as rank
-from tfnb.ops.shape_ops import reshape as reshape
-from tfnb.ops.shape_ops import shape as shape
-from tfnb.ops.shape_ops import shape_n as shape_n
-from tfnb.ops.shape_ops import size as size
-from tfnb.ops.shape_ops import squeeze as squeeze
-from tfnb.ops.slice_ops import slice as slice
-from tfnb.ops.slice_ops import strided_slice as strided_slice
-from tfnb.ops.sort_ops import argsort as argsort
-from tfnb.ops.sort_ops import sort as sort
-from tfnb.ops.space_ops import batch_to_space as batch_to_space
-from tfnb.ops.space_ops import batch_to_space_nd as batch_to_space_nd
-from tfnb.ops.space_ops import depth_to_space as depth_to_space
-from tfnb.ops.space_ops import required_space_to_batch_paddings as required_space_to_batch_paddings
-from tfnb.ops.space_ops import space_to_batch as space_to_batch
-from tfnb.ops.space_ops import space_to_batch_nd as space_to_batch_nd
-from tfnb.ops.space_ops import space_to_depth as space_to_depth
-from tfnb.ops.sparse_functions import deserialize_many_sparse as deserialize_many_sparse
-from tfnb.ops.sparse_functions import serialize_many_sparse as serialize_many_sparse
-from tfnb.ops.sparse_functions import serialize_sparse as serialize_sparse
-from tfnb.ops.sparse_functions import sparse_add as sparse_add
-from tfnb.ops.sparse_functions import sparse_concat as sparse_concat
-from tfnb.ops.sparse_functions import sparse_mask as sparse_mask
-from tfnb.ops.sparse_functions import sparse_maximum as sparse_maximum
-from tfnb.ops.sparse_functions import sparse_merge as sparse_merge
-from tfnb.ops.sparse_functions import sparse_minimum as sparse_minimum
-from tfnb.ops.sparse_functions import sparse_reduce_max as sparse_reduce_max
-from tfnb.ops.sparse_functions import sparse_reduce_max_sparse as sparse_reduce_max_sparse
-from tfnb.ops.sparse_functions import sparse_reduce_sum as sparse_reduce_sum
-from tfnb.ops.sparse_functions import sparse_reduce_sum_sparse as sparse_reduce_sum_sparse
-from tfnb.ops.sparse_functions import sparse_reset_shape as sparse_reset_shape
-from tfnb.ops.sparse_functions import sparse_reshape as sparse_reshape
-from tfnb.ops.sparse_functions import sparse_retain as sparse_retain
-from tfnb.ops.sparse_functions import sparse_softmax as sparse_softmax
-from tfnb.ops.sparse_functions import sparse_split as sparse_split
-from tfnb.ops.sparse_functions import sparse_to_indicator as sparse_to_indicator
-from tfnb.ops.sparse_functions import sparse_transpose as sparse_transpose
-from tfnb.ops.sparse_ops import sparse_fill_empty_rows as sparse_fill_empty_rows
-from tfnb.ops.sparse_ops import sparse_placeholder as sparse_placeholder
-from tfnb.ops.sparse_ops import sparse_reorder as sparse_reorder
-from tfnb.ops.sparse_ops import sparse_slice as sparse_slice
-from tfnb.ops.sparse_ops import sparse_tensor_dense_matmul as sparse_tensor_dense_matmul
-from tfnb.ops.sparse_ops import sparse_tensor_to_dense as sparse_tensor_to_dense
-from tfnb.ops.sparse_ops import sparse_to_dense as sparse_to_dense
-from tfnb.ops.sparse_segment_ops import sparse_segment_mean as sparse_segment_mean
-from tfnb.ops.sparse_segment_ops import sparse_segment_sqrt_n as sparse_segment_sqrt_n
-from tfnb.ops.sparse_segment_ops import sparse_segment_sum as sparse_segment_sum
-from tfnb.ops.special_math_ops import betainc as betainc
-from tfnb.ops.special_math_ops import digamma as digamma
-from tfnb.ops.special_math_ops import erf as erf
-from tfnb.ops.special_math_ops import erfc as erfc
-from tfnb.ops.special_math_ops import igamma as igamma
-from tfnb.ops.special_math_ops import igammac as igammac
-from tfnb.ops.special_math_ops import lbeta as lbeta
-from tfnb.ops.special_math_ops import lgamma as lgamma
-from tfnb.ops.special_math_ops import polygamma as polygamma
-from tfnb.ops.special_math_ops import zeta as zeta
-from tfnb.ops.state_ops import assign as assign
-from tfnb.ops.state_ops import assign_add as assign_add
-from tfnb.ops.state_ops import assign_sub as assign_sub
-from tfnb.ops.state_ops import batch_scatter_update as batch_scatter_update
-from tfnb.ops.state_ops import count_up_to as count_up_to
-from tfnb.ops.state_ops import is_variable_initialized as is_variable_initialized
-from tfnb.ops.state_ops import scatter_add as scatter_add
-from tfnb.ops.state_ops import scatter_div as scatter_div
-from tfnb.ops.state_ops import scatter_max as scatter_max
-from tfnb.ops.state_ops import scatter_min as scatter_min
-from tfnb.ops.state_ops import scatter_mul as scatter_mul
-from tfnb.ops.state_ops import scatter_nd_add as scatter_nd_add
-from tfnb.ops.state_ops import scatter_nd_sub as scatter_nd_sub
-from tfnb.ops.state_ops import scatter_nd_update as scatter_nd_update
-from tfnb.ops.state_ops import scatter_sub as scatter_sub
-from tfnb.ops.state_ops import scatter_update as scatter_update
-from tfnb.ops.string_hash_ops import string_to_hash_bucket as string_to_hash_bucket
-from tfnb.ops.string_hash_ops import string_to_hash_bucket_fast as string_to_hash_bucket_fast
-from tfnb.ops.string_hash_ops import string_to_hash_bucket_strong as string_to_hash_bucket_strong
-from tfnb.ops.string_join_ops import reduce_join as reduce_join
-from tfnb.ops.string_join_ops import string_join as string_join
-from tfnb.ops.string_number_ops import as_string as as_string
-from tfnb.ops.string_number_ops import string_to_number as string_to_number
-from tfnb.ops.string_ops import decode_base64 as decode_base64
-from tfnb.ops.string_ops import encode_base64 as encode_base64
-from tfnb.ops.string_ops import string_strip as string_strip
-from tfnb.ops.string_ops import substr as substr
-from tfnb.ops.string_split import string_split as string_split
-from tfnb.ops.template import make_template as make_template
-from tfnb.ops.tensor_array import TensorArray as TensorArray
-from tfnb.ops.top_k_ops import approx_top_k as approx_top_k
-from tfnb.ops.transpose_ops import invert_permutation as invert_permutation
-from tfnb.ops.transpose_ops import matrix_transpose as matrix_transpose
-from tfnb.ops.transpose_ops import reverse as reverse
-from tfnb.ops.transpose_ops import reverse as reverse_v2
-from tfnb.ops.transpose_ops import reverse_sequence as reverse_sequence
-from tfnb.ops.transpose_ops import roll as roll
-from tfnb.ops.transpose_ops import transpose as transpose
-from tfnb.ops.unique_ops import setdiff1d as setdiff1d
-from tfnb.ops.unique_ops import unique_v1 as unique
-from tfnb.ops.unique_ops import unique_with_counts_v1 as unique_with_counts
-from tfnb.ops.variable_scope import VariableScope as VariableScope
-from tfnb.ops.variable_scope import get_local_variable as get_local_variable
-from tfnb.ops.variable_scope import get_variable as get_variable
-from tfnb.ops.variable_scope import get_variable_scope as get_variable_scope
-from tfnb.ops.variable_scope import variable_op_scope as variable_op_scope
-from tfnb.ops.variable_scope import variable_scope as variable_scope
-from tfnb.ops.variable_store import AUTO_REUSE as AUTO_REUSE
-from tfnb.ops.variable_store import no_regularizer as no_regularizer
-from tfnb.ops.variables import Variable as Variable
-from tfnb.ops.variables import Variable as VariableV1
-from tfnb.ops.variables import VariableAggregation as VariableAggregation
-from tfnb.ops.variables import VariableSynchronization as VariableSynchronization
-from tfnb.ops.variables import all_variables as all_variables
-from tfnb.ops.variables import assert_variables_initialized as assert_variables_initialized
-from tfnb.ops.variables import global_variables as global_variables
-from tfnb.ops.variables import global_variables_initializer as global_variables_initializer
-from tfnb.ops.variables import initialize_all_variables as initialize_all_variables
-from tfnb.ops.variables import initialize_local_variables as initialize_local_variables
-from tfnb.ops.variables import initialize_variables as initialize_variables
-from tfnb.ops.variables import local_variables as local_variables
-from tfnb.ops.variables import local_variables_initializer as local_variables_initializer
-from tfnb.ops.variables import model_variables as model_variables
-from tfnb.ops.variables import moving_average_variables as moving_average_variables
-from tfnb.ops.variables import report_uninitialized_variables as report_uninitialized_variables
-from tfnb.ops.variables import trainable_variables as trainable_variables
-from tfnb.ops.variables import variable_creator_scope as variable_creator_scope
-from tfnb.ops.variables import variable_creator_scope as variable_creator_scope_v1
-from tfnb.ops.variables import variables_initializer as variables_initializer
-from tfnb.ops.vectorized_map import vectorized_map as vectorized_map
-from tfnb.ops.where_ops import boolean_mask as boolean_mask
-from tfnb.ops.where_ops import where as where
-from tfnb.ops.where_ops import where_v2 as where_v2
-from tfnb.ops.while_loop import while_loop as while_loop
+from tfnb.library.variables.template import make_template as make_template
+from tfnb.library.variables.variable_scope import VariableScope as VariableScope
+from tfnb.library.variables.variable_scope import get_local_variable as get_local_variable
+from tfnb.library.variables.variable_scope import get_variable as get_variable
+from tfnb.library.variables.variable_scope import get_variable_scope as get_variable_scope
+from tfnb.library.variables.variable_scope import variable_op_scope as variable_op_scope
+from tfnb.library.variables.variable_scope import variable_scope as variable_scope
+from tfnb.library.variables.variable_store import AUTO_REUSE as AUTO_REUSE
+from tfnb.library.variables.variable_store import no_regularizer as no_regularizer
+from tfnb.library.variables.variables import (
+    assert_variables_initialized as assert_variables_initialized,
+)
+from tfnb.library.variables.variables import (
+    global_variables_initializer as global_variables_initializer,
+)
+from tfnb.library.variables.variables import (
+    initialize_local_variables as initialize_local_variables,
+)
+from tfnb.library.variables.variables import (
+    local_variables_initializer as local_variables_initializer,
+)
+from tfnb.library.variables.variables import (
+    report_uninitialized_variables as report_uninitialized_variables,
+)
+from tfnb.library.variables.variables import Variable as Variable
+from tfnb.library.variables.variables import Variable as VariableV1
+from tfnb.library.variables.variables import VariableAggregation as VariableAggregation
+from tfnb.library.variables.variables import VariableSynchronization as VariableSynchronization
+from tfnb.library.variables.variables import all_variables as all_variables
+from tfnb.library.variables.variables import global_variables as global_variables
+from tfnb.library.variables.variables import initialize_all_variables as initialize_all_variables
+from tfnb.library.variables.variables import initialize_variables as initialize_variables
+from tfnb.library.variables.variables import local_variables as local_variables
+from tfnb.library.variables.variables import model_variables as model_variables
+from tfnb.library.variables.variables import moving_average_variables as moving_average_variables
+from tfnb.library.variables.variables import trainable_variables as trainable_variables
+from tfnb.library.variables.variables import variable_creator_scope as variable_creator_scope
+from tfnb.library.variables.variables import variable_creator_scope as variable_creator_scope_v1
+from tfnb.library.variables.variables import variables_initializer as variables_initializer
+from tfnb.ops.array.array_extras import fingerprint as fingerprint
+from tfnb.ops.array.array_extras import meshgrid as meshgrid
+from tfnb.ops.array.array_extras import repeat as repeat
+from tfnb.ops.array.array_extras import sequence_mask as sequence_mask
+from tfnb.ops.array.array_extras import unravel_index as unravel_index
+from tfnb.ops.array.cast_ops import cast as cast
+from tfnb.ops.array.cast_ops import to_bfloat16 as to_bfloat16
+from tfnb.ops.array.cast_ops import to_complex128 as to_complex128
+from tfnb.ops.array.cast_ops import to_complex64 as to_complex64
+from tfnb.ops.array.cast_ops import to_double as to_double
+from tfnb.ops.array.cast_ops import to_float as to_float
+from tfnb.ops.array.cast_ops import to_int32 as to_int32
+from tfnb.ops.array.cast_ops import to_int64 as to_int64
+from tfnb.ops.array.concat_ops import concat as concat
+from tfnb.ops.array.concat_ops import parallel_stack as parallel_stack
+from tfnb.ops.array.concat_ops import split as split
+from tfnb.ops.array.concat_ops import stack as stack
+from tfnb.ops.array.concat_ops import tile as tile
+from tfnb.ops.array.concat_ops import unstack as unstack
+from tfnb.ops.array.constant_ops import constant as constant
+from tfnb.ops.array.constant_ops import fill as fill
+from tfnb.ops.array.constant_ops import guarantee_const as guarantee_const
+from tfnb.ops.array.constant_ops import ones as ones
+from tfnb.ops.array.constant_ops import ones_like as ones_like
+from tfnb.ops.array.constant_ops import placeholder as placeholder
+from tfnb.ops.array.constant_ops import placeholder_with_default as placeholder_with_default
+from tfnb.ops.array.constant_ops import zeros as zeros
+from tfnb.ops.array.constant_ops import zeros_like as zeros_like
+from tfnb.ops.array.data_flow_ops import dynamic_partition as dynamic_partition
+from tfnb.ops.array.data_flow_ops import dynamic_stitch as dynamic_stitch
+from tfnb.ops.array.gather_ops import batch_gather as batch_gather
+from tfnb.ops.array.gather_ops import gather as gather
+from tfnb.ops.array.gather_ops import gather_nd as gather_nd
+from tfnb.ops.array.identity_ops import bitcast as bitcast
+from tfnb.ops.array.identity_ops import identity as identity
+from tfnb.ops.array.identity_ops import identity_n as identity_n
+from tfnb.ops.array.identity_ops import stop_gradient as stop_gradient
+from tfnb.ops.array.matrix_diag_ops import diag as diag
+from tfnb.ops.array.matrix_diag_ops import diag_part as diag_part
+from tfnb.ops.array.matrix_diag_ops import matrix_band_part as matrix_band_part
+from tfnb.ops.array.matrix_diag_ops import matrix_diag as matrix_diag
+from tfnb.ops.array.matrix_diag_ops import matrix_diag_part as matrix_diag_part
+from tfnb.ops.array.matrix_diag_ops import matrix_set_diag as matrix_set_diag
+from tfnb.ops.array.one_hot_ops import one_hot as one_hot
+from tfnb.ops.array.pad_ops import pad as pad
+from tfnb.ops.array.scatter_nd_ops import scatter_nd as scatter_nd
+from tfnb.ops.array.scatter_nd_ops import tensor_scatter_nd_add as tensor_scatter_add
+from tfnb.ops.array.scatter_nd_ops import tensor_scatter_nd_add as tensor_scatter_nd_add
+from tfnb.ops.array.scatter_nd_ops import tensor_scatter_nd_max as tensor_scatter_nd_max
+from tfnb.ops.array.scatter_nd_ops import tensor_scatter_nd_min as tensor_scatter_nd_min
+from tfnb.ops.array.scatter_nd_ops import tensor_scatter_nd_sub as tensor_scatter_nd_sub
+from tfnb.ops.array.scatter_nd_ops import tensor_scatter_nd_sub as tensor_scatter_sub
+from tfnb.ops.array.scatter_nd_ops import tensor_scatter_nd_update as tensor_scatter_nd_update
+from tfnb.ops.array.scatter_nd_ops import tensor_scatter_nd_update as tensor_scatter_update
+from tfnb.ops.array.shape_ops import broadcast_dynamic_shape as broadcast_dynamic_shape
+from tfnb.ops.array.shape_ops import broadcast_static_shape as broadcast_static_shape
+from tfnb.ops.array.shape_ops import broadcast_to as broadcast_to
+from tfnb.ops.array.shape_ops import ensure_shape as ensure_shape
+from tfnb.ops.array.shape_ops import expand_dims as expand_dims
+from tfnb.ops.array.shape_ops import rank as rank
+from tfnb.ops.array.shape_ops import reshape as reshape
+from tfnb.ops.array.shape_ops import shape as shape
+from tfnb.ops.array.shape_ops import shape_n as shape_n
+from tfnb.ops.array.shape_ops import size as size
+from tfnb.ops.array.shape_ops import squeeze as squeeze
+from tfnb.ops.array.slice_ops import slice as slice
+from tfnb.ops.array.slice_ops import strided_slice as strided_slice
+from tfnb.ops.array.space_ops import (
+    required_space_to_batch_paddings as required_space_to_batch_paddings,
+)
+from tfnb.ops.array.space_ops import batch_to_space as batch_to_space
+from tfnb.ops.array.space_ops import batch_to_space_nd as batch_to_space_nd
+from tfnb.ops.array.space_ops import depth_to_space as depth_to_space
+from tfnb.ops.array.space_ops import space_to_batch as space_to_batch
+from tfnb.ops.array.space_ops import space_to_batch_nd as space_to_batch_nd
+from tfnb.ops.array.space_ops import space_to_depth as space_to_depth
+from tfnb.ops.array.transpose_ops import invert_permutation as invert_permutation
+from tfnb.ops.array.transpose_ops import matrix_transpose as matrix_transpose
+from tfnb.ops.array.transpose_ops import reverse as reverse
+from tfnb.ops.array.transpose_ops import reverse as reverse_v2
+from tfnb.ops.array.transpose_ops import reverse_sequence as reverse_sequence
+from tfnb.ops.array.transpose_ops import roll as roll
+from tfnb.ops.array.transpose_ops import transpose as transpose
+from tfnb.ops.array.unique_ops import setdiff1d as setdiff1d
+from tfnb.ops.array.unique_ops import unique_v1 as unique
+from tfnb.ops.array.unique_ops import unique_with_counts_v1 as unique_with_counts
+from tfnb.ops.array.where_ops import boolean_mask as boolean_mask
+from tfnb.ops.array.where_ops import where as where
+from tfnb.ops.array.where_ops import where_v2 as where_v2
+from tfnb.ops.control.control_flow_ops import no_op as no_op
+from tfnb.ops.control.script_ops import numpy_function as numpy_function
+from tfnb.ops.control.script_ops import py_func as py_func
+from tfnb.ops.image.image_patch_ops import extract_volume_patches as extract_volume_patches
+from tfnb.ops.io.io_ops import matching_files as matching_files
+from tfnb.ops.io.io_ops import read_file as read_file
+from tfnb.ops.io.io_ops import write_file as write_file
+from tfnb.ops.io.logging_ops import Print as Print
+from tfnb.ops.io.logging_ops import print_ as print
+from tfnb.ops.io.logging_ops import timestamp as timestamp
+from tfnb.ops.io.parsing_ops import decode_compressed as decode_compressed
+from tfnb.ops.io.parsing_ops import decode_csv as decode_csv
+from tfnb.ops.io.parsing_ops import decode_json_example as decode_json_example
+from tfnb.ops.io.parsing_ops import decode_raw as decode_raw
+from tfnb.ops.io.parsing_ops import parse_tensor as parse_tensor
+from tfnb.ops.io.parsing_ops import serialize_tensor as serialize_tensor
+from tfnb.ops.linalg.einsum_ops import einsum as einsum
+from tfnb.ops.linalg.matrix_decomposition_ops import cholesky as cholesky
+from tfnb.ops.linalg.matrix_decomposition_ops import matrix_square_root as matrix_square_root
+from tfnb.ops.linalg.matrix_decomposition_ops import qr as qr
+from tfnb.ops.linalg.matrix_functions import cholesky_solve as cholesky_solve
+from tfnb.ops.linalg.matrix_functions import eye as eye
+from tfnb.ops.linalg.matrix_functions import matrix_triangular_solve as matrix_triangular_solve
+from tfnb.ops.linalg.matrix_solve_ops import matrix_determinant as matrix_determinant
+from tfnb.ops.linalg.matrix_solve_ops import matrix_inverse as matrix_inverse
+from tfnb.ops.linalg.matrix_solve_ops import matrix_solve as matrix_solve
+from tfnb.ops.math.clip_value_ops import clip_by_value as clip_by_value
+from tfnb.ops.math.comparison_ops import greater as greater
+from tfnb.ops.math.comparison_ops import greater_equal as greater_equal
+from tfnb.ops.math.comparison_ops import less as less
+from tfnb.ops.math.comparison_ops import less_equal as less_equal
+from tfnb.ops.math.comparison_ops import logical_and as logical_and
+from tfnb.ops.math.comparison_ops import logical_or as logical_or
+from tfnb.ops.math.complex_ops import angle as angle
+from tfnb.ops.math.complex_ops import complex_ as complex
+from tfnb.ops.math.complex_ops import imag as imag
+from tfnb.ops.math.complex_ops import real as real
+from tfnb.ops.math.cwise_binary_ops import atan2 as atan2
+from tfnb.ops.math.cwise_binary_ops import floor_div as floor_div
+from tfnb.ops.math.cwise_binary_ops import floor_mod as floormod
+from tfnb.ops.math.cwise_binary_ops import floor_mod as mod
+from tfnb.ops.math.cwise_binary_ops import maximum as maximum
+from tfnb.ops.math.cwise_binary_ops import minimum as minimum
+from tfnb.ops.math.cwise_binary_ops import real_div as realdiv
+from tfnb.ops.math.cwise_binary_ops import squared_difference as squared_difference
+from tfnb.ops.math.cwise_binary_ops import truncate_div as truncatediv
+from tfnb.ops.math.cwise_binary_ops import truncate_mod as truncatemod
+from tfnb.ops.math.cwise_unary_ops import acosh as acosh
+from tfnb.ops.math.cwise_unary_ops import asin as asin
+from tfnb.ops.math.cwise_unary_ops import asinh as asinh
+from tfnb.ops.math.cwise_unary_ops import atan as atan
+from tfnb.ops.math.cwise_unary_ops import atanh as atanh
+from tfnb.ops.math.cwise_unary_ops import conj as conj
+from tfnb.ops.math.cwise_unary_ops import cos as cos
+from tfnb.ops.math.cwise_unary_ops import cosh as cosh
+from tfnb.ops.math.cwise_unary_ops import expm1 as expm1
+from tfnb.ops.math.cwise_unary_ops import is_finite as is_finite
+from tfnb.ops.math.cwise_unary_ops import is_inf as is_inf
+from tfnb.ops.math.cwise_unary_ops import is_nan as is_nan
+from tfnb.ops.math.cwise_unary_ops import log as log
+from tfnb.ops.math.cwise_unary_ops import log1p as log1p
+from tfnb.ops.math.cwise_unary_ops import neg as negative
+from tfnb.ops.math.cwise_unary_ops import reciprocal as reciprocal
+from tfnb.ops.math.cwise_unary_ops import rint as rint
+from tfnb.ops.math.cwise_unary_ops import sin as sin
+from tfnb.ops.math.cwise_unary_ops import sinh as sinh
+from tfnb.ops.math.cwise_unary_ops import square as square
+from tfnb.ops.math.cwise_unary_ops import tan as tan
+from tfnb.ops.math.cwise_unary_ops import tanh as tanh
+from tfnb.ops.math.histogram_ops import bincount as bincount
+from tfnb.ops.math.math_ops import abs as abs
+from tfnb.ops.math.math_ops import accumulate_n as accumulate_n
+from tfnb.ops.math.math_ops import acos as acos
+from tfnb.ops.math.math_ops import add as add
+from tfnb.ops.math.math_ops import add_n as add_n
+from tfnb.ops.math.math_ops import ceil as ceil
+from tfnb.ops.math.math_ops import div as div
+from tfnb.ops.math.math_ops import div_no_nan as div_no_nan
+from tfnb.ops.math.math_ops import divide as divide
+from tfnb.ops.math.math_ops import equal as equal
+from tfnb.ops.math.math_ops import exp as exp
+from tfnb.ops.math.math_ops import floor as floor
+from tfnb.ops.math.math_ops import floordiv as floordiv
+from tfnb.ops.math.math_ops import logical_xor as logical_xor
+from tfnb.ops.math.math_ops import multiply as multiply
+from tfnb.ops.math.math_ops import not_equal as not_equal
+from tfnb.ops.math.math_ops import pow as pow
+from tfnb.ops.math.math_ops import round as round
+from tfnb.ops.math.math_ops import rsqrt as rsqrt
+from tfnb.ops.math.math_ops import scalar_mul as scalar_mul
+from tfnb.ops.math.math_ops import sigmoid as sigmoid
+from tfnb.ops.math.math_ops import sign as sign
+from tfnb.ops.math.math_ops import sqrt as sqrt
+from tfnb.ops.math.math_ops import subtract as subtract
+from tfnb.ops.math.math_ops import tensordot as tensordot
+from tfnb.ops.math.math_ops import trace as trace
+from tfnb.ops.math.math_ops import truediv as truediv
+from tfnb.ops.math.matmul_ops import matmul as matmul
+from tfnb.ops.math.matmul_ops import sparse_mat_mul as sparse_matmul
+from tfnb.ops.math.numerics_ops import check_numerics as check_numerics
+from tfnb.ops.math.reduction_ops import arg_max as arg_max
+from tfnb.ops.math.reduction_ops import arg_min as arg_min
+from tfnb.ops.math.reduction_ops import argmax as argmax
+from tfnb.ops.math.reduction_ops import argmin as argmin
+from tfnb.ops.math.reduction_ops import count_nonzero as count_nonzero
+from tfnb.ops.math.reduction_ops import reduce_all as reduce_all
+from tfnb.ops.math.reduction_ops import reduce_any as reduce_any
+from tfnb.ops.math.reduction_ops import reduce_logsumexp as reduce_logsumexp
+from tfnb.ops.math.reduction_ops import reduce_max as reduce_max
+from tfnb.ops.math.reduction_ops import reduce_mean as reduce_mean
+from tfnb.ops.math.reduction_ops import reduce_min as reduce_min
+from tfnb.ops.math.reduction_ops import reduce_prod as reduce_prod
+from tfnb.ops.math.reduction_ops import reduce_sum as reduce_sum
+from tfnb.ops.math.searchsorted_ops import searchsorted as searchsorted
+from tfnb.ops.math.segment_ops import segment_max as segment_max
+from tfnb.ops.math.segment_ops import segment_mean as segment_mean
+from tfnb.ops.math.segment_ops import segment_min as segment_min
+from tfnb.ops.math.segment_ops import segment_prod as segment_prod
+from tfnb.ops.math.segment_ops import segment_sum as segment_sum
+from tfnb.ops.math.segment_ops import unsorted_segment_max as unsorted_segment_max
+from tfnb.ops.math.segment_ops import unsorted_segment_mean as unsorted_segment_mean
+from tfnb.ops.math.segment_ops import unsorted_segment_min as unsorted_segment_min
+from tfnb.ops.math.segment_ops import unsorted_segment_prod as unsorted_segment_prod
+from tfnb.ops.math.segment_ops import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
+from tfnb.ops.math.segment_ops import unsorted_segment_sum as unsorted_segment_sum
+from tfnb.ops.math.sequence_ops import cross as cross
+from tfnb.ops.math.sequence_ops import cumprod as cumprod
+from tfnb.ops.math.sequence_ops import cumsum as cumsum
+from tfnb.ops.math.sequence_ops import linspace as lin_space
+from tfnb.ops.math.sequence_ops import linspace as linspace
+from tfnb.ops.math.sequence_ops import range_ as range
+from tfnb.ops.math.sparse_segment_ops import sparse_segment_mean as sparse_segment_mean
+from tfnb.ops.math.sparse_segment_ops import sparse_segment_sqrt_n as sparse_segment_sqrt_n
+from tfnb.ops.math.sparse_segment_ops import sparse_segment_sum as sparse_segment_sum
+from tfnb.ops.math.special_math_ops import betainc as betainc
+from tfnb.ops.math.special_math_ops import digamma as digamma
+from tfnb.ops.math.special_math_ops import erf as erf
+from tfnb.ops.math.special_math_ops import erfc as erfc
+from tfnb.ops.math.special_math_ops import igamma as igamma
+from tfnb.ops.math.special_math_ops import igammac as igammac
+from tfnb.ops.math.special_math_ops import lbeta as lbeta
+from tfnb.ops.math.special_math_ops import lgamma as lgamma
+from tfnb.ops.math.special_math_ops import polygamma as polygamma
+from tfnb.ops.math.special_math_ops import zeta as zeta
+from tfnb.ops.nn.activation_ops import log_sigmoid as log_sigmoid
+from tfnb.ops.nn.top_k_ops import approx_top_k as approx_top_k
+from tfnb.ops.quantized.fake_quant_ops import (
+    fake_quant_with_min_max_args as fake_quant_with_min_max_args,
+)
+from tfnb.ops.quantized.fake_quant_ops import (
+    fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient,
+)
+from tfnb.ops.quantized.fake_quant_ops import (
+    fake_quant_with_min_max_vars as fake_quant_with_min_max_vars,
+)
+from tfnb.ops.quantized.fake_quant_ops import (
+    fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient,
+)
+from tfnb.ops.quantized.fake_quant_ops import (
+    fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
+)
+from tfnb.ops.quantized.fake_quant_ops import (
+    fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
+)
+from tfnb.ops.quantized.quantization_ops import dequantize as dequantize
+from tfnb.ops.quantized.quantization_ops import quantize as quantize
+from tfnb.ops.quantized.quantization_ops import quantize_v2 as quantize_v2
+from tfnb.ops.quantized.quantized_math_ops import quantized_concat as quantized_concat
+from tfnb.ops.random.random_index_shuffle_ops import random_index_shuffle as random_index_shuffle
+from tfnb.ops.random.random_ops import multinomial as multinomial
+from tfnb.ops.random.random_ops import random_gamma as random_gamma
+from tfnb.ops.random.random_ops import random_normal as random_normal
+from tfnb.ops.random.random_ops import random_poisson as random_poisson
+from tfnb.ops.random.random_ops import random_shuffle as random_shuffle
+from tfnb.ops.random.random_ops import random_uniform as random_uniform
+from tfnb.ops.random.random_ops import truncated_normal as truncated_normal
+from tfnb.ops.signal.fft_ops import fft as fft
+from tfnb.ops.signal.fft_ops import fft2d as fft2d
+from tfnb.ops.signal.fft_ops import fft3d as fft3d
+from tfnb.ops.signal.fft_ops import ifft as ifft
+from tfnb.ops.signal.fft_ops import ifft2d as ifft2d
+from tfnb.ops.signal.fft_ops import ifft3d as ifft3d
+from tfnb.ops.sparse.ragged_ops import ragged_fill_empty_rows as ragged_fill_empty_rows
+from tfnb.ops.sparse.ragged_ops import ragged_fill_empty_rows_grad as ragged_fill_empty_rows_grad
+from tfnb.ops.sparse.set_ops import edit_distance as edit_distance
+from tfnb.ops.sparse.sparse_ops import sparse_fill_empty_rows as sparse_fill_empty_rows
+from tfnb.ops.sparse.sparse_ops import sparse_placeholder as sparse_placeholder
+from tfnb.ops.sparse.sparse_ops import sparse_reorder as sparse_reorder
+from tfnb.ops.sparse.sparse_ops import sparse_slice as sparse_slice
+from tfnb.ops.sparse.sparse_ops import sparse_tensor_dense_matmul as sparse_tensor_dense_matmul
+from tfnb.ops.sparse.sparse_ops import sparse_tensor_to_dense as sparse_tensor_to_dense
+from tfnb.ops.sparse.sparse_ops import sparse_to_dense as sparse_to_dense
+from tfnb.ops.state.session_ops import delete_session_tensor as delete_session_tensor
+from tfnb.ops.state.session_ops import get_session_handle as get_session_handle
+from tfnb.ops.state.session_ops import get_session_tensor as get_session_tensor
+from tfnb.ops.state.state_ops import assign as assign
+from tfnb.ops.state.state_ops import assign_add as assign_add
+from tfnb.ops.state.state_ops import assign_sub as assign_sub
+from tfnb.ops.state.state_ops import batch_scatter_update as batch_scatter_update
+from tfnb.ops.state.state_ops import count_up_to as count_up_to
+from tfnb.ops.state.state_ops import is_variable_initialized as is_variable_initialized
+from tfnb.ops.state.state_ops import scatter_add as scatter_add
+from tfnb.ops.state.state_ops import scatter_div as scatter_div
+from tfnb.ops.state.state_ops import scatter_max as scatter_max
+from tfnb.ops.state.state_ops import scatter_min as scatter_min
+from tfnb.ops.state.state_ops import scatter_mul as scatter_mul
+from tfnb.ops.state.state_ops import scatter_nd_add as scatter_nd_add
+from tfnb.ops.state.state_ops import scatter_nd_sub as scatter_nd_sub
+from tfnb.ops.state.state_ops import scatter_nd_update as scatter_nd_update
+from tfnb.ops.state.state_ops import scatter_sub as scatter_sub
+from tfnb.ops.state.state_ops import scatter_update as scatter_update
+from tfnb.ops.strings.regex_ops import regex_replace as regex_replace
+from tfnb.ops.strings.string_hash_ops import (
+    string_to_hash_bucket_fast as string_to_hash_bucket_fast,
+)
+from tfnb.ops.strings.string_hash_ops import (
+    string_to_hash_bucket_strong as string_to_hash_bucket_strong,
+)
+from tfnb.ops.strings.string_hash_ops import string_to_hash_bucket as string_to_hash_bucket
+from tfnb.ops.strings.string_join_ops import reduce_join as reduce_join
+from tfnb.ops.strings.string_join_ops import string_join as string_join
+from tfnb.ops.strings.string_number_ops import as_string as as_string
+from tfnb.ops.strings.string_number_ops import string_to_number as string_to_number
+from tfnb.ops.strings.string_ops import decode_base64 as decode_base64
+from tfnb.ops.strings.string_ops import encode_base64 as encode_base64
+from tfnb.ops.strings.string_ops import string_strip as string_strip
+from tfnb.ops.strings.string_ops import substr as substr
 from tfnb.proto.attr_value_pb2 import AttrValue as AttrValue
 from tfnb.proto.attr_value_pb2 import NameAttrList as NameAttrList
 from tfnb.proto.config_pb2 import ConfigProto as ConfigProto

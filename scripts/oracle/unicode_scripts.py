@@ -1,4 +1,4 @@
-"""Writes tfnb/ops/unicode_scripts_table.py: which script every code point belongs to.
+"""Writes tfnb/ops/strings/unicode_scripts_table.py: which script every code point belongs to.
 
 Run with a Python that has TensorFlow: python scripts/oracle/unicode_scripts.py
 """

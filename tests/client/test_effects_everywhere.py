@@ -19,7 +19,7 @@ from tests.client.test_safety import REFUSED
 from tfnb.client.command_line.main import main
 from tfnb.core import errors, op_registry
 from tfnb.framework.function import Defun
-from tfnb.ops.data.structured_function import StructuredFunction
+from tfnb.library.data.structured_function import StructuredFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

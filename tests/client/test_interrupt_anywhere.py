@@ -14,8 +14,8 @@ import pytest
 
 import tfnb as tf
 from tests.repeats import few
-from tfnb.ops.barriers import Barrier
-from tfnb.ops.staging_areas import MapStagingArea, StagingArea
+from tfnb.library.queues.barriers import Barrier
+from tfnb.library.queues.staging_areas import MapStagingArea, StagingArea
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ import tfnb as tf
 from tests.common_runtime.native_ops import registered
 from tests.time_outs import message_of_time_out
 from tfnb.core.attr_value import NameAttrList
-from tfnb.ops import functional_ops
+from tfnb.ops.control import functional_ops
 from tfnb.proto.config_pb2 import ThreadPoolOptionProto
 
 if TYPE_CHECKING:

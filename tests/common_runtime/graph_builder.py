@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import tfnb.ops.concat_ops
-import tfnb.ops.control_flow_ops
-import tfnb.ops.cwise_binary_ops
-import tfnb.ops.cwise_unary_ops
-import tfnb.ops.function_ops
-import tfnb.ops.sendrecv_ops  # noqa: F401
+import tfnb.ops.array.concat_ops
+import tfnb.ops.control.control_flow_ops
+import tfnb.ops.control.function_ops
+import tfnb.ops.control.sendrecv_ops
+import tfnb.ops.math.cwise_binary_ops
+import tfnb.ops.math.cwise_unary_ops  # noqa: F401
 from tfnb.common_runtime.cpu_device import CpuDevice
 from tfnb.common_runtime.executor import ExecutorState, drive, run_schedule
 from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, initialize

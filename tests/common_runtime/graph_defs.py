@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import tfnb.common_runtime.direct_session_factory
-import tfnb.ops.constant_ops
-import tfnb.ops.control_flow_ops
-import tfnb.ops.cwise_binary_ops
-import tfnb.ops.function_ops
-import tfnb.ops.identity_ops
-import tfnb.ops.sendrecv_ops
-import tfnb.ops.state_ops  # noqa: F401
+import tfnb.ops.array.constant_ops
+import tfnb.ops.array.identity_ops
+import tfnb.ops.control.control_flow_ops
+import tfnb.ops.control.function_ops
+import tfnb.ops.control.sendrecv_ops
+import tfnb.ops.math.cwise_binary_ops
+import tfnb.ops.state.state_ops  # noqa: F401
 from tfnb.common_runtime.session_factory import SessionOptions, new_session
 from tfnb.core import dtypes, tensor_util
 from tfnb.core.attr_value import encode_attr

@@ -10,7 +10,7 @@ import tfnb as tf
 from tfnb.core.attr_value import NameAttrList
 from tfnb.framework.function import Defun
 from tfnb.framework.importer import import_graph_def
-from tfnb.ops import control_flow_ops
+from tfnb.ops.control import control_flow_ops
 from tfnb.proto import graph_pb2
 
 TYPES = {"Tin": [tf.float32], "Tout": [tf.float32]}

@@ -16,7 +16,7 @@ from tfnb.common_runtime.session_factory import SessionOptions, new_session
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.step_events import PartitionedGraph, StepObserver
 from tfnb.framework.function import Defun
-from tfnb.ops import functional_ops
+from tfnb.ops.control import functional_ops
 from tfnb.proto import graph_pb2
 
 

@@ -19,7 +19,7 @@ import tfnb as tf
 from tests.graph.partition_text import unnumbered, unnumbered_text
 from tfnb.core.attr_value import NameAttrList
 from tfnb.framework.function import Defun
-from tfnb.ops import functional_ops
+from tfnb.ops.control import functional_ops
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "golden/functional_graphs.json").read_text()

@@ -10,7 +10,7 @@ import pytest
 import tfnb as tf
 from tfnb.core.attr_value import NameAttrList
 from tfnb.framework.function import Defun
-from tfnb.ops import functional_ops
+from tfnb.ops.control import functional_ops
 
 
 def stages_of(fetch: Any, feeds: list[Any], **options: Any) -> list[Any]:

@@ -30,10 +30,10 @@ _NEEDED = {
     "common_runtime/allocation_tracker.py": {"ref with a callback"},
     "common_runtime/gpu_device.py": {"__del__"},
     "common_runtime/thread_pool.py": {"finalize"},
-    "ops/dataset_file_cache.py": {"finalize"},
-    "ops/dataset_snapshot_ops.py": {"finalize"},
-    "ops/dataset_table_ops.py": {"finalize"},
-    "ops/summary_file_ops.py": {"__del__"},
+    "ops/dataset/dataset_file_cache.py": {"finalize"},
+    "ops/dataset/dataset_snapshot_ops.py": {"finalize"},
+    "ops/dataset/dataset_table_ops.py": {"finalize"},
+    "ops/io/summary_file_ops.py": {"__del__"},
 }
 
 

@@ -20,7 +20,7 @@ from tests.framework import (  # noqa: F401  # register programs
 )
 from tests.framework.function_scenarios import SCENARIOS, Kit, answer_of
 from tfnb.framework import function
-from tfnb.ops import functional_control_flow
+from tfnb.library.control_flow import functional_control_flow
 
 _GOLDEN = Path(__file__).parents[1] / "golden" / "functions.json"
 _ANSWERS: dict[str, Any] = json.loads(_GOLDEN.read_text())

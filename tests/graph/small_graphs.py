@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from tfnb.graph.graph import Graph, Node
 
 for _family in (
-    "constant_ops",
-    "control_flow_ops",
-    "function_ops",
-    "identity_ops",
-    "sendrecv_ops",
-    "shape_ops",
+    "array.constant_ops",
+    "control.control_flow_ops",
+    "control.function_ops",
+    "array.identity_ops",
+    "control.sendrecv_ops",
+    "array.shape_ops",
 ):
     importlib.import_module(f"tfnb.ops.{_family}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tfnb.ops.control_flow_ops  # noqa: F401 - registers NoOp
+import tfnb.ops.control.control_flow_ops  # noqa: F401 - registers NoOp
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.graph.cost_model import (

@@ -31,7 +31,7 @@ from tfnb.notebook.step_tape import (
     TapeReader,
 )
 from tfnb.notebook.views.record import Recording
-from tfnb.ops import functional_ops
+from tfnb.ops.control import functional_ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -24,7 +24,8 @@ def _flow(tf: Any) -> Any:
         from tensorflow.python.ops import data_flow_ops
 
         return data_flow_ops
-    from tfnb.ops import accumulators, barriers, data_flow_ops, record_input, staging_areas
+    from tfnb.library.queues import accumulators, barriers, record_input, staging_areas
+    from tfnb.ops.array import data_flow_ops
 
     rooms = (data_flow_ops, accumulators, barriers, record_input, staging_areas)
     return SimpleNamespace(**{name: one for room in rooms for name, one in vars(room).items()})

@@ -13,9 +13,9 @@ from tests.time_outs import message_of_time_out
 from tfnb.core import dtypes
 from tfnb.core.cancellation import CancellationManager
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops import barrier_ops
-from tfnb.ops.accumulator_ops import DenseAccumulator
-from tfnb.ops.barriers import Barrier
+from tfnb.library.queues.barriers import Barrier
+from tfnb.ops.waiting import barrier_ops
+from tfnb.ops.waiting.accumulator_ops import DenseAccumulator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tfnb as tf
-from tfnb.ops.with_dependencies import with_dependencies
+from tfnb.library.control_flow.with_dependencies import with_dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

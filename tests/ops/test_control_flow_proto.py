@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tfnb as tf
-from tfnb.ops.control_flow_proto import context_from_proto, context_to_proto
+from tfnb.library.control_flow.control_flow_proto import context_from_proto, context_to_proto
 
 
 def _build(tf: Any) -> Any:

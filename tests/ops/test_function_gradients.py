@@ -20,7 +20,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.core import errors, op_registry
-from tfnb.ops.function_gradients import NO_GRADIENT, gradient_of_op, has_gradient
+from tfnb.ops.control.function_gradients import NO_GRADIENT, gradient_of_op, has_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,7 @@ import pytest
 import tfnb as tf
 from tests.ops.samples import normal
 from tfnb.core import errors
-from tfnb.ops.fused_ops import fused_batch_norm_ex
+from tfnb.ops.nn.fused_ops import fused_batch_norm_ex
 
 _PADDINGS = [[0, 0], [1, 2], [2, 0], [0, 0]]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.ops import png_files
+from tfnb.ops.image import png_files
 
 pytest.importorskip("PIL")
 

@@ -9,7 +9,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.core import op_registry
-from tfnb.ops.large_arrays import plain_ways
+from tfnb.ops.base.large_arrays import plain_ways
 
 _SIZES = [(3,), (0,), (7, 5), (3, 25_000)]
 _OPTIONS: list[tuple[str, int, list[float], dict[str, Any]]] = [

@@ -13,8 +13,8 @@ import pytest
 
 from tests.joined import in_one_test
 from tfnb.core import op_registry, work_sharder
-from tfnb.ops import large_arrays
-from tfnb.ops.large_arrays import choose, plain_ways, sum_of_squares, sum_over, zero_where
+from tfnb.ops.base import large_arrays
+from tfnb.ops.base.large_arrays import choose, plain_ways, sum_of_squares, sum_over, zero_where
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tfnb.core import op_registry, work_sharder
-from tfnb.ops.large_arrays import plain_ways
+from tfnb.ops.base.large_arrays import plain_ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tfnb.core import work_sharder
-from tfnb.ops import matmul_ops
-from tfnb.ops.large_arrays import plain_ways
+from tfnb.ops.base.large_arrays import plain_ways
+from tfnb.ops.math import matmul_ops
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ import threading
 import pytest
 
 import tfnb as tf
-from tfnb.ops.linear_regex import BoundedPattern, _Machine
-from tfnb.ops.re2_syntax import PatternError, compile_pattern
+from tfnb.ops.strings.linear_regex import BoundedPattern, _Machine
+from tfnb.ops.strings.re2_syntax import PatternError, compile_pattern
 
 PATTERNS = (
     r"a", r"", r"a*", r"a+?b", r"(a|b)*c", r"(a|ab)(c|bcd)(d*)", r"(?:\A)a.b(?:\Z)", r"[^a-c]+",

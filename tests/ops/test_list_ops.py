@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.ops import list_ops as ops
-from tfnb.ops import whole_list_ops as whole
-from tfnb.ops.tensor_list import Stack
+from tfnb.ops.containers import list_ops as ops
+from tfnb.ops.containers import whole_list_ops as whole
+from tfnb.ops.containers.tensor_list import Stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

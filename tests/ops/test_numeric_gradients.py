@@ -27,11 +27,12 @@ from tfnb.client.session import Session
 from tfnb.core import errors, op_registry
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.graph import Graph
-from tfnb.ops import array_ops, math_ops
-from tfnb.ops.complex_ops import real
-from tfnb.ops.cwise_unary_ops import conj
-from tfnb.ops.gradients import gradients
-from tfnb.ops.reduction_ops import reduce_sum
+from tfnb.library.gradients.gradients import gradients
+from tfnb.ops.array import array_ops
+from tfnb.ops.math import math_ops
+from tfnb.ops.math.complex_ops import real
+from tfnb.ops.math.cwise_unary_ops import conj
+from tfnb.ops.math.reduction_ops import reduce_sum
 
 if TYPE_CHECKING:
     from tests.ops.samples import Sample

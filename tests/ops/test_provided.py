@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from tfnb.core.provided import Provided
-from tfnb.ops import functions_above, provided_functions, provides
+from tfnb.library import provides
+from tfnb.library.control_flow import functions_above
+from tfnb.ops.base import provided_functions
 
 if TYPE_CHECKING:
     from pathlib import Path

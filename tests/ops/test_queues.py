@@ -11,7 +11,7 @@ import pytest
 import tfnb as tf
 from tfnb.core import dtypes
 from tfnb.core.cancellation import CancellationManager
-from tfnb.ops.queue_kernels import Queue
+from tfnb.ops.waiting.queue_kernels import Queue
 
 
 @pytest.fixture

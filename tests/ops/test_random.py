@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import tfnb as tf
-from tfnb.ops.philox import GuardedPhilox, Philox
+from tfnb.ops.random.philox import GuardedPhilox, Philox
 
 
 def test_philox_is_the_published_generator():

@@ -12,7 +12,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.core import crc32c, file_system
-from tfnb.ops.record_input import RecordInput
+from tfnb.library.queues.record_input import RecordInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

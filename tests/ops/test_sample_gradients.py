@@ -16,8 +16,9 @@ from tfnb.client.session import Session
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.graph import Graph
-from tfnb.ops import array_ops, math_ops
-from tfnb.ops.gradients import gradients
+from tfnb.library.gradients.gradients import gradients
+from tfnb.ops.array import array_ops
+from tfnb.ops.math import math_ops
 
 # Tensors get their operators when this is imported.
 assert math_ops

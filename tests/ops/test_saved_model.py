@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.ops.training.checkpoint_state import wait_for_new_checkpoint
+from tfnb.library.training.checkpoint_state import wait_for_new_checkpoint
 
 if TYPE_CHECKING:
     from pathlib import Path

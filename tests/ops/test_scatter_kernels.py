@@ -10,8 +10,8 @@ import pytest
 
 from tests.joined import in_one_test
 from tfnb.core import op_registry
-from tfnb.ops.large_arrays import plain_ways
-from tfnb.ops.scatter_kernels import scatter_rows
+from tfnb.ops.array.scatter_kernels import scatter_rows
+from tfnb.ops.base.large_arrays import plain_ways
 
 _LOOP: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tfnb as tf
-from tfnb.ops.smart_cond import smart_cond, smart_constant_value
+from tfnb.library.control_flow.smart_cond import smart_cond, smart_constant_value
 
 
 def _fail() -> Any:

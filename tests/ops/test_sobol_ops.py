@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import qmc
 
 import tfnb as tf
-from tfnb.ops import sobol_ops
+from tfnb.ops.random import sobol_ops
 
 
 def _sample(dim: int, count: int) -> np.ndarray:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.ops import set_ops
-from tfnb.ops import sparse_functions as sparse
+from tfnb.library.sparse import sparse_functions as sparse
+from tfnb.ops.sparse import set_ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

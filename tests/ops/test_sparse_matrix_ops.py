@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.ops import sparse_matrix_product_ops
+from tfnb.ops.sparse_matrix import sparse_matrix_product_ops
 
 R = tf.raw_ops
 _INDICES = np.array([[0, 1], [2, 0], [2, 3]], np.int64)

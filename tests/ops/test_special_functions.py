@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tfnb.ops import special_functions
+from tfnb.ops.math import special_functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

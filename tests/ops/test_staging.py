@@ -11,8 +11,8 @@ import pytest
 
 import tfnb as tf
 from tfnb.core.cancellation import CancellationManager
-from tfnb.ops.staging_areas import MapStagingArea, StagingArea
-from tfnb.ops.staging_kernels import Row
+from tfnb.library.queues.staging_areas import MapStagingArea, StagingArea
+from tfnb.ops.waiting.staging_kernels import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

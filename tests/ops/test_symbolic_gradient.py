@@ -11,8 +11,8 @@ from google.protobuf import text_format
 import tfnb as tf
 from tfnb.core.attr_value import NameAttrList
 from tfnb.framework import function
-from tfnb.ops.functional_control_flow import Gradient
-from tfnb.ops.functional_ops import partitioned_call
+from tfnb.library.control_flow.functional_control_flow import Gradient
+from tfnb.ops.control.functional_ops import partitioned_call
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops.tensor_list import Places, TensorList, as_places
+from tfnb.ops.containers.tensor_list import Places, TensorList, as_places
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -14,9 +14,9 @@ from tfnb.common_runtime.cpu_device import CpuDevice
 from tfnb.core import op_registry
 from tfnb.core.op_kernel import create_kernel
 from tfnb.core.resource_mgr import RefCell
-from tfnb.ops.ref_variable import RefVariable
-from tfnb.ops.resource_variable import ResourceVariable
-from tfnb.ops.variables import Variable
+from tfnb.library.variables.ref_variable import RefVariable
+from tfnb.library.variables.resource_variable import ResourceVariable
+from tfnb.library.variables.variables import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -251,7 +251,7 @@ def test_an_array_that_was_fed_stays_the_callers() -> None:
 
 def test_a_temporary_variable_gives_its_last_value() -> None:
     """It ends with DestroyTemporaryVariable."""
-    from tfnb.ops import state_ops
+    from tfnb.ops.state import state_ops
 
     ref = state_ops.temporary_variable(shape=[2], dtype=tf.float32, var_name="t")
     value = state_ops.destroy_temporary_variable(tf.assign(ref, [1.0, 2.0]), var_name="t")

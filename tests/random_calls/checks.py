@@ -16,8 +16,8 @@ from tfnb.common_runtime.kernel_errors import annotate
 from tfnb.core import dtypes, errors
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.graph import Graph
-from tfnb.ops import array_ops
-from tfnb.ops.gradients import gradients
+from tfnb.library.gradients.gradients import gradients
+from tfnb.ops.array import array_ops
 
 # Which of two zeros is the larger is not decided; sums and products of many numbers, and what is
 # computed in another order, keep no sign of zero.

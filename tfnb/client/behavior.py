@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.ops import control_flow_toggle, resource_variables_toggle
+from tfnb.library.control_flow import control_flow_toggle
+from tfnb.library.variables import resource_variables_toggle
 
 
 def disable_v2_behavior() -> None:

@@ -19,8 +19,8 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.graph import Graph
 from tfnb.framework.tensor import Tensor
-from tfnb.ops.gradients import gradients
-from tfnb.ops.script_ops import (
+from tfnb.library.gradients.gradients import gradients
+from tfnb.ops.control.script_ops import (
     call_node,
     check_callable,
     decorator_of,

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any, Self
 from tfnb.framework.consumer_index import ConsumerIndex
 from tfnb.framework.exporter import node_def_of
 from tfnb.framework.graph import Graph
-from tfnb.ops.layers.base import layer_counts
-from tfnb.ops.variable_scope import stores_of
+from tfnb.library.layers.base import layer_counts
+from tfnb.library.variables.variable_scope import stores_of
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -11,9 +11,9 @@ from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
 from tfnb.core import file_system
-from tfnb.ops.saved_model import constants
-from tfnb.ops.saved_model.loader import SavedModelLoader, contains_saved_model
-from tfnb.ops.training.checkpoint_state import checkpoint_exists, latest_checkpoint
+from tfnb.library.saved_model import constants
+from tfnb.library.saved_model.loader import SavedModelLoader, contains_saved_model
+from tfnb.library.training.checkpoint_state import checkpoint_exists, latest_checkpoint
 from tfnb.proto import graph_pb2, meta_graph_pb2
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tfnb.core.op_traits import Trait
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.graph import Graph
-from tfnb.ops.training.checkpoint_values import load_checkpoint
+from tfnb.library.training.checkpoint_values import load_checkpoint
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:

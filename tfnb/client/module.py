@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfnb.framework.scopes import name_scope
-from tfnb.ops.variables import Variable
+from tfnb.library.variables.variables import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

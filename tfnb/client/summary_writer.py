@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 from tfnb.client.event_file_writer import EventFileWriter
 from tfnb.core.scalar_events import summary_written
 from tfnb.framework.graph import Graph
-from tfnb.ops.training.meta_graph import create_meta_graph_def
+from tfnb.library.training.meta_graph import create_meta_graph_def
 from tfnb.proto import event_pb2, graph_pb2, meta_graph_pb2, summary_pb2
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ fetched, and the step has succeeded, does the value go into the session's store,
 long as the ``TensorHandle`` lives or until it is deleted by name.
 
 A session in this process has its store at hand (``session_state``); one on a server is asked by
-running the ops of :mod:`tfnb.ops.session_ops`.
+running the ops of :mod:`tfnb.ops.state.session_ops`.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class TensorHandle:
             if not isinstance(value, np.ndarray):
                 return value
             return value.copy() if value.ndim else value[()]
-        from tfnb.ops import session_ops
+        from tfnb.ops.state import session_ops
 
         with self._session.graph.as_default():
             holder, reader = session_ops.handle_reader(self._handle, self._dtype)
@@ -116,7 +116,7 @@ class TensorHandle:
         if store is not None:
             store.delete(self._handle)
             return
-        from tfnb.ops import session_ops
+        from tfnb.ops.state import session_ops
 
         with self._session.graph.as_default():
             holder, deleter = session_ops.handle_deleter(self._handle)

@@ -648,8 +648,8 @@ def compute_gradient(
 
 def _jacobian_by_ops(sess: Any, x: Tensor, y: Tensor, y_shape: Any, feeds: Any) -> Any:
     from tfnb.framework.indexed_slices import IndexedSlicesValue
-    from tfnb.ops.constant_ops import placeholder
-    from tfnb.ops.gradients import gradients
+    from tfnb.library.gradients.gradients import gradients
+    from tfnb.ops.array.constant_ops import placeholder
 
     direction = placeholder(y.dtype, y_shape)
     (gradient,) = gradients(y, x, grad_ys=direction)

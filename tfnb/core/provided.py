@@ -52,4 +52,6 @@ def _find(name: str) -> Callable[..., Any]:
     try:
         return _source(name)
     except KeyError:
-        raise RuntimeError(f"No room provides {name!r}; tfnb.ops.provides lists them.") from None
+        raise RuntimeError(
+            f"No room provides {name!r}; tfnb.library.provides lists them."
+        ) from None

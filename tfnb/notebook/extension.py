@@ -15,7 +15,7 @@ from tfnb.notebook.formatters import Formatters, device_label
 from tfnb.notebook.graph_growth import GraphGrowth
 from tfnb.notebook.magics import TfnbMagics, without_empty_body
 from tfnb.notebook.shell import is_notebook
-from tfnb.ops import logging_ops
+from tfnb.ops.io import logging_ops
 
 _MAX_NAME = 60
 

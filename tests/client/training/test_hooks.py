@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
-from tfnb.ops.training.global_step import get_or_create_global_step_read
+from tfnb.library.training.global_step import get_or_create_global_step_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,11 +17,11 @@ from tfnb.client.session import Session
 from tfnb.core import dtypes, file_system
 from tfnb.framework.graph import Graph
 from tfnb.framework.importer import import_graph_def
-from tfnb.ops.saved_model.loader import SavedModelLoader
-from tfnb.ops.training.checkpoint_state import checkpoint_exists
-from tfnb.ops.training.checkpoint_values import checkpoint_path_of
-from tfnb.ops.training.graph_restore import restore_variables
-from tfnb.ops.training.meta_graph import import_meta_graph
+from tfnb.library.saved_model.loader import SavedModelLoader
+from tfnb.library.training.checkpoint_state import checkpoint_exists
+from tfnb.library.training.checkpoint_values import checkpoint_path_of
+from tfnb.library.training.graph_restore import restore_variables
+from tfnb.library.training.meta_graph import import_meta_graph
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from tfnb.core import op_registry, provided
 
 _OPS_PACKAGE = "tfnb.ops"
 # Importing these gives tensors their operators, so they come with whatever op is used first.
-_BASE_FAMILIES = ("tfnb.ops.math_ops",)
+_BASE_FAMILIES = ("tfnb.ops.math.math_ops",)
 
 # Namespaces that can be called, too: TensorFlow has the module, tfnb a function of that name.
 _FUNCTIONS = {"summary": ("tfnb.client.model_summary", "summary")}
@@ -196,7 +196,7 @@ def _import_base_families() -> None:
 
 
 def _provided_function(name: str) -> Any:
-    found = importlib.import_module("tfnb.ops.provides").find(name)
+    found = importlib.import_module("tfnb.library.provides").find(name)
     # Importing these gives tensors their operators, which the function may use.
     _import_base_families()
     return found

@@ -28,10 +28,10 @@ from tfnb.core.dtypes import uint32 as uint32
 from tfnb.core.dtypes import uint64 as uint64
 from tfnb.core.dtypes import uint8 as uint8
 from tfnb.core.dtypes import variant as variant
-from tfnb.ops.cast_ops import cast as cast
-from tfnb.ops.clip_ops import saturate_cast as saturate_cast
-from tfnb.ops.complex_ops import complex_ as complex
-from tfnb.ops.string_number_ops import as_string as as_string
+from tfnb.library.math.clip_ops import saturate_cast as saturate_cast
+from tfnb.ops.array.cast_ops import cast as cast
+from tfnb.ops.math.complex_ops import complex_ as complex
+from tfnb.ops.strings.string_number_ops import as_string as as_string
 
 __all__ = [
     "DType",

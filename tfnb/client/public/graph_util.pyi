@@ -8,4 +8,6 @@ from tfnb.framework.graph_util import must_run_on_cpu as must_run_on_cpu
 from tfnb.framework.graph_util import remove_training_nodes as remove_training_nodes
 from tfnb.framework.importer import import_graph_def as import_graph_def
 from tfnb.framework.old_producers import repair_graph_def as repair_graph_def
-from tfnb.ops.freezing import convert_variables_to_constants as convert_variables_to_constants
+from tfnb.library.variables.freezing import (
+    convert_variables_to_constants as convert_variables_to_constants,
+)

@@ -2,12 +2,12 @@
 # ruff: noqa
 from typing import Any
 
-from tfnb.ops.gather_ops import gather_nd as gather_nd
-from tfnb.ops.scatter_nd_ops import scatter_nd as scatter_nd
-from tfnb.ops.space_ops import batch_to_space_nd as batch_to_space_nd
-from tfnb.ops.space_ops import space_to_batch_nd as space_to_batch_nd
-from tfnb.ops.transpose_ops import reverse as reverse
-from tfnb.ops.transpose_ops import roll as roll
+from tfnb.ops.array.gather_ops import gather_nd as gather_nd
+from tfnb.ops.array.scatter_nd_ops import scatter_nd as scatter_nd
+from tfnb.ops.array.space_ops import batch_to_space_nd as batch_to_space_nd
+from tfnb.ops.array.space_ops import space_to_batch_nd as space_to_batch_nd
+from tfnb.ops.array.transpose_ops import reverse as reverse
+from tfnb.ops.array.transpose_ops import roll as roll
 
 reshape: Any
 tile: Any

@@ -1,7 +1,7 @@
 # The names of tf.queue; written by scripts/generate_public_names.py.
 # ruff: noqa
-from tfnb.ops.queues import FIFOQueue as FIFOQueue
-from tfnb.ops.queues import PaddingFIFOQueue as PaddingFIFOQueue
-from tfnb.ops.queues import PriorityQueue as PriorityQueue
-from tfnb.ops.queues import QueueBase as QueueBase
-from tfnb.ops.queues import RandomShuffleQueue as RandomShuffleQueue
+from tfnb.library.queues.queues import FIFOQueue as FIFOQueue
+from tfnb.library.queues.queues import PaddingFIFOQueue as PaddingFIFOQueue
+from tfnb.library.queues.queues import PriorityQueue as PriorityQueue
+from tfnb.library.queues.queues import QueueBase as QueueBase
+from tfnb.library.queues.queues import RandomShuffleQueue as RandomShuffleQueue

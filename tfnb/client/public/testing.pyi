@@ -2,4 +2,4 @@
 # ruff: noqa
 from tfnb.client.testing import TestCase as TestCase
 from tfnb.client.testing import reset_state as reset_state
-from tfnb.ops.test_only_ops import register_test_ops as register_test_ops
+from tfnb.ops.testing.test_only_ops import register_test_ops as register_test_ops

@@ -33,81 +33,89 @@ from tfnb.client.training.session_run_hook import SessionRunValues as SessionRun
 from tfnb.client.training.supervisor import Supervisor as Supervisor
 from tfnb.client.training.supervisor import basic_train_loop as basic_train_loop
 from tfnb.core.cluster_spec import ClusterSpec as ClusterSpec
-from tfnb.ops.training.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
-from tfnb.ops.training.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
-from tfnb.ops.training.adagrad import AdagradOptimizer as AdagradOptimizer
-from tfnb.ops.training.adagrad import ProximalAdagradOptimizer as ProximalAdagradOptimizer
-from tfnb.ops.training.adam import AdamOptimizer as AdamOptimizer
-from tfnb.ops.training.batching import batch as batch
-from tfnb.ops.training.batching import batch_join as batch_join
-from tfnb.ops.training.batching import maybe_batch as maybe_batch
-from tfnb.ops.training.batching import maybe_batch_join as maybe_batch_join
-from tfnb.ops.training.batching import maybe_shuffle_batch as maybe_shuffle_batch
-from tfnb.ops.training.batching import maybe_shuffle_batch_join as maybe_shuffle_batch_join
-from tfnb.ops.training.batching import shuffle_batch as shuffle_batch
-from tfnb.ops.training.batching import shuffle_batch_join as shuffle_batch_join
-from tfnb.ops.training.checkpoint import Checkpoint as Checkpoint
-from tfnb.ops.training.checkpoint_manager import CheckpointManager as CheckpointManager
-from tfnb.ops.training.checkpoint_state import (
+from tfnb.library.training.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
+from tfnb.library.training.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
+from tfnb.library.training.adagrad import AdagradOptimizer as AdagradOptimizer
+from tfnb.library.training.adagrad import ProximalAdagradOptimizer as ProximalAdagradOptimizer
+from tfnb.library.training.adam import AdamOptimizer as AdamOptimizer
+from tfnb.library.training.batching import batch as batch
+from tfnb.library.training.batching import batch_join as batch_join
+from tfnb.library.training.batching import maybe_batch as maybe_batch
+from tfnb.library.training.batching import maybe_batch_join as maybe_batch_join
+from tfnb.library.training.batching import maybe_shuffle_batch as maybe_shuffle_batch
+from tfnb.library.training.batching import maybe_shuffle_batch_join as maybe_shuffle_batch_join
+from tfnb.library.training.batching import shuffle_batch as shuffle_batch
+from tfnb.library.training.batching import shuffle_batch_join as shuffle_batch_join
+from tfnb.library.training.checkpoint import Checkpoint as Checkpoint
+from tfnb.library.training.checkpoint_manager import CheckpointManager as CheckpointManager
+from tfnb.library.training.checkpoint_state import (
     generate_checkpoint_state_proto as generate_checkpoint_state_proto,
 )
-from tfnb.ops.training.checkpoint_state import checkpoint_exists as checkpoint_exists
-from tfnb.ops.training.checkpoint_state import checkpoints_iterator as checkpoints_iterator
-from tfnb.ops.training.checkpoint_state import get_checkpoint_mtimes as get_checkpoint_mtimes
-from tfnb.ops.training.checkpoint_state import get_checkpoint_state as get_checkpoint_state
-from tfnb.ops.training.checkpoint_state import latest_checkpoint as latest_checkpoint
-from tfnb.ops.training.checkpoint_state import remove_checkpoint as remove_checkpoint
-from tfnb.ops.training.checkpoint_state import update_checkpoint_state as update_checkpoint_state
-from tfnb.ops.training.checkpoint_values import NewCheckpointReader as NewCheckpointReader
-from tfnb.ops.training.checkpoint_values import list_variables as list_variables
-from tfnb.ops.training.checkpoint_values import load_checkpoint as load_checkpoint
-from tfnb.ops.training.checkpoint_values import load_variable as load_variable
-from tfnb.ops.training.coordinator import Coordinator as Coordinator
-from tfnb.ops.training.coordinator import LooperThread as LooperThread
-from tfnb.ops.training.device_setter import replica_device_setter as replica_device_setter
-from tfnb.ops.training.ftrl import FtrlOptimizer as FtrlOptimizer
-from tfnb.ops.training.global_step import assert_global_step as assert_global_step
-from tfnb.ops.training.global_step import create_global_step as create_global_step
-from tfnb.ops.training.global_step import get_global_step as get_global_step
-from tfnb.ops.training.global_step import get_or_create_global_step as get_or_create_global_step
-from tfnb.ops.training.global_step import global_step as global_step
-from tfnb.ops.training.gradient_descent import (
+from tfnb.library.training.checkpoint_state import (
+    update_checkpoint_state as update_checkpoint_state,
+)
+from tfnb.library.training.checkpoint_state import checkpoint_exists as checkpoint_exists
+from tfnb.library.training.checkpoint_state import checkpoints_iterator as checkpoints_iterator
+from tfnb.library.training.checkpoint_state import get_checkpoint_mtimes as get_checkpoint_mtimes
+from tfnb.library.training.checkpoint_state import get_checkpoint_state as get_checkpoint_state
+from tfnb.library.training.checkpoint_state import latest_checkpoint as latest_checkpoint
+from tfnb.library.training.checkpoint_state import remove_checkpoint as remove_checkpoint
+from tfnb.library.training.checkpoint_values import NewCheckpointReader as NewCheckpointReader
+from tfnb.library.training.checkpoint_values import list_variables as list_variables
+from tfnb.library.training.checkpoint_values import load_checkpoint as load_checkpoint
+from tfnb.library.training.checkpoint_values import load_variable as load_variable
+from tfnb.library.training.coordinator import Coordinator as Coordinator
+from tfnb.library.training.coordinator import LooperThread as LooperThread
+from tfnb.library.training.device_setter import replica_device_setter as replica_device_setter
+from tfnb.library.training.ftrl import FtrlOptimizer as FtrlOptimizer
+from tfnb.library.training.global_step import assert_global_step as assert_global_step
+from tfnb.library.training.global_step import create_global_step as create_global_step
+from tfnb.library.training.global_step import get_global_step as get_global_step
+from tfnb.library.training.global_step import get_or_create_global_step as get_or_create_global_step
+from tfnb.library.training.global_step import global_step as global_step
+from tfnb.library.training.gradient_descent import (
+    GradientDescentOptimizer as GradientDescentOptimizer,
+)
+from tfnb.library.training.gradient_descent import (
     ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer,
 )
-from tfnb.ops.training.gradient_descent import GradientDescentOptimizer as GradientDescentOptimizer
-from tfnb.ops.training.graph_io import write_graph as write_graph
-from tfnb.ops.training.init_from_checkpoint import VocabInfo as VocabInfo
-from tfnb.ops.training.init_from_checkpoint import init_from_checkpoint as init_from_checkpoint
-from tfnb.ops.training.init_from_checkpoint import warm_start as warm_start
-from tfnb.ops.training.input import input_producer as input_producer
-from tfnb.ops.training.input import limit_epochs as limit_epochs
-from tfnb.ops.training.input import match_filenames_once as match_filenames_once
-from tfnb.ops.training.input import range_input_producer as range_input_producer
-from tfnb.ops.training.input import slice_input_producer as slice_input_producer
-from tfnb.ops.training.input import string_input_producer as string_input_producer
-from tfnb.ops.training.learning_rate_decay import (
+from tfnb.library.training.graph_io import write_graph as write_graph
+from tfnb.library.training.init_from_checkpoint import VocabInfo as VocabInfo
+from tfnb.library.training.init_from_checkpoint import init_from_checkpoint as init_from_checkpoint
+from tfnb.library.training.init_from_checkpoint import warm_start as warm_start
+from tfnb.library.training.input import input_producer as input_producer
+from tfnb.library.training.input import limit_epochs as limit_epochs
+from tfnb.library.training.input import match_filenames_once as match_filenames_once
+from tfnb.library.training.input import range_input_producer as range_input_producer
+from tfnb.library.training.input import slice_input_producer as slice_input_producer
+from tfnb.library.training.input import string_input_producer as string_input_producer
+from tfnb.library.training.learning_rate_decay import (
     noisy_linear_cosine_decay as noisy_linear_cosine_decay,
 )
-from tfnb.ops.training.learning_rate_decay import cosine_decay as cosine_decay
-from tfnb.ops.training.learning_rate_decay import cosine_decay_restarts as cosine_decay_restarts
-from tfnb.ops.training.learning_rate_decay import exponential_decay as exponential_decay
-from tfnb.ops.training.learning_rate_decay import inverse_time_decay as inverse_time_decay
-from tfnb.ops.training.learning_rate_decay import linear_cosine_decay as linear_cosine_decay
-from tfnb.ops.training.learning_rate_decay import natural_exp_decay as natural_exp_decay
-from tfnb.ops.training.learning_rate_decay import piecewise_constant as piecewise_constant
-from tfnb.ops.training.learning_rate_decay import piecewise_constant as piecewise_constant_decay
-from tfnb.ops.training.learning_rate_decay import polynomial_decay as polynomial_decay
-from tfnb.ops.training.meta_graph import export_meta_graph as export_meta_graph
-from tfnb.ops.training.meta_graph import import_meta_graph as import_meta_graph
-from tfnb.ops.training.momentum import MomentumOptimizer as MomentumOptimizer
-from tfnb.ops.training.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
-from tfnb.ops.training.optimizer import Optimizer as Optimizer
-from tfnb.ops.training.queue_runner import QueueRunner as QueueRunner
-from tfnb.ops.training.queue_runner import add_queue_runner as add_queue_runner
-from tfnb.ops.training.queue_runner import start_queue_runners as start_queue_runners
-from tfnb.ops.training.rmsprop import RMSPropOptimizer as RMSPropOptimizer
-from tfnb.ops.training.saver import Saver as Saver
-from tfnb.ops.training.sync_replicas_optimizer import SyncReplicasOptimizer as SyncReplicasOptimizer
+from tfnb.library.training.learning_rate_decay import cosine_decay as cosine_decay
+from tfnb.library.training.learning_rate_decay import cosine_decay_restarts as cosine_decay_restarts
+from tfnb.library.training.learning_rate_decay import exponential_decay as exponential_decay
+from tfnb.library.training.learning_rate_decay import inverse_time_decay as inverse_time_decay
+from tfnb.library.training.learning_rate_decay import linear_cosine_decay as linear_cosine_decay
+from tfnb.library.training.learning_rate_decay import natural_exp_decay as natural_exp_decay
+from tfnb.library.training.learning_rate_decay import piecewise_constant as piecewise_constant
+from tfnb.library.training.learning_rate_decay import piecewise_constant as piecewise_constant_decay
+from tfnb.library.training.learning_rate_decay import polynomial_decay as polynomial_decay
+from tfnb.library.training.meta_graph import export_meta_graph as export_meta_graph
+from tfnb.library.training.meta_graph import import_meta_graph as import_meta_graph
+from tfnb.library.training.momentum import MomentumOptimizer as MomentumOptimizer
+from tfnb.library.training.moving_averages import (
+    ExponentialMovingAverage as ExponentialMovingAverage,
+)
+from tfnb.library.training.optimizer import Optimizer as Optimizer
+from tfnb.library.training.queue_runner import QueueRunner as QueueRunner
+from tfnb.library.training.queue_runner import add_queue_runner as add_queue_runner
+from tfnb.library.training.queue_runner import start_queue_runners as start_queue_runners
+from tfnb.library.training.rmsprop import RMSPropOptimizer as RMSPropOptimizer
+from tfnb.library.training.saver import Saver as Saver
+from tfnb.library.training.sync_replicas_optimizer import (
+    SyncReplicasOptimizer as SyncReplicasOptimizer,
+)
 from tfnb.proto.cluster_pb2 import ClusterDef as ClusterDef
 from tfnb.proto.cluster_pb2 import JobDef as JobDef
 from tfnb.proto.example_pb2 import BytesList as BytesList

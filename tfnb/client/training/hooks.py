@@ -16,7 +16,7 @@ from tfnb.client.training.session_run_hook import (
 )
 from tfnb.core import errors
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.ops.training.global_step import get_or_create_global_step_read
+from tfnb.library.training.global_step import get_or_create_global_step_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -35,8 +35,8 @@ from tfnb.core import errors
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scopes import get_collection
-from tfnb.ops.training.coordinator import Coordinator
-from tfnb.ops.training.queue_runner import start_queue_runners
+from tfnb.library.training.coordinator import Coordinator
+from tfnb.library.training.queue_runner import start_queue_runners
 from tfnb.proto.config_pb2 import RunMetadata, RunOptions
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from tfnb.client.training.session_run_hook import (
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scopes import get_collection
-from tfnb.ops.training.global_step import get_global_step
-from tfnb.ops.training.graph_io import write_graph
-from tfnb.ops.training.meta_graph import create_meta_graph_def
+from tfnb.library.training.global_step import get_global_step
+from tfnb.library.training.graph_io import write_graph
+from tfnb.library.training.meta_graph import create_meta_graph_def
 from tfnb.proto.config_pb2 import RunOptions
 from tfnb.proto.event_pb2 import SessionLog
 from tfnb.proto.summary_pb2 import Summary

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any, Self
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scopes import add_to_collection, get_collection
-from tfnb.ops.concat_ops import concat
-from tfnb.ops.control_flow import group
-from tfnb.ops.lookup import tables_initializer
-from tfnb.ops.summary_ops import merge_all
-from tfnb.ops.training.resources import (
+from tfnb.library.control_flow.control_flow import group
+from tfnb.library.tables.lookup import tables_initializer
+from tfnb.library.training.resources import (
     initialize_resources,
     local_resources,
     report_uninitialized_resources,
     shared_resources,
 )
-from tfnb.ops.training.saver import Saver
-from tfnb.ops.variables import (
+from tfnb.library.training.saver import Saver
+from tfnb.library.variables.variables import (
     global_variables,
     global_variables_initializer,
     local_variables_initializer,
     report_uninitialized_variables,
 )
+from tfnb.ops.array.concat_ops import concat
+from tfnb.ops.io.summary_ops import merge_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable

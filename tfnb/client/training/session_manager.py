@@ -12,7 +12,7 @@ import numpy as np
 from tfnb.client.session import Session
 from tfnb.core import errors
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.ops.training.checkpoint_state import get_checkpoint_state
+from tfnb.library.training.checkpoint_state import get_checkpoint_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable

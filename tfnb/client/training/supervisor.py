@@ -17,20 +17,20 @@ from tfnb.client.training.session_manager import SessionManager
 from tfnb.core import dtypes, errors
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.ops.control_flow import group
-from tfnb.ops.lookup import tables_initializer
-from tfnb.ops.summary_ops import merge_all
-from tfnb.ops.training.coordinator import Coordinator, LooperThread
-from tfnb.ops.training.global_step import global_step as read_global_step
-from tfnb.ops.training.graph_io import write_graph
-from tfnb.ops.training.meta_graph import create_meta_graph_def
-from tfnb.ops.training.saver import Saver
-from tfnb.ops.variables import (
+from tfnb.library.control_flow.control_flow import group
+from tfnb.library.tables.lookup import tables_initializer
+from tfnb.library.training.coordinator import Coordinator, LooperThread
+from tfnb.library.training.global_step import global_step as read_global_step
+from tfnb.library.training.graph_io import write_graph
+from tfnb.library.training.meta_graph import create_meta_graph_def
+from tfnb.library.training.saver import Saver
+from tfnb.library.variables.variables import (
     global_variables,
     global_variables_initializer,
     local_variables_initializer,
     report_uninitialized_variables,
 )
+from tfnb.ops.io.summary_ops import merge_all
 from tfnb.proto.event_pb2 import SessionLog
 from tfnb.proto.summary_pb2 import Summary
 

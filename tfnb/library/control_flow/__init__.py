@@ -1,0 +1,1 @@
+"""``tf.cond``, ``tf.while_loop``, TensorArray, assertions and checks."""

@@ -1,0 +1,132 @@
+"""Where the builder stands: inside a branch of a cond or the body of a while loop.
+
+While such a function runs, its context is the graph's current one, and the graph hands it every new
+operation (:meth:`ControlFlowContext.add_op`).  The context replaces inputs that come from outside
+by what gives their value inside - a Switch for a branch, a constant Enter for a loop - and moves
+control dependencies so that nothing runs which should not.
+
+State of a context:
+
+* ``_values``: the tensors that it knows, those made inside and those brought in;
+* ``_external_values``: for a tensor outside, the tensor that stands for it inside;
+* ``_context_stack``: what was current before each :meth:`enter`, for :meth:`exit`.
+
+All is changed by the thread that builds the graph only.  Corresponds to ``ControlFlowContext`` in
+control_flow_ops.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.operation_factory import set_input_context_check
+from tfnb.library.control_flow import control_flow_queries as queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.library.control_flow.while_context import WhileContext
+
+set_input_context_check(queries.check_input_from_valid_context)
+
+
+class ControlFlowContext:
+    """What conds and while loops have in common.
+
+    Attributes:
+      name: a name, unique in the graph.
+      outer_context: the context in which this one was made, or None.
+    """
+
+    is_cond_context: ClassVar[bool] = False
+    is_while_context: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.outer_context: ControlFlowContext | None = (
+            get_default_graph()._get_control_flow_context()
+        )
+        self._nested_contexts: list[ControlFlowContext] = []
+        if self.outer_context is not None:
+            self.outer_context._nested_contexts.append(self)
+        self._context_stack: list[ControlFlowContext | None] = []
+        self._values: set[Tensor] = set()
+        self._external_values: dict[Tensor, Tensor] = {}
+
+    @property
+    def grad_state(self) -> Any:
+        """The state of the gradient that this context belongs to, if it was made for one."""
+        raise NotImplementedError
+
+    @property
+    def back_prop(self) -> bool:
+        """Whether gradients pass."""
+        raise NotImplementedError
+
+    # -- entering and leaving ----------------------------------------------------------------------
+
+    def enter(self) -> None:
+        """Makes this the context of new operations."""
+        graph = get_default_graph()
+        self._context_stack.append(graph._get_control_flow_context())
+        graph._set_control_flow_context(self)
+
+    def exit(self) -> None:
+        """Makes the context current that was before :meth:`enter`."""
+        get_default_graph()._set_control_flow_context(self._context_stack.pop())
+
+    def exit_result(self, results: Iterable[Tensor]) -> None:
+        """Makes tensors known to the context outside."""
+        if self.outer_context is not None:
+            self.outer_context._values.update(results)
+
+    def add_known(self, tensor: Tensor) -> None:
+        """Makes a tensor known, so that it is used as it is."""
+        self._values.add(tensor)
+
+    # -- new operations ----------------------------------------------------------------------------
+
+    def add_op(self, op: Operation) -> None:
+        """Hears of an operation that was just made; called by the graph."""
+        self.take_in(op)
+
+    def take_in(self, op: Operation) -> None:
+        """Makes an operation part of this context, with its inputs brought in."""
+        raise NotImplementedError
+
+    def add_value(self, value: Tensor) -> Tensor:
+        """The tensor that stands for ``value`` inside, brought in if need be."""
+        raise NotImplementedError
+
+    def control_pivot(self) -> Tensor | None:
+        """What an operation without inputs has to wait for, so that it runs only inside."""
+        return None
+
+    def while_context(self) -> WhileContext | None:
+        """The innermost while loop that this is or lies in."""
+        loop: WhileContext | None = queries.containing_while_context(self)
+        return loop
+
+    def _remove_external_control_edges(
+        self, op: Operation
+    ) -> tuple[list[Operation], list[Operation]]:
+        """Drops control inputs from outside of the innermost loop; gives those kept and dropped."""
+        loop = self.while_context()
+        if loop is None or not op._control_inputs:
+            return op.control_inputs, []
+        kept: list[Operation] = []
+        dropped: list[Operation] = []
+        for other in op._control_inputs:
+            context = queries.output_context(other)
+            is_inside = context is not None and context.while_context() is loop
+            (kept if is_inside else dropped).append(other)
+        if dropped:
+            op._remove_all_control_inputs()
+            op._add_control_inputs(kept)
+        return kept, dropped
+
+    def __str__(self) -> str:
+        return self.name

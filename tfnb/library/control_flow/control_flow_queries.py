@@ -1,0 +1,171 @@
+"""Questions about where an operation stands among conds and while loops.
+
+A context is a :class:`~tfnb.library.control_flow.control_flow_context.ControlFlowContext`, or None
+outside of all of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.library.control_flow.control_flow_context import ControlFlowContext
+    from tfnb.library.control_flow.while_context import WhileContext
+
+_PASSES_ON = frozenset({"Switch", "RefSwitch", "Identity", "RefIdentity"})
+
+
+def context_of(op: Operation) -> ControlFlowContext | None:
+    """The innermost context that an operation belongs to."""
+    context: ControlFlowContext | None = op._control_flow_context
+    return context
+
+
+def is_switch(op: Operation) -> bool:
+    """Whether it is a Switch."""
+    return op.type in ("Switch", "RefSwitch")
+
+
+def is_merge(op: Operation) -> bool:
+    """Whether it is a Merge."""
+    return op.type in ("Merge", "RefMerge")
+
+
+def is_loop_enter(op: Operation) -> bool:
+    """Whether it is an Enter."""
+    return op.type in ("Enter", "RefEnter")
+
+
+def is_loop_exit(op: Operation) -> bool:
+    """Whether it is an Exit."""
+    return op.type in ("Exit", "RefExit")
+
+
+def is_loop_constant_enter(op: Operation) -> bool:
+    """Whether it is the Enter of a value that all iterations share."""
+    return is_loop_enter(op) and bool(op.attr("is_constant"))
+
+
+def is_cond_switch(op: Operation) -> bool:
+    """Whether it is the Switch of a cond: all who take its outputs are in conds.
+
+    The Switch itself stands outside of the branch that it feeds.
+    """
+    if not is_switch(op):
+        return False
+    for output in op.outputs:
+        for consumer in output.consumers():
+            context = context_of(consumer)
+            if is_loop_enter(consumer) and context is not None:
+                context = context.outer_context
+            if context is None or not context.is_cond_context:
+                return False
+    return True
+
+
+def is_loop_switch(op: Operation) -> bool:
+    """Whether it is the Switch of a loop variable."""
+    if not is_switch(op):
+        return False
+    context = context_of(op)
+    return context is not None and context.is_while_context and not is_cond_switch(op)
+
+
+def loop_constant_enter(value: Tensor) -> Operation | None:
+    """The constant Enter that a value comes from unchanged, if there is one."""
+    op = value.op
+    while op.type in _PASSES_ON:
+        op = op.inputs[0].op
+    return op if is_loop_constant_enter(op) else None
+
+
+def output_context(op: Operation) -> ControlFlowContext | None:
+    """The context of what an operation gives: an Exit gives its value outside of its loop."""
+    context = context_of(op)
+    if context is not None and is_loop_exit(op):
+        return context.outer_context
+    return context
+
+
+def containing_while_context(
+    context: ControlFlowContext | None, stop: ControlFlowContext | None = None
+) -> Any:
+    """The innermost while loop that ``context`` is or lies in; ``stop`` if that comes first."""
+    while context is not None:
+        if context.is_while_context or context is stop:
+            return context
+        context = context.outer_context
+    return None
+
+
+def is_containing_context(
+    context: ControlFlowContext | None, maybe_containing: ControlFlowContext | None
+) -> bool:
+    """Whether ``maybe_containing`` is ``context`` or contains it; None contains all."""
+    while context is not maybe_containing:
+        if context is None:
+            return False
+        context = context.outer_context
+    return True
+
+
+def op_in_context(op: Operation, context: ControlFlowContext | None) -> bool:
+    """Whether an operation is somewhere in a context."""
+    return is_containing_context(context_of(op), context)
+
+
+def while_context_of(op: Operation) -> WhileContext | None:
+    """The innermost while loop that an operation is in."""
+    context = context_of(op)
+    return None if context is None else context.while_context()
+
+
+def check_input_from_valid_context(op: Operation, input_op: Operation) -> None:
+    """Refuses an input that comes from inside a while loop which the operation is not in.
+
+    Raises:
+      ValueError: it does.
+    """
+    op_context = context_of(op)
+    input_context = output_context(input_op)
+    if input_context is None or input_context is op_context:
+        return
+    op_loop = containing_while_context(op_context)
+    input_loop = containing_while_context(input_context)
+    if _may_use(op, op_loop, input_loop):
+        return
+    if op_loop is not None:
+        why = "they are in different while loops"
+    else:
+        why = f"'{input_op.name}' is in a while loop"
+    raise ValueError(
+        f"Cannot use '{input_op.name}' as input to '{op.name}' because {why}. See info log for "
+        "more details."
+    )
+
+
+def _may_use(op: Operation, op_loop: WhileContext | None, input_loop: WhileContext | None) -> bool:
+    """Whether ``op`` in one loop may use what comes from another."""
+    if op_loop is None:
+        # An Enter of a loop variable and a Switch into a branch are made outside of all contexts
+        # and given theirs afterwards.  A value from another branch of a cond is allowed; the run
+        # fails if that branch is not taken.
+        return input_loop is None or is_loop_enter(op) or is_switch(op)
+    if is_containing_context(op_loop, input_loop):
+        return True
+    assert input_loop is not None
+    state = op_loop.grad_state
+    if state is not None:
+        # The loop of a gradient uses what the loop forward, or a loop in that, computes.
+        forward = state.forward_context
+        if is_containing_context(forward, input_loop) or forward is input_loop.outer_context:
+            return True
+    # While the gradient of a gradient is built, which then fails unless it is stopped on its way.
+    state = input_loop.grad_state
+    while state is not None:
+        if state.forward_context is op_loop:
+            return True
+        state = state.forward_context.grad_state
+    return False

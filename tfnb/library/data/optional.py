@@ -1,0 +1,70 @@
+"""Elements that may be missing: what an iterator gives at its end instead of an error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.framework.scopes import colocate_with
+from tfnb.library.data.attributes import flat_attrs
+from tfnb.library.data.structure import from_components, normalized, spec_of, to_components
+from tfnb.ops.containers import optional_ops
+from tfnb.ops.dataset import iterator_ops
+
+if TYPE_CHECKING:
+    from tfnb.framework.tensor import Tensor
+    from tfnb.library.data.iterators import Iterator
+
+EXPORTS = {"data.experimental": ["Optional", "get_next_as_optional"]}
+
+
+class Optional:
+    """An element, or nothing.
+
+    Args:
+      variant_tensor: the optional as a tensor.
+      element_spec: of the element.
+    """
+
+    def __init__(self, variant_tensor: Tensor, element_spec: Any) -> None:
+        self._variant_tensor = variant_tensor
+        self.element_spec = element_spec
+
+    def has_value(self, name: str | None = None) -> Tensor:
+        """Whether there is an element, a scalar bool."""
+        with colocate_with(self._variant_tensor):
+            found: Tensor = optional_ops.optional_has_value(self._variant_tensor, name=name)
+            return found
+
+    def get_value(self, name: str | None = None) -> Any:
+        """The element; InvalidArgumentError when there is none."""
+        with colocate_with(self._variant_tensor):
+            parts = optional_ops.optional_get_value(
+                self._variant_tensor, name=name, **flat_attrs(self.element_spec)
+            )
+            return from_components(self.element_spec, parts)
+
+    @staticmethod
+    def from_value(value: Any) -> Optional:
+        """An optional with an element."""
+        element = normalized(value)
+        spec = spec_of(element)
+        return Optional(optional_ops.optional_from_value(to_components(spec, element)), spec)
+
+    @staticmethod
+    def none_from_structure(structure: Any) -> Optional:
+        """An optional without an element."""
+        return Optional(optional_ops.optional_none(), structure)
+
+    @staticmethod
+    def empty(element_spec: Any) -> Optional:
+        """An optional without an element."""
+        return Optional.none_from_structure(element_spec)
+
+
+def get_next_as_optional(iterator: Iterator) -> Optional:
+    """The next element of an iterator; nothing at its end."""
+    with colocate_with(iterator._iterator_resource):
+        variant = iterator_ops.iterator_get_next_as_optional(
+            iterator._iterator_resource, **flat_attrs(iterator.element_spec)
+        )
+        return Optional(variant, iterator.element_spec)

@@ -1,0 +1,577 @@
+"""Element specs of a dataset: nested structures of tensor, sparse and dataset specs.
+
+Tuples, named tuples and dicts are structures; a list is one tensor.  A dataset op knows only flat
+lists of types and shapes: a sparse tensor is a variant there, and so is a dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.core.tensor_proto import shape_from_proto
+from tfnb.core.tensor_shape import TensorShape, as_shape
+from tfnb.framework import nest
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
+from tfnb.framework.structure_protos import TENSOR
+from tfnb.framework.tensor import Tensor
+from tfnb.framework.type_spec import TypeSpec
+from tfnb.library.data.ragged_spec import RaggedTensorSpec, as_ragged, common_shape, ragged_spec_of
+from tfnb.library.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
+from tfnb.ops.array.constant_ops import placeholder
+from tfnb.proto import struct_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tfnb.core.dtypes import DType
+
+EXPORTS = {
+    "tf": ["TensorSpec", "SparseTensorSpec"],
+    "data": ["DatasetSpec"],
+    "data.experimental": ["DatasetStructure:DatasetSpec", "get_structure"],
+}
+
+
+@dataclass(frozen=True)
+class TensorSpec(TypeSpec):
+    """The dtype and static shape of a tensor.
+
+    Args:
+      shape: what is known of the shape.
+      dtype: the dtype.
+      name: of the tensor.
+    """
+
+    proto_class: ClassVar[str] = TENSOR
+
+    shape: Any
+    dtype: Any = dtypes.float32
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", as_shape(self.shape))
+        object.__setattr__(self, "dtype", dtypes.as_dtype(self.dtype))
+
+    @classmethod
+    def from_tensor(cls, tensor: Tensor, name: str | None = None) -> TensorSpec:
+        """The spec of a tensor."""
+        return cls(tensor.shape, tensor.dtype.base_dtype, name or tensor.op.name)
+
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+        """The spec of a tensor with the shape and dtype of another spec."""
+        return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
+
+    def most_specific_compatible_type(self, other: Any) -> TensorSpec:
+        """The most special spec that covers both, without a name.
+
+        Raises:
+          ValueError: there is none.
+        """
+        if not isinstance(other, TensorSpec) or self.dtype != other.dtype:
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        return TensorSpec(self.shape.most_specific_common_supertype([other.shape]), self.dtype)
+
+    def is_compatible_with(self, spec_or_tensor: Any) -> bool:
+        """Whether a tensor or spec is of this dtype and may be of this shape."""
+        if isinstance(spec_or_tensor, TypeSpec) and not isinstance(spec_or_tensor, TensorSpec):
+            return False
+        return bool(
+            self.dtype.is_compatible_with(spec_or_tensor.dtype)
+            and self.shape.is_compatible_with(spec_or_tensor.shape)
+        )
+
+    def placeholder_value(self, placeholder_context: Any) -> Tensor:
+        """A placeholder of this dtype and shape."""
+        return placeholder(self.dtype, self.shape, self.name)
+
+    def cast(self, value: Any, casting_context: Any) -> Any:
+        """A value as a tensor of this type.
+
+        Raises:
+          TypeError: it has another dtype or shape.
+        """
+        if isinstance(value, TypeSpec) and getattr(casting_context, "allow_specs", False):
+            assert value.is_subtype_of(self), f"Can not cast {value!r} to {self!r}"
+            return self
+        tensor = convert_to_tensor(value, None if isinstance(value, Tensor) else self.dtype)
+        found = TensorSpec(tensor.shape, tensor.dtype, self.name)
+        if not found.is_subtype_of(self):
+            raise TypeError(f"Can not cast {found!r} to {self!r}")
+        return tensor
+
+    def experimental_as_proto(self) -> Any:
+        """The spec as a TensorSpecProto."""
+        return struct_pb2.TensorSpecProto(
+            name=self.name or "",
+            shape=self.shape.as_proto(),
+            dtype=self.dtype.as_datatype_enum,
+        )
+
+    @classmethod
+    def experimental_from_proto(cls, proto: Any) -> TensorSpec:
+        """The spec in a TensorSpecProto."""
+        return cls(shape_from_proto(proto.shape), proto.dtype, proto.name or None)
+
+    @classmethod
+    def experimental_type_proto(cls) -> Any:
+        """The class of the message."""
+        return struct_pb2.TensorSpecProto
+
+    @property
+    def value_type(self) -> Any:
+        """The class of what it describes."""
+        return Tensor
+
+    @property
+    def flat_type(self) -> DType:
+        """Its dtype among the types of a dataset op."""
+        found: DType = self.dtype
+        return found
+
+    @property
+    def flat_shape(self) -> TensorShape:
+        """Its shape among the shapes of a dataset op."""
+        found: TensorShape = self.shape
+        return found
+
+    def to_component(self, value: Any) -> Tensor:
+        """The tensor that stands for a value in an element."""
+        tensor: Tensor = convert_to_tensor(value, self.dtype)
+        return tensor
+
+    def to_rows(self, value: Any) -> Tensor:
+        """The tensor whose slices stand for those of a value."""
+        return self.to_component(value)
+
+    def from_component(self, tensor: Tensor) -> Any:
+        """The value that a tensor of an element stands for."""
+        tensor.set_shape(self.shape)
+        return tensor
+
+    def batched(self, size: int | None) -> TensorSpec:
+        """The spec of several together."""
+        return TensorSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
+
+    def unbatched(self) -> TensorSpec:
+        """The spec of one of them.
+
+        Raises:
+          ValueError: it is of a scalar.
+        """
+        if self.shape.rank == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return TensorSpec(self.shape[1:], self.dtype)
+
+    def most_general(self, other: Any) -> TensorSpec:
+        """The spec of both.
+
+        Raises:
+          TypeError: dtypes differ.
+        """
+        if not isinstance(other, TensorSpec) or other.dtype is not self.dtype:
+            raise TypeError(f"{self} and {other} have no common spec.")
+        return TensorSpec(common_shape(self.shape, other.shape), self.dtype)
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
+
+
+@dataclass(frozen=True)
+class SparseTensorSpec(TypeSpec):
+    """The dtype and static shape of a sparse tensor."""
+
+    proto_class: ClassVar[str] = "SPARSE_TENSOR_SPEC"
+
+    shape: Any = None
+    dtype: Any = dtypes.float32
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", as_shape(self.shape))
+        object.__setattr__(self, "dtype", dtypes.as_dtype(self.dtype))
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a sparse tensor or spec is of this dtype and may be of this shape."""
+        return isinstance(spec_or_value, (SparseTensor, SparseTensorSpec)) and bool(
+            self.dtype is spec_or_value.dtype and self.shape.is_compatible_with(spec_or_value.shape)
+        )
+
+    @classmethod
+    def from_value(cls, value: Any) -> SparseTensorSpec:
+        """The spec of a sparse tensor.
+
+        Raises:
+          TypeError: it is none.
+        """
+        if isinstance(value, SparseTensor):
+            return cls(value.shape, value.dtype)
+        if isinstance(value, SparseTensorValue):
+            dtype = np.asarray(value.values).dtype
+            return cls(TensorShape([int(size) for size in value.dense_shape]), dtype)
+        raise TypeError(
+            f"Expected SparseTensor or SparseTensorValue. Received: {value} of type "
+            f"{type(value).__name__}."
+        )
+
+    def flatten(self) -> list[Any]:
+        """The specs of its indices, its values and its shape."""
+        rank = self.shape.rank
+        return [
+            TensorSpec([None, rank], dtypes.int64),
+            TensorSpec([None], self.dtype),
+            TensorSpec([rank], dtypes.int64),
+        ]
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """Its indices, its values and its shape."""
+        return [value.indices, value.values, value.dense_shape]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The sparse tensor of indices, values and a shape."""
+        return SparseTensor(next(tensors), next(tensors), next(tensors))
+
+    @property
+    def value_type(self) -> Any:
+        """The class of what it describes."""
+        return SparseTensor
+
+    @property
+    def flat_type(self) -> DType:
+        """A variant in a dataset op."""
+        return dtypes.variant
+
+    @property
+    def flat_shape(self) -> TensorShape:
+        """The shape of the variant is unknown."""
+        return TensorShape(None)
+
+    def to_component(self, value: Any) -> Tensor:
+        """The sparse tensor as a vector of three variants."""
+        from tfnb.library.sparse.sparse_functions import serialize_sparse
+
+        tensor: Tensor = serialize_sparse(value, out_type=dtypes.variant)
+        return tensor
+
+    def to_rows(self, value: Any) -> Tensor:
+        """The rows of the sparse tensor, three variants each."""
+        from tfnb.library.sparse.sparse_functions import serialize_many_sparse
+
+        tensor: Tensor = serialize_many_sparse(value, out_type=dtypes.variant)
+        return tensor
+
+    def from_component(self, tensor: Tensor) -> Any:
+        """Returns the sparse tensor of serialized variants."""
+        from tfnb.ops.array.concat_ops import stack, unstack
+        from tfnb.ops.sparse.sparse_form_ops import deserialize_sparse_op
+
+        rank = self.shape.rank
+        indices, values, dense_shape = deserialize_sparse_op(tensor, dtype=self.dtype)
+        indices.set_shape([None, rank])
+        dense_shape.set_shape([rank])
+        # The known sizes also go into the graph, for shape inference.
+        if self.shape.is_fully_defined():
+            dense_shape = convert_to_tensor(self.shape.as_list(), dtypes.int64, name="shape")
+        elif rank is not None and any(size is not None for size in self.shape.as_list()):
+            pieces = unstack(dense_shape, num=rank)
+            for index, size in enumerate(self.shape.as_list()):
+                if size is not None:
+                    pieces[index] = convert_to_tensor(size, dtypes.int64)
+            dense_shape = stack(pieces)
+        return SparseTensor(indices, values, dense_shape)
+
+    def batched(self, size: int | None) -> SparseTensorSpec:
+        """The spec of several together."""
+        return SparseTensorSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
+
+    def unbatched(self) -> SparseTensorSpec:
+        """The spec of one of them."""
+        return SparseTensorSpec(self.shape[1:], self.dtype)
+
+    def most_general(self, other: Any) -> SparseTensorSpec:
+        """The spec of both.
+
+        Raises:
+          TypeError: dtypes or kinds differ.
+        """
+        if not isinstance(other, SparseTensorSpec) or other.dtype is not self.dtype:
+            raise TypeError(f"{self} and {other} have no common spec.")
+        return SparseTensorSpec(common_shape(self.shape, other.shape), self.dtype)
+
+    def __repr__(self) -> str:
+        return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
+
+
+@dataclass(frozen=True)
+class DatasetSpec(TypeSpec):
+    """What the elements of a dataset are, where a dataset itself is an element."""
+
+    proto_class: ClassVar[str] = "DATA_DATASET_SPEC"
+
+    element_spec: Any
+    dataset_shape: Any = ()
+
+    @property
+    def value_type(self) -> Any:
+        """The class of what it describes."""
+        from tfnb.library.data.dataset import Dataset
+
+        return Dataset
+
+    def proto_state(self) -> tuple[Any, ...]:
+        """What the message of the spec holds."""
+        return self.element_spec, as_shape(self.dataset_shape)
+
+    def flatten(self) -> list[Any]:
+        """The spec of its variant."""
+        return [TensorSpec(self.dataset_shape, dtypes.variant)]
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """Its variant."""
+        return [value._variant_tensor]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The dataset of a variant."""
+        return self.from_component(next(tensors))
+
+    @property
+    def flat_type(self) -> DType:
+        """A variant in a dataset op."""
+        return dtypes.variant
+
+    @property
+    def flat_shape(self) -> TensorShape:
+        """The shape of the variant: a scalar unless datasets are batched."""
+        return as_shape(self.dataset_shape)
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a dataset or spec has such elements."""
+        try:
+            pairs = zip(
+                flat_specs(self.element_spec), flat_specs(spec_or_value.element_spec), strict=True
+            )
+            return all(one.is_compatible_with(another) for one, another in pairs)
+        except (ValueError, AttributeError):
+            return False
+
+    def to_component(self, value: Any) -> Tensor:
+        """The dataset's variant."""
+        tensor: Tensor = value._variant_tensor
+        return tensor
+
+    def to_rows(self, value: Any) -> Tensor:
+        """The dataset's variant."""
+        return self.to_component(value)
+
+    def from_component(self, tensor: Tensor) -> Any:
+        """The dataset behind a variant."""
+        if self.flat_shape.rank != 0:
+            return tensor
+        from tfnb.library.data.dataset import VariantDataset
+
+        return VariantDataset(tensor, self.element_spec)
+
+    def batched(self, size: int | None) -> DatasetSpec:
+        """The spec of several together."""
+        return DatasetSpec(self.element_spec, TensorShape([size]).concatenate(self.flat_shape))
+
+    def unbatched(self) -> DatasetSpec:
+        """The spec of one of them."""
+        return DatasetSpec(self.element_spec, self.flat_shape[1:])
+
+    def most_general(self, other: Any) -> DatasetSpec:
+        """The spec of both.
+
+        Raises:
+          TypeError: the other is of something else.
+        """
+        if not isinstance(other, DatasetSpec):
+            raise TypeError(f"{self} and {other} have no common spec.")
+        common = map_specs(lambda a, b: a.most_general(b), self.element_spec, other.element_spec)
+        return DatasetSpec(common, self.dataset_shape)
+
+    def __repr__(self) -> str:
+        return f"DatasetSpec({self.element_spec!r}, {as_shape(self.dataset_shape)!r})"
+
+
+_SPECS = (TensorSpec, SparseTensorSpec, RaggedTensorSpec, DatasetSpec)
+
+# --------------------------------------------------------------------------------------- structures
+
+
+def map_values(function: Callable[..., Any], value: Any) -> Any:
+    """A structure of what a function gives for each value; a list is one value."""
+    if isinstance(value, Mapping):
+        made = {key: map_values(function, value[key]) for key in sorted(value)}
+        kind: Any = type(value)
+        pairs = [(key, made[key]) for key in value]
+        return kind(pairs)
+    if isinstance(value, tuple) and not isinstance(value, SparseTensorValue):
+        members = [map_values(function, member) for member in value]
+        return type(value)(*members) if nest.is_namedtuple(value) else tuple(members)
+    return function(value)
+
+
+def flat_specs(spec: Any) -> list[Any]:
+    """The specs of a structure in order."""
+    return nest.flatten(spec)
+
+
+def map_specs(function: Callable[..., Any], *specs: Any) -> Any:
+    """A structure of what a function gives for the specs of one or more structures."""
+    return nest.map_structure(function, *specs)
+
+
+def types_of(spec: Any) -> list[DType]:
+    """The types that a dataset op has for such elements."""
+    return [one.flat_type for one in flat_specs(spec)]
+
+
+def shapes_of(spec: Any) -> list[TensorShape]:
+    """The shapes that a dataset op has for such elements."""
+    return [one.flat_shape for one in flat_specs(spec)]
+
+
+def spec_of(value: Any) -> Any:
+    """The spec of a value of a graph: a structure of tensors, sparse tensors and datasets."""
+    return map_values(_spec_of_one, value)
+
+
+def _spec_of_one(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return TensorSpec(value.shape, value.dtype.base_dtype)
+    if isinstance(value, SparseTensor):
+        return SparseTensorSpec(value.shape, value.dtype)
+    if isinstance(value, RaggedTensor):
+        return ragged_spec_of(value)
+    element_spec = getattr(value, "element_spec", None)
+    if element_spec is not None and hasattr(value, "_variant_tensor"):
+        return DatasetSpec(element_spec)
+    raise TypeError(f"Could not build a `TypeSpec` for {value!r} with type {type(value).__name__}.")
+
+
+def normalized(element: Any) -> Any:
+    """An element whose values are tensors, sparse tensors and datasets."""
+    number = -1
+
+    def convert(value: Any) -> Any:
+        nonlocal number
+        number += 1
+        if isinstance(value, SparseTensorValue):
+            return SparseTensor.from_value(value)
+        if isinstance(value, (RaggedTensor, RaggedTensorValue)):
+            return as_ragged(value)
+        if isinstance(value, (SparseTensor, Tensor)) or hasattr(value, "_variant_tensor"):
+            return value
+        return convert_to_tensor(value, name=f"component_{number}")
+
+    with name_scope("normalize_element"):
+        return map_values(convert, element)
+
+
+def to_components(spec: Any, value: Any) -> list[Tensor]:
+    """The tensors that stand for an element."""
+    return [one.to_component(part) for one, part in zip(flat_specs(spec), flat_values(spec, value))]
+
+
+def flat_values(spec: Any, value: Any) -> list[Any]:
+    """The values of an element in the order of its specs."""
+    found: list[Any] = []
+    map_values(found.append, value)
+    if len(found) != len(flat_specs(spec)):
+        raise ValueError(f"The value {value!r} is not compatible with the structure {spec!r}.")
+    return found
+
+
+def from_components(spec: Any, tensors: Sequence[Tensor]) -> Any:
+    """The element that tensors stand for."""
+    values = [one.from_component(tensor) for one, tensor in zip(flat_specs(spec), tensors)]
+    return nest.pack_sequence_as(spec, values)
+
+
+# -------------------------------------------------------- types, shapes and classes, as they were
+
+
+def legacy_types(spec: Any) -> Any:
+    """A structure of dtypes."""
+    return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.dtype, spec)
+
+
+def legacy_shapes(spec: Any) -> Any:
+    """A structure of shapes."""
+    return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.shape, spec)
+
+
+def legacy_classes(spec: Any) -> Any:
+    """A structure of classes."""
+    return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.value_type, spec)
+
+
+def spec_from_legacy(types: Any, shapes: Any = None, classes: Any = None) -> Any:
+    """The spec of types, shapes and classes.
+
+    Args:
+      types: a structure of dtypes.
+      shapes: a structure of shapes that looks like it; nothing is known without it.
+      classes: a structure of classes that looks like it; all are tensors without it.
+
+    Raises:
+      TypeError: a class is no component of a dataset.
+      ValueError: the structures differ.
+    """
+    if isinstance(types, list):
+        types = tuple(types)
+    flat_types: list[Any] = []
+    map_values(flat_types.append, types)
+    atoms = iter(
+        [TensorShape(None)] * len(flat_types) if shapes is None else _leaves(types, shapes)
+    )
+    kinds = iter([Tensor] * len(flat_types) if classes is None else _leaves(types, classes))
+
+    def make(dtype: Any) -> Any:
+        shape, kind = next(atoms), next(kinds)
+        if isinstance(dtype, _SPECS):
+            return dtype
+        if kind is SparseTensor:
+            return SparseTensorSpec(shape, dtype)
+        if kind is Tensor:
+            return TensorSpec(shape, dtype)
+        if isinstance(kind, _SPECS):
+            return kind
+        raise TypeError(f"Could not build a structure for output class {kind}.")
+
+    return map_values(make, types)
+
+
+def _leaves(like: Any, structure: Any) -> list[Any]:
+    """The members of a structure where another one has its values."""
+    if isinstance(like, Mapping):
+        if not isinstance(structure, Mapping) or set(structure) != set(like):
+            raise ValueError(f"The structures {like!r} and {structure!r} differ.")
+        return [leaf for key in sorted(like) for leaf in _leaves(like[key], structure[key])]
+    if isinstance(like, tuple):
+        if not isinstance(structure, (tuple, list)) or len(structure) != len(like):
+            raise ValueError(f"The structures {like!r} and {structure!r} differ.")
+        return [leaf for one, part in zip(like, structure) for leaf in _leaves(one, part)]
+    return [structure]
+
+
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """What the elements of a dataset or an iterator look like.
+
+    Raises:
+      TypeError: it is neither.
+    """
+    try:
+        return dataset_or_iterator.element_spec
+    except AttributeError:
+        raise TypeError(
+            "`dataset_or_iterator` must be a `tf.data.Dataset` or tf.data.Iterator object, but "
+            f"got {type(dataset_or_iterator)}."
+        ) from None

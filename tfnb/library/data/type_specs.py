@@ -1,0 +1,255 @@
+"""Specs of values that are no elements of datasets, and the spec of any value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tfnb.core import dtypes
+from tfnb.core.tensor_shape import TensorShape, as_shape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.indexed_slices import IndexedSlices
+from tfnb.framework.type_spec import TypeSpec
+from tfnb.library.control_flow.tensor_array import TensorArray
+from tfnb.library.data.optional import Optional
+from tfnb.library.data.ragged_spec import RaggedTensorSpec
+from tfnb.library.data.structure import SparseTensorSpec, TensorSpec, spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfnb.framework.tensor import Tensor
+
+EXPORTS = {
+    "tf": [
+        "IndexedSlicesSpec", "NoneTensorSpec", "OptionalSpec", "TensorArraySpec",
+        "type_spec_from_value",
+    ],
+    "data.experimental": [
+        "OptionalStructure:OptionalSpec", "RaggedTensorStructure:ragged_tensor_structure",
+        "SparseTensorStructure:sparse_tensor_structure",
+        "TensorArrayStructure:tensor_array_structure", "TensorStructure:tensor_structure",
+    ],
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class IndexedSlicesSpec(TypeSpec):
+    """The dtypes and static shapes of slices.
+
+    Attributes:
+      shape: of the whole.
+      dtype: of the values.
+      indices_dtype: of the indices.
+      dense_shape_dtype: of the tensor with the shape of the whole; None without one.
+      indices_shape: of the indices.
+    """
+
+    proto_class: ClassVar[str] = "INDEXED_SLICES_SPEC"
+
+    shape: Any = None
+    dtype: Any = dtypes.float32
+    indices_dtype: Any = dtypes.int64
+    dense_shape_dtype: Any = None
+    indices_shape: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", as_shape(self.shape))
+        object.__setattr__(self, "dtype", dtypes.as_dtype(self.dtype))
+        object.__setattr__(self, "indices_dtype", dtypes.as_dtype(self.indices_dtype))
+        if self.dense_shape_dtype is not None:
+            object.__setattr__(self, "dense_shape_dtype", dtypes.as_dtype(self.dense_shape_dtype))
+        object.__setattr__(self, "indices_shape", as_shape(self.indices_shape).with_rank(1))
+
+    def flatten(self) -> list[Any]:
+        """The specs of its values, its indices and, where it has one, its shape."""
+        rest = None if self.shape.rank is None else self.shape[1:]
+        parts = [
+            TensorSpec(self.indices_shape.concatenate(rest), self.dtype),
+            TensorSpec(self.indices_shape, self.indices_dtype),
+        ]
+        if self.dense_shape_dtype is not None:
+            parts.append(TensorSpec([self.shape.rank], self.dense_shape_dtype))
+        return parts
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """Its values, its indices and, where it has one, its shape."""
+        parts = [value.values, value.indices]
+        return parts if value.dense_shape is None else [*parts, value.dense_shape]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The slices of values, indices and perhaps a shape."""
+        return IndexedSlices(*(next(tensors) for _ in self.flatten()))
+
+    @property
+    def value_type(self) -> Any:
+        """The class of what it describes."""
+        return IndexedSlices
+
+    def __repr__(self) -> str:
+        return f"IndexedSlicesSpec({', '.join(map(repr, self._fields()))})"
+
+
+@dataclass(frozen=True)
+class OptionalSpec(TypeSpec):
+    """What the element of an optional is, if there is one."""
+
+    proto_class: ClassVar[str] = "OPTIONAL_SPEC"
+
+    element_spec: Any
+
+    def flatten(self) -> list[Any]:
+        """The spec of its variant."""
+        return [TensorSpec([], dtypes.variant)]
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """Its variant."""
+        return [value._variant_tensor]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The optional of a variant."""
+        return Optional(next(tensors), self.element_spec)
+
+    @property
+    def value_type(self) -> Any:
+        """The class of what it describes."""
+        return Optional
+
+    @classmethod
+    def from_value(cls, value: Optional) -> OptionalSpec:
+        """The spec of an optional."""
+        return cls(value.element_spec)
+
+    def __repr__(self) -> str:
+        return f"OptionalSpec({self.element_spec!r},)"
+
+
+@dataclass(frozen=True)
+class TensorArraySpec(TypeSpec):
+    """The dtype of the elements of a TensorArray, and what is known of their shape."""
+
+    proto_class: ClassVar[str] = "TENSOR_ARRAY_SPEC"
+
+    element_shape: Any = None
+    dtype: Any = dtypes.float32
+    dynamic_size: bool = False
+    infer_shape: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "element_shape", as_shape(self.element_shape))
+        object.__setattr__(self, "dtype", dtypes.as_dtype(self.dtype))
+
+    @property
+    def value_type(self) -> Any:
+        """The class of what it describes."""
+        return TensorArray
+
+    def flatten(self) -> list[Any]:
+        """The spec of its list of elements, a variant."""
+        return [TensorSpec([], dtypes.variant)]
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether a spec may be of the same arrays."""
+        return super().is_compatible_with(other)
+
+    @classmethod
+    def from_value(cls, value: Any) -> TensorArraySpec:
+        """The spec of a TensorArray; its elements may get any shape."""
+        infers = bool(value._infer_shape)
+        return cls(None, value.dtype, bool(value._dynamic_size), infers)
+
+    def __repr__(self) -> str:
+        return f"TensorArraySpec({', '.join(map(repr, self._fields()))})"
+
+
+@dataclass(frozen=True)
+class NoneTensorSpec(TypeSpec):
+    """The type of None."""
+
+    proto_class: ClassVar[str] = "tf.NoneTensorSpec"
+
+    def flatten(self) -> list[Any]:
+        """None has no parts."""
+        return []
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """None has no parts."""
+        return []
+
+    def from_tensors(self, tensors: Iterator[Any]) -> None:
+        """None."""
+        return
+
+    @property
+    def value_type(self) -> Any:
+        """The class of what it describes."""
+        return type(None)
+
+    @classmethod
+    def from_value(cls, value: None) -> NoneTensorSpec:
+        """The spec of None."""
+        return cls()
+
+    def __repr__(self) -> str:
+        return "NoneTensorSpec()"
+
+
+def tensor_structure(dtype: Any, shape: Any) -> TensorSpec:
+    """A ``TensorSpec``, as it was made before there were specs."""
+    return TensorSpec(shape, dtype)
+
+
+def sparse_tensor_structure(dtype: Any, shape: Any) -> SparseTensorSpec:
+    """A ``SparseTensorSpec``, as it was made before there were specs."""
+    return SparseTensorSpec(shape, dtype)
+
+
+def tensor_array_structure(
+    dtype: Any, element_shape: Any, dynamic_size: bool, infer_shape: bool
+) -> TensorArraySpec:
+    """A ``TensorArraySpec``, as it was made before there were specs."""
+    return TensorArraySpec(element_shape, dtype, dynamic_size, infer_shape)
+
+
+def ragged_tensor_structure(dtype: Any, shape: Any, ragged_rank: Any) -> RaggedTensorSpec:
+    """A ``RaggedTensorSpec``, as it was made before there were specs."""
+    return RaggedTensorSpec(shape, dtype, ragged_rank)
+
+
+def type_spec_from_value(value: Any) -> Any:
+    """The spec of a tensor, of a value of several parts, or of what can become a tensor.
+
+    Raises:
+      TypeError: it is none of these.
+    """
+    if value is None:
+        return NoneTensorSpec()
+    if isinstance(value, TypeSpec):
+        return value
+    if isinstance(value, IndexedSlices):
+        whole = value.dense_shape
+        shape = TensorShape([None]).concatenate(value.values.shape[1:])
+        if whole is not None:
+            shape = value.shape
+        return IndexedSlicesSpec(
+            shape,
+            value.values.dtype,
+            value.indices.dtype,
+            None if whole is None else whole.dtype,
+            value.indices.shape,
+        )
+    if isinstance(value, TensorArray):
+        return TensorArraySpec.from_value(value)
+    if isinstance(value, Optional):
+        return OptionalSpec.from_value(value)
+    try:
+        return spec_of(value)
+    except TypeError:
+        pass
+    try:
+        tensor: Tensor = convert_to_tensor(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"Could not build a TypeSpec for {value} of unsupported type {type(value)}."
+        ) from None
+    return TensorSpec(tensor.shape, tensor.dtype.base_dtype)

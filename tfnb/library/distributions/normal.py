@@ -1,0 +1,206 @@
+"""The normal distribution, and the functions of its tails."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import control_dependencies, name_scope
+from tfnb.library.control_flow.check_ops import assert_positive, assert_same_float_dtype
+from tfnb.library.distributions.distribution import FULLY_REPARAMETERIZED, Distribution
+from tfnb.library.distributions.kullback_leibler import RegisterKL
+from tfnb.ops.array import array_ops
+from tfnb.ops.math import math_ops
+from tfnb.ops.math.special_math_ops import erf, erfc, ndtri
+from tfnb.ops.random import random_ops
+
+EXPORTS = {"distributions": ["Normal"]}
+
+
+def ndtr(x: Any) -> Any:
+    """The area under the standard normal density left of ``x``."""
+    with name_scope("ndtr", values=[x]):
+        return _ndtr(x)
+
+
+def _ndtr(x: Any) -> Any:
+    half_sqrt_2 = convert_to_tensor(
+        np.array(0.5 * math.sqrt(2.0), x.dtype.as_numpy_dtype), name="half_sqrt_2"
+    )
+    w = x * half_sqrt_2
+    z = math_ops.abs(w)
+    small = math_ops.less(z, half_sqrt_2)
+    near = 1.0 + erf(w)
+    # Far away 1 + erf(w) has lost its digits, and erfc has not.
+    is_right = math_ops.greater(w, 0.0)
+    far = array_ops.where_v2(is_right, 2.0 - erfc(z), erfc(z))
+    return 0.5 * array_ops.where_v2(small, near, far)
+
+
+# (below it the series is used, above it 1 - a small number), by type.
+_BOUNDS = {dtypes.float32: (-10.0, 5.0), dtypes.float64: (-20.0, 8.0)}
+
+
+def log_ndtr(x: Any, series_order: int = 3) -> Any:
+    """The logarithm of :func:`ndtr`, with all its digits far to the left, too.
+
+    Args:
+      x: float32 or float64.
+      series_order: how many terms of the asymptotic series are used.
+
+    Raises:
+      TypeError: another type.
+    """
+    with name_scope("log_ndtr", values=[x]):
+        if x.dtype not in _BOUNDS:
+            raise TypeError(f"x.dtype={x.dtype} is not supported.")
+        lower, upper = _BOUNDS[x.dtype]
+        right = -_ndtr(-x)
+        middle = math_ops.log(_ndtr(math_ops.maximum(x, lower)))
+        left = _log_ndtr_series(math_ops.minimum(x, lower), series_order)
+        return array_ops.where_v2(
+            math_ops.greater(x, upper),
+            right,
+            array_ops.where_v2(math_ops.greater(x, lower), middle, left),
+        )
+
+
+def _log_ndtr_series(x: Any, order: int) -> Any:
+    scale = -0.5 * math_ops.square(x) - math_ops.log(-x) - 0.5 * math.log(2.0 * math.pi)
+    squared = math_ops.square(x)
+    even, odd = array_ops.zeros_like(x), array_ops.zeros_like(x)
+    power = squared
+    for n in range(1, order + 1):
+        term = float(np.prod(np.arange(2 * n - 1, 1, -2))) / power
+        if n % 2:
+            odd += term
+        else:
+            even += term
+        power *= squared
+    return scale + math_ops.log(1.0 + even - odd)
+
+
+class Normal(Distribution):
+    """The normal distribution.
+
+    Args:
+      loc: the mean, floating point.
+      scale: the standard deviation, positive.
+      validate_args: whether that is looked at while running.
+      allow_nan_stats: see ``Distribution``.
+      name: of its scope.
+
+    Raises:
+      TypeError: the parameters have several types.
+    """
+
+    def __init__(
+        self,
+        loc: Any,
+        scale: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "Normal",
+    ) -> None:
+        parameters = dict(locals())
+        with name_scope(name, values=[loc, scale]) as name:
+            with control_dependencies([assert_positive(scale)] if validate_args else []):
+                self._loc = array_ops.identity(loc, name="loc")
+                self._scale = array_ops.identity(scale, name="scale")
+                assert_same_float_dtype([self._loc, self._scale])
+        super().__init__(
+            dtype=self._scale.dtype,
+            reparameterization_type=FULLY_REPARAMETERIZED,
+            validate_args=validate_args,
+            allow_nan_stats=allow_nan_stats,
+            parameters=parameters,
+            graph_parents=[self._loc, self._scale],
+            name=name,
+        )
+
+    @classmethod
+    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+        shape = convert_to_tensor(sample_shape, dtype=dtypes.int32)
+        return {"loc": shape, "scale": shape}
+
+    @property
+    def loc(self) -> Any:
+        """The mean."""
+        return self._loc
+
+    @property
+    def scale(self) -> Any:
+        """The standard deviation."""
+        return self._scale
+
+    def _batch_shape_tensor(self) -> Any:
+        return array_ops.broadcast_dynamic_shape(
+            array_ops.shape(self.loc), array_ops.shape(self.scale)
+        )
+
+    def _batch_shape(self) -> TensorShape:
+        return array_ops.broadcast_static_shape(self.loc.get_shape(), self.scale.get_shape())
+
+    def _event_shape_tensor(self) -> Any:
+        return array_ops.constant([], dtype=dtypes.int32)
+
+    def _event_shape(self) -> TensorShape:
+        return TensorShape([])
+
+    def _sample_n(self, n: Any, seed: int | None) -> Any:
+        shape = array_ops.concat([[n], self.batch_shape_tensor()], 0)
+        drawn = random_ops.random_normal(shape, mean=0.0, stddev=1.0, dtype=self.dtype, seed=seed)
+        return drawn * self.scale + self.loc
+
+    def _z(self, x: Any) -> Any:
+        with name_scope("standardize", values=[x]):
+            return (x - self.loc) / self.scale
+
+    def _log_prob(self, x: Any) -> Any:
+        unnormalized = -0.5 * math_ops.square(self._z(x))
+        return unnormalized - (0.5 * math.log(2.0 * math.pi) + math_ops.log(self.scale))
+
+    def _log_cdf(self, x: Any) -> Any:
+        return log_ndtr(self._z(x))
+
+    def _cdf(self, x: Any) -> Any:
+        return ndtr(self._z(x))
+
+    def _log_survival_function(self, x: Any) -> Any:
+        return log_ndtr(-self._z(x))
+
+    def _survival_function(self, x: Any) -> Any:
+        return ndtr(-self._z(x))
+
+    def _entropy(self) -> Any:
+        scale = self.scale * array_ops.ones_like(self.loc)
+        return 0.5 + 0.5 * math.log(2.0 * math.pi) + math_ops.log(scale)
+
+    def _mean(self) -> Any:
+        return self.loc * array_ops.ones_like(self.scale)
+
+    def _quantile(self, p: Any) -> Any:
+        return ndtri(p) * self.scale + self.loc
+
+    def _stddev(self) -> Any:
+        return self.scale * array_ops.ones_like(self.loc)
+
+    def _mode(self) -> Any:
+        return self._mean()
+
+
+@RegisterKL(Normal, Normal)
+def _kl_normal_normal(a: Normal, b: Normal, name: str | None = None) -> Any:
+    with name_scope(name, "kl_normal_normal", [a.loc, b.loc]):
+        one = array_ops.constant(1, dtype=a.dtype)
+        two = array_ops.constant(2, dtype=a.dtype)
+        half = array_ops.constant(0.5, dtype=a.dtype)
+        variance_a, variance_b = math_ops.square(a.scale), math_ops.square(b.scale)
+        ratio = variance_a / variance_b
+        distance = math_ops.squared_difference(a.loc, b.loc)
+        return distance / (two * variance_b) + half * (ratio - one - math_ops.log(ratio))

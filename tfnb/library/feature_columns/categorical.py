@@ -1,0 +1,510 @@
+"""Columns of categories: hashed, numbered, from a vocabulary, crossed, weighted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes, file_system
+from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.framework.tensor import Tensor
+from tfnb.library.feature_columns.column import (
+    CategoricalColumn,
+    Features,
+    IdsAndWeights,
+    to_sparse,
+)
+from tfnb.library.feature_columns.vocabulary import table_of_lines, table_of_words
+from tfnb.library.tables.parsing_features import VarLenFeature
+from tfnb.ops.array import array_ops
+from tfnb.ops.math import math_ops
+from tfnb.ops.sparse.sparse_cross_ops import cross_hashed
+from tfnb.ops.strings.string_hash_ops import string_to_hash_bucket_fast
+from tfnb.ops.strings.string_number_ops import as_string
+
+EXPORTS = {
+    "feature_column": [
+        "categorical_column_with_hash_bucket", "categorical_column_with_identity",
+        "categorical_column_with_vocabulary_file", "categorical_column_with_vocabulary_list",
+        "crossed_column", "weighted_categorical_column",
+    ]
+}  # fmt: skip
+
+
+def _check_string_or_integer(dtype: Any, prefix: str) -> None:
+    if dtype is not dtypes.string and not dtype.is_integer:
+        raise ValueError(f"{prefix} dtype must be string or integer. dtype: {dtype}.")
+
+
+def _check_kind(key: str, dtype: Any, given: Any) -> None:
+    if (dtype is dtypes.string) != (given is dtypes.string):
+        raise ValueError(
+            f"Column dtype and SparseTensors dtype must be compatible. key: {key}, column "
+            f"dtype: {dtype}, tensor dtype: {given}"
+        )
+
+
+def _check_key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise ValueError(f"key must be a string. Got: type {type(key)}. Given key: {key}.")
+    return key
+
+
+class _OfOneFeature(CategoricalColumn):
+    """Ids that are made of one raw feature.
+
+    Attributes:
+      key: of the feature.
+      dtype: of the feature.
+    """
+
+    def __init__(self, key: Any, dtype: Any, *parameters: Any) -> None:
+        super().__init__(_check_key(key), dtype, *parameters)
+        self.key = key
+        self.dtype = dtype
+
+    @property
+    def parse_example_spec(self) -> dict[str, Any]:
+        """A feature of any length."""
+        return {self.key: VarLenFeature(self.dtype)}
+
+    def transform(self, features: Features) -> SparseTensor:
+        """The ids."""
+        return self.ids(to_sparse(features.get(self.key)))
+
+    def ids(self, values: SparseTensor) -> SparseTensor:
+        """The ids of values."""
+        raise NotImplementedError
+
+
+class HashedCategoricalColumn(_OfOneFeature):
+    """The hash of a value is its id."""
+
+    _fields = ("key", "hash_bucket_size", "dtype")
+
+    def __init__(self, key: Any, hash_bucket_size: int, dtype: Any) -> None:
+        super().__init__(key, dtype, hash_bucket_size)
+        self.hash_bucket_size = self._size = hash_bucket_size
+
+    @property
+    def num_buckets(self) -> int:
+        """How many hashes there are."""
+        return self._size
+
+    def ids(self, values: SparseTensor) -> SparseTensor:
+        """The hashes of values."""
+        _check_string_or_integer(values.dtype, f"column_name: {self.key} input_tensor")
+        _check_kind(self.key, self.dtype, values.dtype)
+        texts = values.values if self.dtype is dtypes.string else as_string(values.values)
+        hashed = string_to_hash_bucket_fast(texts, self._size, name="lookup")
+        return SparseTensor(values.indices, hashed, values.dense_shape)
+
+
+def categorical_column_with_hash_bucket(
+    key: Any, hash_bucket_size: int, dtype: Any = dtypes.string
+) -> HashedCategoricalColumn:
+    """Categories whose ids are the hashes of values.
+
+    Args:
+      key: of the feature.
+      hash_bucket_size: how many ids there are.
+      dtype: of the feature: string or an integer type.
+
+    Raises:
+      ValueError: there is no number of ids, or it is less than 1, or another dtype.
+    """
+    if hash_bucket_size is None:
+        raise ValueError(f"hash_bucket_size must be set. key: {key}")
+    if hash_bucket_size < 1:
+        raise ValueError(
+            f"hash_bucket_size must be at least 1. hash_bucket_size: {hash_bucket_size}, key: {key}"
+        )
+    dtype = dtypes.as_dtype(dtype)
+    _check_string_or_integer(dtype, f"column_name: {key}")
+    return HashedCategoricalColumn(key, hash_bucket_size, dtype)
+
+
+class IdentityCategoricalColumn(_OfOneFeature):
+    """A value is its id."""
+
+    _fields = ("key", "number_buckets", "default_value")
+
+    def __init__(self, key: Any, number_buckets: int, default_value: int | None) -> None:
+        super().__init__(key, dtypes.int64, number_buckets, default_value)
+        self.number_buckets = self._size = number_buckets
+        self.default_value = self._default = default_value
+
+    @property
+    def num_buckets(self) -> int:
+        """How many values there are."""
+        return self._size
+
+    def ids(self, values: SparseTensor) -> SparseTensor:
+        """The values, those out of range replaced if it is said by what."""
+        if not values.dtype.is_integer:
+            raise ValueError(f"Invalid input, not integer. key: {self.key} dtype: {values.dtype}")
+        numbers = values.values
+        if numbers.dtype is not dtypes.int64:
+            numbers = math_ops.cast(numbers, dtypes.int64, name="values")
+        if self._default is not None:
+            count = math_ops.cast(self._size, dtypes.int64, name="num_buckets")
+            zero = math_ops.cast(0, dtypes.int64, name="zero")
+            is_outside = math_ops.logical_or(
+                math_ops.less(numbers, zero),
+                math_ops.greater_equal(numbers, count),
+                name="out_of_range",
+            )
+            default = array_ops.fill(
+                array_ops.shape(numbers),
+                math_ops.cast(self._default, dtypes.int64),
+                name="default_values",
+            )
+            numbers = array_ops.where_v2(is_outside, default, numbers)
+        return SparseTensor(values.indices, numbers, values.dense_shape)
+
+
+def categorical_column_with_identity(
+    key: Any, num_buckets: int, default_value: int | None = None
+) -> IdentityCategoricalColumn:
+    """Categories whose values are ids.
+
+    Args:
+      key: of the feature.
+      num_buckets: how many ids there are.
+      default_value: what values out of range become.
+
+    Raises:
+      ValueError: numbers that make no sense.
+    """
+    if num_buckets < 1:
+        raise ValueError(f"num_buckets {num_buckets} < 1, column_name {key}")
+    if default_value is not None and not 0 <= default_value < num_buckets:
+        raise ValueError(
+            f"default_value {default_value} not in range [0, {num_buckets}), column_name {key}"
+        )
+    return IdentityCategoricalColumn(key, num_buckets, default_value)
+
+
+class VocabularyColumn(_OfOneFeature):
+    """The place of a value in a vocabulary is its id."""
+
+    def __init__(
+        self,
+        key: Any,
+        dtype: Any,
+        words: tuple[Any, ...] | None,
+        path: str | None,
+        size: int,
+        default_value: int,
+        num_oov_buckets: int,
+    ) -> None:
+        super().__init__(key, dtype, words, path, size, default_value, num_oov_buckets)
+        self._words = words
+        self._path = path
+        self._size = size
+        self.default_value = self._default = default_value
+        self.num_oov_buckets = self._others = num_oov_buckets
+
+    @property
+    def num_buckets(self) -> int:
+        """How many words there are, and ids for others."""
+        return self._size + self._others
+
+    def ids(self, values: SparseTensor) -> SparseTensor:
+        """The places of values."""
+        _check_kind(self.key, self.dtype, values.dtype)
+        _check_string_or_integer(values.dtype, f"column_name: {self.key} input_tensor")
+        key_dtype = self.dtype
+        if values.dtype.is_integer:
+            key_dtype = dtypes.int64
+            numbers = math_ops.cast(values.values, dtypes.int64)
+            values = SparseTensor(values.indices, numbers, values.dense_shape)
+        rest = (self._others, self._default, key_dtype, f"{self.key}_lookup")
+        if self._words is not None:
+            table = table_of_words(self._words, *rest)
+        else:
+            table = table_of_lines(str(self._path), self._size, *rest)
+        found: SparseTensor = table.lookup(values)
+        return found
+
+
+class VocabularyListCategoricalColumn(VocabularyColumn):
+    """A vocabulary that is given."""
+
+    _fields = ("key", "vocabulary_list", "dtype", "default_value", "num_oov_buckets")
+
+    def __init__(
+        self,
+        key: Any,
+        vocabulary_list: tuple[Any, ...],
+        dtype: Any,
+        default_value: int,
+        num_oov_buckets: int,
+    ) -> None:
+        size = len(vocabulary_list)
+        super().__init__(key, dtype, vocabulary_list, None, size, default_value, num_oov_buckets)
+        self.vocabulary_list = vocabulary_list
+
+
+class VocabularyFileCategoricalColumn(VocabularyColumn):
+    """A vocabulary in a file."""
+
+    _fields = (
+        "key", "vocabulary_file", "vocabulary_size", "num_oov_buckets", "dtype", "default_value",
+        "file_format",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        key: Any,
+        vocabulary_file: str,
+        vocabulary_size: int,
+        num_oov_buckets: int,
+        dtype: Any,
+        default_value: int,
+        file_format: str | None = None,
+    ) -> None:
+        rest = (vocabulary_size, default_value, num_oov_buckets)
+        super().__init__(key, dtype, None, vocabulary_file, *rest)
+        self.vocabulary_file, self.vocabulary_size = vocabulary_file, vocabulary_size
+        self.file_format = file_format
+
+
+def _check_others(num_oov_buckets: int, default_value: int | None, key: Any) -> None:
+    if num_oov_buckets < 0:
+        raise ValueError(f"Invalid num_oov_buckets {num_oov_buckets} in {key}.")
+    if num_oov_buckets and default_value not in (None, -1):
+        raise ValueError(f"Can't specify both num_oov_buckets and default_value in {key}.")
+
+
+def categorical_column_with_vocabulary_list(
+    key: Any,
+    vocabulary_list: Any,
+    dtype: Any = None,
+    default_value: int = -1,
+    num_oov_buckets: int = 0,
+) -> VocabularyColumn:
+    """Categories whose ids are places in a list.
+
+    Args:
+      key: of the feature.
+      vocabulary_list: the values, each once.
+      dtype: of the feature; that of the list if None.
+      default_value: the id of others; those with -1 are left out.
+      num_oov_buckets: how many ids others get by their hashes.
+
+    Raises:
+      ValueError: an empty list, a value twice, another dtype, or contradictions.
+    """
+    if vocabulary_list is None or len(vocabulary_list) < 1:
+        raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
+    if len(set(vocabulary_list)) != len(vocabulary_list):
+        raise ValueError(f"Duplicate keys in vocabulary_list {vocabulary_list}, column_name: {key}")
+    of_list = dtypes.as_dtype(np.array(vocabulary_list).dtype)
+    _check_others(num_oov_buckets, default_value, key)
+    _check_string_or_integer(of_list, f"column_name: {key} vocabulary")
+    dtype = of_list if dtype is None else dtypes.as_dtype(dtype)
+    if dtype.is_integer != of_list.is_integer:
+        raise ValueError(
+            f"dtype {dtype} and vocabulary dtype {of_list} do not match, column_name: {key}"
+        )
+    words = tuple(vocabulary_list)
+    return VocabularyListCategoricalColumn(key, words, dtype, default_value, num_oov_buckets)
+
+
+def categorical_column_with_vocabulary_file(
+    key: Any,
+    vocabulary_file: Any,
+    vocabulary_size: int | None = None,
+    num_oov_buckets: int = 0,
+    default_value: int | None = None,
+    dtype: Any = dtypes.string,
+) -> VocabularyColumn:
+    """Categories whose ids are the numbers of lines in a file.
+
+    Args:
+      key: of the feature.
+      vocabulary_file: the file, one value in a line.
+      vocabulary_size: how many lines count; all if None.
+      num_oov_buckets: how many ids others get by their hashes.
+      default_value: the id of others; those with -1 are left out.
+      dtype: of the feature: string or an integer type.
+
+    Raises:
+      ValueError: no file, a size less than 1, or contradictions.
+      NotFoundError: there is no such file.
+    """
+    if not vocabulary_file:
+        raise ValueError(f"Missing vocabulary_file in {key}.")
+    if vocabulary_size is None:
+        vocabulary_size = len(file_system.read_file(str(vocabulary_file)).splitlines())
+    if vocabulary_size < 1:
+        raise ValueError(f"Invalid vocabulary_size in {key}.")
+    _check_others(num_oov_buckets, default_value, key)
+    dtype = dtypes.as_dtype(dtype)
+    _check_string_or_integer(dtype, f"column_name: {key} vocabulary")
+    default = -1 if default_value is None else default_value
+    path = str(vocabulary_file)
+    return VocabularyFileCategoricalColumn(
+        key, path, vocabulary_size, num_oov_buckets, dtype, default
+    )
+
+
+class WeightedCategoricalColumn(CategoricalColumn):
+    """Ids of another column, with a weight for each."""
+
+    _fields = ("categorical_column", "weight_feature_key", "dtype")
+
+    def __init__(self, column: CategoricalColumn, weight_feature_key: str, dtype: Any) -> None:
+        super().__init__(
+            f"{column.name}_weighted_by_{weight_feature_key}", column, weight_feature_key, dtype
+        )
+        self.categorical_column = self._column = column
+        self.weight_feature_key = self._key = weight_feature_key
+        self.dtype = self._dtype = dtype
+
+    @property
+    def parse_example_spec(self) -> dict[str, Any]:
+        """What the other column needs, and the weights."""
+        spec = self._column.parse_example_spec
+        if self._key in spec:
+            raise ValueError(f"Parse config {spec[self._key]} already exists for {self._key}.")
+        return {**spec, self._key: VarLenFeature(self._dtype)}
+
+    @property
+    def num_buckets(self) -> int:
+        """How many ids the other column has."""
+        return self._column.num_buckets
+
+    def transform(self, features: Features) -> Any:
+        """Ids and weights."""
+        weights = features.get(self._key)
+        if not isinstance(weights, SparseTensor) and not isinstance(weights, Tensor):
+            raise ValueError(f"Bad type {type(weights)} for weights of {self.name}.")
+        if self._dtype is not weights.dtype.base_dtype:
+            raise ValueError(f"Bad dtype, expected {self._dtype}, but got {weights.dtype}.")
+        if not isinstance(weights, SparseTensor):
+            # A weight of 0 stays: ids must not lose theirs.
+            weights = to_sparse(weights, ignored=0.0)
+        if not weights.dtype.is_floating:
+            numbers = math_ops.cast(weights.values, dtypes.float32)
+            weights = SparseTensor(weights.indices, numbers, weights.dense_shape)
+        return features.get(self._column), weights
+
+    def sparse_tensors(
+        self, features: Features, weight_collections: Any = None, trainable: bool = True
+    ) -> IdsAndWeights:
+        """Ids and weights of each example."""
+        return IdsAndWeights(*features.get(self))
+
+
+def weighted_categorical_column(
+    categorical_column: CategoricalColumn, weight_feature_key: str, dtype: Any = dtypes.float32
+) -> WeightedCategoricalColumn:
+    """The categories of another column, with a weight for each.
+
+    Args:
+      categorical_column: the other column.
+      weight_feature_key: the key of the weights.
+      dtype: of the weights.
+
+    Raises:
+      ValueError: the weights are no numbers.
+    """
+    dtype = None if dtype is None else dtypes.as_dtype(dtype)
+    if dtype is None or not (dtype.is_integer or dtype.is_floating):
+        raise ValueError(f"dtype {dtype} is not convertible to float.")
+    return WeightedCategoricalColumn(categorical_column, weight_feature_key, dtype)
+
+
+class CrossedColumn(CategoricalColumn):
+    """The hash of values of several columns is an id."""
+
+    _fields = ("keys", "hash_bucket_size", "hash_key")
+
+    def __init__(self, keys: tuple[Any, ...], hash_bucket_size: int, hash_key: int | None) -> None:
+        names = sorted(self._leaf_names(keys))
+        super().__init__("_X_".join(names), keys, hash_bucket_size, hash_key)
+        self.keys = keys
+        self.hash_bucket_size = self._size = hash_bucket_size
+        self.hash_key = self._hash_key = hash_key
+
+    @staticmethod
+    def _leaf_names(keys: tuple[Any, ...]) -> list[str]:
+        found: list[str] = []
+        for key in keys:
+            if isinstance(key, CrossedColumn):
+                found += CrossedColumn._leaf_names(key.keys)
+            else:
+                found.append(key if isinstance(key, str) else key.name)
+        return found
+
+    def _leaves(self) -> list[Any]:
+        found: list[Any] = []
+        for key in self.keys:
+            found += key._leaves() if isinstance(key, CrossedColumn) else [key]
+        return found
+
+    @property
+    def num_buckets(self) -> int:
+        """How many hashes there are."""
+        return self._size
+
+    @property
+    def parse_example_spec(self) -> dict[str, Any]:
+        """What the columns need; keys are texts of any length."""
+        spec: dict[str, Any] = {}
+        for key in self.keys:
+            if isinstance(key, str):
+                spec[key] = VarLenFeature(dtypes.string)
+            else:
+                spec.update(key.parse_example_spec)
+        return spec
+
+    def transform(self, features: Features) -> SparseTensor:
+        """The hashes."""
+        inputs: list[Any] = []
+        for key in self._leaves():
+            if isinstance(key, str):
+                inputs.append(features.get(key))
+                continue
+            found = key.sparse_tensors(features)
+            if found.weights is not None:
+                raise ValueError(
+                    "crossed_column does not support weight_tensor, but the given column "
+                    f"populates weight_tensor. Given column: {key.name}"
+                )
+            inputs.append(found.ids)
+        crossed: SparseTensor = cross_hashed(inputs, self._size, self._hash_key)
+        return crossed
+
+
+def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None) -> CrossedColumn:
+    """Combinations of categories, by their hashes.
+
+    Args:
+      keys: columns of categories, and keys of features of texts; at least two.
+      hash_bucket_size: how many ids there are.
+      hash_key: what hashes are mixed with.
+
+    Raises:
+      ValueError: fewer than two keys, something else among them, or a hashed column.
+    """
+    if not hash_bucket_size or hash_bucket_size < 1:
+        raise ValueError(f"hash_bucket_size must be > 1. hash_bucket_size: {hash_bucket_size}")
+    if not keys or len(keys) < 2:
+        raise ValueError(f"keys must be a list with length > 1. Given: {keys}")
+    for key in keys:
+        if not isinstance(key, (str, CategoricalColumn)):
+            raise ValueError(
+                "Unsupported key type. All keys must be either string, or categorical column "
+                f"except _HashedCategoricalColumn. Given: {key}"
+            )
+        if isinstance(key, HashedCategoricalColumn):
+            raise ValueError(
+                "categorical_column_with_hash_bucket is not supported for crossing. Hashing before "
+                "crossing will increase probability of collision. Instead, use the feature name as "
+                f"a string. Given: {key}"
+            )
+    return CrossedColumn(tuple(keys), hash_bucket_size, hash_key)

@@ -1,0 +1,247 @@
+"""What all feature columns have in common, and the features that they are computed from.
+
+A column knows its name, the raw features that it needs, and how its value is computed
+(``transform``). ``Features`` computes each value once, however many columns ask for it. A
+``DenseColumn`` gives a dense tensor, a ``CategoricalColumn`` a sparse one of ids.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tfnb.core import dtypes
+from tfnb.framework.scopes import control_dependencies, name_scope
+from tfnb.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
+from tfnb.library.feature_columns.configurations import ColumnFields
+from tfnb.ops.array import array_ops
+from tfnb.ops.math import math_ops
+
+if TYPE_CHECKING:
+    from tfnb.core.tensor_shape import TensorShape
+
+
+class FeatureColumn(ColumnFields):
+    """A column of one kind or another; columns of equal parameters are equal.
+
+    Attributes:
+      name: under which variables and errors show it.
+      parameters: what it was made with, for comparing.
+    """
+
+    name: str
+
+    def __init__(self, name: str, *parameters: Any) -> None:
+        self.name = name
+        self._parameters = (type(self).__name__, name, *parameters)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FeatureColumn) and self._parameters == other._parameters
+
+    def __hash__(self) -> int:
+        return hash(self._parameters)
+
+    @property
+    def _is_v2_column(self) -> bool:
+        return True
+
+    @property
+    def parents(self) -> list[Any]:
+        """The columns, or keys of raw features, that it is computed from."""
+        names = ("categorical_column", "source_column", "key", "weight_feature_key")
+        found = [getattr(self, name) for name in names if hasattr(self, name)]
+        return found or list(getattr(self, "keys", ()))
+
+    @property
+    def var_scope_name(self) -> str:
+        """The name of the scope of its variables."""
+        return self.name
+
+    @property
+    def parse_example_spec(self) -> dict[str, Any]:
+        """The raw features that it needs, for ``tf.parse_example``."""
+        raise NotImplementedError
+
+    def transform(self, features: Features) -> Any:
+        """Its value, from features."""
+        raise NotImplementedError
+
+
+class DenseColumn(FeatureColumn):
+    """A column that gives a dense tensor."""
+
+    @property
+    def variable_shape(self) -> TensorShape:
+        """The shape of the value for one example."""
+        raise NotImplementedError
+
+    def dense_tensor(
+        self, features: Features, weight_collections: Any = None, trainable: bool = True
+    ) -> Any:
+        """The value, [batch, ...]."""
+        raise NotImplementedError
+
+
+class IdsAndWeights(NamedTuple):
+    """Ids of categories, and perhaps a weight for each."""
+
+    ids: SparseTensor
+    weights: SparseTensor | None
+
+
+class CategoricalColumn(FeatureColumn):
+    """A column that gives ids of categories."""
+
+    @property
+    def num_buckets(self) -> int:
+        """How many categories there are."""
+        raise NotImplementedError
+
+    def sparse_tensors(
+        self, features: Features, weight_collections: Any = None, trainable: bool = True
+    ) -> IdsAndWeights:
+        """The ids of each example."""
+        return IdsAndWeights(features.get(self), None)
+
+
+class Features:
+    """Raw features and the values of columns, each computed once.
+
+    Args:
+      raw: key -> tensor, or anything that becomes one.
+    """
+
+    def __init__(self, raw: dict[Any, Any]) -> None:
+        self._raw = dict(raw)
+        self._values: dict[Any, Any] = {}
+
+    def get(self, key: Any) -> Any:
+        """The value of a raw feature or of a column.
+
+        Args:
+          key: the key of the feature, or the column.
+
+        Raises:
+          ValueError: there is no such feature, or it is a scalar.
+          TypeError: the key is neither a text nor a column.
+        """
+        if key in self._values:
+            return self._values[key]
+        if key in self._raw:
+            value = self._raw_tensor(key)
+        elif isinstance(key, str):
+            raise ValueError(f"Feature {key} is not in features dictionary.")
+        elif not isinstance(key, FeatureColumn):
+            raise TypeError(f'"key" must be either a "str" or "_FeatureColumn". Provided: {key}')
+        else:
+            value = key.transform(self)
+            if value is None:
+                raise ValueError(f"Column {key.name} is not supported.")
+        self._values[key] = value
+        return value
+
+    def _raw_tensor(self, key: Any) -> Any:
+        """A raw feature with a dimension of examples and at least one more."""
+        value = convert_to_tensor_or_sparse_tensor(self._raw[key])
+        rank = value.get_shape().ndims
+        if rank is None:
+            from tfnb.library.control_flow.check_ops import assert_positive
+            from tfnb.library.control_flow.cond import cond
+
+            number = array_ops.rank(value)
+            message = f"Feature (key: {key}) cannot have rank 0. Given: {value}"
+            with control_dependencies([assert_positive(number, message=message)]):
+                is_vector = math_ops.equal(1, number)
+            return cond(is_vector, lambda: _with_column(value), lambda: value)
+        if rank == 0:
+            raise ValueError(f"Feature (key: {key}) cannot have rank 0. Given: {value}")
+        if rank != 1:
+            return value
+        return _with_column(value)
+
+
+def _with_column(value: Any) -> Any:
+    """A vector as a matrix of one column."""
+    if isinstance(value, SparseTensor):
+        from tfnb.library.sparse.sparse_functions import sparse_reshape
+
+        return sparse_reshape(value, [array_ops.shape(value)[0], 1])
+    return array_ops.expand_dims(value, -1)
+
+
+def to_sparse(value: Any, ignored: Any = None) -> SparseTensor:
+    """A dense feature as a sparse tensor without the values that mean "nothing".
+
+    Args:
+      value: a dense or sparse tensor.
+      ignored: what means nothing; by default the empty text, or -1.
+    """
+    value = convert_to_tensor_or_sparse_tensor(value)
+    if isinstance(value, SparseTensor):
+        return value
+    with name_scope(None, "to_sparse_input", (value, ignored)):
+        if ignored is None:
+            ignored = "" if value.dtype is dtypes.string else -1
+        ignored = math_ops.cast(ignored, value.dtype, name="ignore_value")
+        indices = array_ops.where(math_ops.not_equal(value, ignored), name="indices")
+        return SparseTensor(
+            indices=indices,
+            values=array_ops.gather_nd(value, indices, name="values"),
+            dense_shape=array_ops.shape(value, out_type=dtypes.int64, name="dense_shape"),
+        )
+
+
+def check_columns(feature_columns: Any) -> list[FeatureColumn]:
+    """A list of columns.
+
+    Raises:
+      ValueError: it is a dict, or empty, or something in it is no column.
+    """
+    if isinstance(feature_columns, FeatureColumn):
+        feature_columns = [feature_columns]
+    if isinstance(feature_columns, dict):
+        raise ValueError("Expected feature_columns to be iterable, found dict.")
+    found = list(feature_columns)
+    for column in found:
+        if not isinstance(column, FeatureColumn):
+            raise ValueError(
+                "Items of feature_columns must be a _FeatureColumn. "
+                f"Given (type {type(column)}): {column}."
+            )
+    if not found:
+        raise ValueError("feature_columns must not be empty.")
+    names: dict[str, FeatureColumn] = {}
+    for column in found:
+        if column.name in names:
+            raise ValueError(
+                f"Duplicate feature column name found for columns: {column} and "
+                f"{names[column.name]}. This usually means that these columns refer to same base "
+                "feature. Either one must be discarded or a duplicated but renamed item must be "
+                "inserted in features dict."
+            )
+        names[column.name] = column
+    return found
+
+
+def make_parse_example_spec(feature_columns: Any) -> dict[str, Any]:
+    """The raw features that columns need, for ``tf.parse_example``.
+
+    Raises:
+      ValueError: something is no column, or two want a feature in different forms.
+    """
+    found: dict[str, Any] = {}
+    for column in feature_columns:
+        if not isinstance(column, FeatureColumn):
+            raise ValueError(
+                f"All feature_columns must be _FeatureColumn instances. Given: {column}"
+            )
+        for key, value in column.parse_example_spec.items():
+            if key in found and value != found[key]:
+                raise ValueError(
+                    f"feature_columns contain different parse_spec for key {key}. Given {value} "
+                    f"and {found[key]}"
+                )
+        found.update(column.parse_example_spec)
+    return found
+
+
+EXPORTS = {"feature_column": ["make_parse_example_spec"]}

@@ -1,0 +1,198 @@
+"""``tf.feature_column.input_layer`` and ``linear_model``: columns as the first layer of a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.framework.collections import GraphKeys
+from tfnb.framework.scopes import get_collection, name_scope
+from tfnb.library.feature_columns.column import (
+    CategoricalColumn,
+    DenseColumn,
+    Features,
+    check_columns,
+)
+from tfnb.library.nn.embedding_ops import safe_embedding_lookup_sparse
+from tfnb.library.sparse.sparse_functions import sparse_reshape
+from tfnb.library.variables.init_ops import Zeros
+from tfnb.library.variables.partitioned_variable import PartitionedVariable
+from tfnb.library.variables.variable_scope import get_variable, get_variable_scope, variable_scope
+from tfnb.ops.array import array_ops
+from tfnb.ops.math import math_ops
+from tfnb.ops.nn.bias_ops import bias_add
+
+EXPORTS = {"feature_column": ["input_layer", "linear_model"]}
+
+
+def _checked_features(features: Any) -> Features:
+    if not isinstance(features, dict):
+        raise ValueError(f"We expected a dictionary here. Instead we got: {features}")
+    return Features(features)
+
+
+def _collections(given: Any) -> list[str]:
+    found = list(given or [])
+    if GraphKeys.GLOBAL_VARIABLES not in found:
+        found.append(GraphKeys.GLOBAL_VARIABLES)
+    return found
+
+
+def input_layer(
+    features: Any,
+    feature_columns: Any,
+    weight_collections: Any = None,
+    trainable: bool = True,
+    cols_to_vars: dict[Any, Any] | None = None,
+    cols_to_output_tensors: dict[Any, Any] | None = None,
+) -> Any:
+    """All dense columns side by side, in the order of their names.
+
+    Args:
+      features: key -> raw feature.
+      feature_columns: the columns.
+      weight_collections: what variables are added to, besides the global ones.
+      trainable: whether variables are learned.
+      cols_to_vars: is filled with the variables of each column.
+      cols_to_output_tensors: is filled with the tensor of each column.
+
+    Returns:
+      [batch, sum of sizes], float32.
+
+    Raises:
+      ValueError: something is no dense column, or a feature is missing.
+    """
+    columns = check_columns(feature_columns)
+    for column in columns:
+        if not isinstance(column, DenseColumn):
+            raise ValueError(
+                "Items of feature_columns must be a _DenseColumn. You can wrap a categorical "
+                f"column with an embedding_column or indicator_column. Given: {column}"
+            )
+    collections = _collections(weight_collections)
+    found: list[Any] = []
+    with variable_scope(None, default_name="input_layer", values=list(features.values())):
+        values = _checked_features(features)
+        for column in sorted(columns, key=lambda one: one.name):
+            assert isinstance(column, DenseColumn)
+            with variable_scope(None, default_name=column.var_scope_name):
+                tensor = column.dense_tensor(values, collections, trainable)
+                size = column.variable_shape.num_elements()
+                output = array_ops.reshape(tensor, shape=(array_ops.shape(tensor)[0], size))
+                if cols_to_vars is not None:
+                    scope = get_variable_scope().name
+                    cols_to_vars[column] = get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+                if cols_to_output_tensors is not None:
+                    cols_to_output_tensors[column] = output
+            found.append(output)
+        _check_batch_sizes(found, [column.name for column in columns])
+        return array_ops.concat(found, 1)
+
+
+def _check_batch_sizes(tensors: list[Any], names: list[str]) -> None:
+    sizes = {t.shape.dim_values[0] for t in tensors if t.shape.dim_values} - {None}
+    if len(sizes) > 1:
+        raise ValueError(
+            f"Batch size (first dimension) of each feature must be same. Batch size of columns "
+            f"({', '.join(names)}): {sorted(sizes)}"
+        )
+
+
+def linear_model(
+    features: Any,
+    feature_columns: Any,
+    units: int = 1,
+    sparse_combiner: str = "sum",
+    weight_collections: Any = None,
+    trainable: bool = True,
+    cols_to_vars: dict[Any, Any] | None = None,
+) -> Any:
+    """The sum of what each column weighs, and a bias.
+
+    Args:
+      features: key -> raw feature.
+      feature_columns: dense columns, and columns of categories.
+      units: how many sums.
+      sparse_combiner: how several categories become one: ``sum``, ``mean`` or ``sqrtn``.
+      weight_collections: what variables are added to, besides the global ones.
+      trainable: whether variables are learned.
+      cols_to_vars: is filled with the variables of each column, and of ``"bias"``.
+
+    Returns:
+      [batch, units], float32.
+
+    Raises:
+      ValueError: something is neither kind of column, or a feature is missing.
+    """
+    columns = check_columns(feature_columns)
+    for column in columns:
+        if not isinstance(column, (DenseColumn, CategoricalColumn)):
+            raise ValueError(
+                "Items of feature_columns must be either a _DenseColumn or _CategoricalColumn. "
+                f"Given: {column}"
+            )
+    collections = _collections(weight_collections)
+    with variable_scope(None, default_name="linear_model") as variables:
+        pass
+    sums: list[Any] = []
+    own_name = variables.name.rpartition("/")[2]
+    with name_scope(None, default_name=own_name), name_scope(own_name):
+        values = _checked_features(features)
+        for column in sorted(columns, key=lambda one: one.name):
+            with (
+                variable_scope(variables, auxiliary_name_scope=False),
+                variable_scope(column.var_scope_name, auxiliary_name_scope=False),
+            ):
+                weights = get_variable(
+                    "weights",
+                    shape=[_size_of(column), units],
+                    initializer=Zeros(),
+                    trainable=trainable,
+                    collections=collections,
+                )
+            with name_scope(column.var_scope_name):
+                sums.append(
+                    _weighted_sum(column, values, weights, sparse_combiner, collections, trainable)
+                )
+            if cols_to_vars is not None:
+                cols_to_vars[column] = _parts(weights)
+        _check_batch_sizes(sums, [column.name for column in columns])
+        no_bias = math_ops.add_n(sums, name="weighted_sum_no_bias")
+        with variable_scope(variables, auxiliary_name_scope=False):
+            bias = get_variable(
+                "bias_weights",
+                shape=[units],
+                initializer=Zeros(),
+                trainable=trainable,
+                collections=collections,
+            )
+        if cols_to_vars is not None:
+            cols_to_vars["bias"] = _parts(bias)
+        return bias_add(no_bias, bias, name="weighted_sum")
+
+
+def _parts(variable: Any) -> list[Any]:
+    return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+
+
+def _size_of(column: Any) -> int:
+    if isinstance(column, CategoricalColumn):
+        return column.num_buckets
+    size = column.variable_shape.num_elements()
+    assert size is not None
+    return int(size)
+
+
+def _weighted_sum(
+    column: Any, values: Features, weights: Any, combiner: str, collections: Any, trainable: bool
+) -> Any:
+    if isinstance(column, CategoricalColumn):
+        ids, id_weights = column.sparse_tensors(values, collections, trainable)
+        ids = sparse_reshape(ids, [array_ops.shape(ids)[0], -1])
+        if id_weights is not None:
+            id_weights = sparse_reshape(id_weights, [array_ops.shape(id_weights)[0], -1])
+        return safe_embedding_lookup_sparse(
+            weights, ids, id_weights, combiner=combiner, name="weighted_sum"
+        )
+    tensor = column.dense_tensor(values, collections, trainable)
+    flat = array_ops.reshape(tensor, shape=(array_ops.shape(tensor)[0], _size_of(column)))
+    return math_ops.matmul(flat, weights, name="weighted_sum")

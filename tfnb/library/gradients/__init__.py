@@ -1,0 +1,1 @@
+"""``tf.gradients`` and what it stands on."""

@@ -1,0 +1,137 @@
+"""``tf.gradients`` and ``tf.hessians``: symbolic derivatives."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import dtypes
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.library.gradients.backprop import AggregationMethod, Backprop
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.framework.tensor import Tensor
+
+EXPORTS = {"tf": ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians"]}
+
+__all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians"]
+
+
+class UnconnectedGradients(enum.Enum):
+    """What the gradient is with respect to something that does not matter."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """Adds operations that compute the derivatives of the sum of ``ys`` by each of ``xs``.
+
+    Integer tensors count as constants.
+
+    Args:
+      ys: a tensor or list of tensors.
+      xs: a tensor or variable, or a list of these.
+      grad_ys: for each of ``ys`` what it is weighted with; None for ones.
+      name: the name scope of all that is made.
+      colocate_gradients_with_ops: whether gradients share the device of the operation that they
+        belong to.
+      gate_gradients: whether all gradients of an operation are waited for before any is used.
+      aggregation_method: how gradients are summed, one of ``AggregationMethod``.
+      stop_gradients: tensors through which no gradient passes.
+      unconnected_gradients: what to give for those of ``xs`` on which ``ys`` do not depend.
+
+    Returns:
+      For each of ``xs`` a tensor, IndexedSlices or None.
+
+    Raises:
+      LookupError: an operation between ``xs`` and ``ys`` has no gradient.
+      ValueError: an argument is not allowed.
+      TypeError: something that is no number needs a gradient.
+    """
+    try:
+        unconnected = UnconnectedGradients(unconnected_gradients)
+    except ValueError:
+        raise ValueError(
+            f"Unknown value for unconnected_gradients: '{unconnected_gradients}'"
+        ) from None
+    graph = get_default_graph()
+    # No session may see a gradient loop without its back edges.
+    with graph._lock:
+        backprop = Backprop(
+            colocate=colocate_gradients_with_ops,
+            gate=gate_gradients,
+            aggregation_method=aggregation_method,
+            give_zeros=unconnected is UnconnectedGradients.ZERO,
+        )
+        return backprop.run(ys, xs, grad_ys, stop_gradients, name)
+
+
+def hessians(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+) -> list[Tensor]:
+    """The matrices of second derivatives of the sum of ``ys`` with respect to each of ``xs``.
+
+    Args:
+      ys: a tensor or list of tensors.
+      xs: a tensor or list of tensors.
+      name: unused, as in TensorFlow.
+      colocate_gradients_with_ops: see :func:`gradients`.
+      gate_gradients: see :func:`gradients`.
+      aggregation_method: see :func:`gradients`.
+
+    Returns:
+      For each x a tensor whose shape is that of x, twice.
+
+    Raises:
+      LookupError: an operation between ``xs`` and ``ys`` has no gradient.
+    """
+    xs = xs if isinstance(xs, (list, tuple)) else [xs]
+    first = gradients(
+        ys,
+        xs,
+        colocate_gradients_with_ops=colocate_gradients_with_ops,
+        gate_gradients=gate_gradients,
+        aggregation_method=aggregation_method,
+    )
+    return [_jacobian(gradient, x) for gradient, x in zip(first, xs, strict=True)]
+
+
+def _jacobian(gradient: Any, x: Any) -> Tensor:
+    """The derivative of each element of ``gradient`` by ``x``, one row after another."""
+    from tfnb.library.control_flow.tensor_array import TensorArray
+    from tfnb.library.control_flow.while_loop import while_loop
+    from tfnb.ops.array.concat_ops import concat
+    from tfnb.ops.array.constant_ops import constant
+    from tfnb.ops.array.shape_ops import reshape, shape, size
+
+    flat: Any = reshape(gradient, [-1])
+    num_elements = size(x)
+
+    def row(index: Any, rows: Any) -> Sequence[Any]:
+        return index + 1, rows.write(index, gradients(flat[index], x)[0])
+
+    _, rows = while_loop(
+        lambda index, _: index < num_elements,
+        row,
+        [constant(0, dtypes.int32), TensorArray(x.dtype, num_elements)],
+    )
+    sizes = shape(x)
+    return reshape(rows.stack(), concat((sizes, sizes), 0))

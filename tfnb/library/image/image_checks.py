@@ -1,0 +1,67 @@
+"""What functions on images ask of their argument's shape, before the run where it is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.framework.tensor import Tensor
+from tfnb.library.control_flow.check_ops import assert_greater_equal, assert_positive
+from tfnb.library.control_flow.with_dependencies import with_dependencies
+from tfnb.ops.array import array_ops
+
+
+def unknown_at_least_3d(image: Any) -> list[Any]:
+    """The checks left for the run that an image has three dimensions or more, none of them empty.
+
+    Raises:
+      ValueError: it is known not to.
+    """
+    shape = image.shape
+    if shape.ndims is not None and shape.ndims < 3:
+        raise ValueError(f"'image' (shape {shape}) must be at least three-dimensional.")
+    inner = (None,) * 3 if shape.ndims is None else shape.dim_values[-3:]
+    if 0 in inner:
+        raise ValueError(f"inner 3 dims of 'image.shape' must be > 0: {shape}")
+    if None not in inner:
+        return []
+    return [
+        assert_positive(
+            array_ops.shape(image)[-3:], ["inner 3 dims of 'image.shape' must be > 0."]
+        ),
+        assert_greater_equal(
+            array_ops.rank(image), 3, message="'image' must be at least three-dimensional."
+        ),
+    ]
+
+
+def at_least_3d(image: Any) -> Any:
+    """The image behind checks that it has three dimensions or more, none of them empty.
+
+    Raises:
+      ValueError: it is known not to.
+    """
+    return with_dependencies(unknown_at_least_3d(image), image)
+
+
+def sizes_of(image: Any, rank: int = 4) -> list[Any]:
+    """The sizes of an image: numbers where they are known, else tensors."""
+    if image.shape.is_fully_defined():
+        return list(image.shape.as_list())
+    known = image.shape.with_rank(rank).as_list()
+    dynamic = array_ops.unstack(array_ops.shape(image), rank)
+    return [one if size is None else size for size, one in zip(known, dynamic, strict=True)]
+
+
+def require(condition: Any, error: type[Exception], message: str) -> list[Any]:
+    """Checks a condition now, or gives the op that will.
+
+    Raises:
+      error: the condition is known to be false.
+    """
+    from tfnb.library.control_flow.control_flow_assert import assert_
+
+    if isinstance(condition, Tensor):
+        return [assert_(condition, [message])]
+    if not condition:
+        raise error(message)
+    return []

@@ -1,0 +1,527 @@
+"""tf.image: sizes, crops, flips and turns, as functions of users.
+
+Images are [height, width, channels] or [batch, height, width, channels]. The ops are in the
+``image_*_ops.py`` files, brightness and its kin in ``image_adjustments.py``, measures in
+``image_measures.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import dtypes
+from tfnb.framework.constant_value import constant_value, constant_value_as_shape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.framework.tensor import Tensor
+from tfnb.library.control_flow.cond import case, cond
+from tfnb.library.control_flow.with_dependencies import with_dependencies
+from tfnb.library.image.image_checks import at_least_3d, require, sizes_of, unknown_at_least_3d
+from tfnb.ops.array import array_ops
+from tfnb.ops.array.cast_ops import cast
+from tfnb.ops.base.renamed_arguments import renamed
+from tfnb.ops.image.image_crop_ops import crop_and_resize_op
+from tfnb.ops.image.image_patch_ops import extract_image_patches_op
+from tfnb.ops.image.image_resize_ops import (
+    resize_area_op,
+    resize_bicubic_op,
+    resize_bilinear_op,
+    resize_nearest_neighbor_op,
+)
+from tfnb.ops.math import math_ops
+from tfnb.ops.random.random_ops import random_uniform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EXPORTS = {
+    "image": [
+        "ResizeMethod", "central_crop", "crop_and_resize", "crop_to_bounding_box",
+        "extract_image_patches", "extract_patches", "flip_left_right", "flip_up_down",
+        "pad_to_bounding_box", "random_flip_left_right", "random_flip_up_down",
+        "resize:resize_images", "resize_image_with_crop_or_pad", "resize_image_with_pad",
+        "resize_images", "resize_with_crop_or_pad:resize_image_with_crop_or_pad", "rot90",
+        "transpose", "transpose_image:transpose",
+    ],
+    "tf": ["extract_image_patches"],
+}  # fmt: skip
+
+
+class ResizeMethod:
+    """The ways of `tf.image.resize_images`."""
+
+    BILINEAR = 0
+    NEAREST_NEIGHBOR = 1
+    BICUBIC = 2
+    AREA = 3
+
+
+_METHODS: dict[int, Callable[..., Any]] = {
+    ResizeMethod.BILINEAR: resize_bilinear_op,
+    ResizeMethod.NEAREST_NEIGHBOR: resize_nearest_neighbor_op,
+    ResizeMethod.BICUBIC: resize_bicubic_op,
+    ResizeMethod.AREA: resize_area_op,
+}
+
+
+def _as_batch(image: Any) -> tuple[Any, bool]:
+    """The image with a batch dimension, and whether it had none; who has no rank, has none.
+
+    Raises:
+      ValueError: it has neither three nor four dimensions.
+    """
+    rank = image.shape.ndims
+    if rank == 4:
+        return image, False
+    if rank not in (3, None):
+        raise ValueError(f"'image' (shape {image.shape}) must have either 3 or 4 dimensions.")
+    image = array_ops.expand_dims(image, 0)
+    image.set_shape([None] * 4)
+    return image, True
+
+
+# --------------------------------------------------------------------------------------------- size
+
+
+def resize_images(
+    images: Any,
+    size: Any,
+    method: int = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+    preserve_aspect_ratio: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Images of another size.
+
+    Args:
+      images: one image, or a batch of them.
+      size: int32 height and width.
+      method: a `ResizeMethod`. All but the nearest neighbour give float32, unless the size stays.
+      align_corners: corner pixels stay corner pixels.
+      preserve_aspect_ratio: the largest size within `size` of the images' own proportions.
+      name: A name for the operation.
+
+    Raises:
+      ValueError: images without rank, another rank than 3 or 4, no vector of two, no such method.
+    """
+    with name_scope(name, "resize", [images, size]):
+        images = convert_to_tensor(images, name="images")
+        if images.shape.ndims is None:
+            raise ValueError("'images' contains no shape.")
+        is_single = images.shape.ndims == 3
+        if is_single:
+            images = array_ops.expand_dims(images, 0)
+        elif images.shape.ndims != 4:
+            raise ValueError("'images' must have either 3 or 4 dimensions.")
+        height, width = images.shape.dim_values[1:3]
+        size = convert_to_tensor(size, dtypes.int32, name="size")
+        if not size.shape.is_compatible_with([2]):
+            raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
+        if preserve_aspect_ratio:
+            size = _proportional(images, size)
+        known = constant_value_as_shape(size).dim_values or (None, None)
+        if None not in known and known == (height, width):
+            return array_ops.squeeze(images, axis=[0]) if is_single else images
+        if method in _METHODS:
+            result = _METHODS[method](images, size, align_corners=align_corners)
+        else:
+            raise ValueError(f"Resize method is not implemented: {method}")
+        result.set_shape([None, *known, None])
+        return array_ops.squeeze(result, axis=[0]) if is_single else result
+
+
+def _proportional(images: Any, size: Any) -> Any:
+    """The largest size within `size` that keeps the proportions."""
+    float32 = dtypes.float32
+    current = sizes_of(images)[1:3]
+    tall, wide = [
+        math_ops.divide(cast(size[i], float32), cast(now, float32)) for i, now in enumerate(current)
+    ]
+    scale = math_ops.minimum(tall, wide)
+    scaled = [cast(math_ops.round(scale * cast(now, float32)), dtypes.int32) for now in current]
+    return convert_to_tensor(scaled, dtypes.int32, name="size")
+
+
+def resize_image_with_pad(
+    image: Any,
+    target_height: int,
+    target_width: int,
+    method: int = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+) -> Any:
+    """Resizes with the proportions kept and adds a border of zeros around.
+
+    Raises:
+      ValueError: another rank than 3 or 4, or a target that is not positive.
+    """
+    with name_scope(None, "resize_image_with_pad", [image]):
+        image = convert_to_tensor(image, name="image")
+        image, is_single = _as_batch(image)
+        image = _with_target(image, target_height, target_width)[0]
+        height, width = sizes_of(image)[1:3]
+        tall, wide, full_tall, full_wide = [
+            cast(one, dtypes.float32) for one in (height, width, target_height, target_width)
+        ]
+        ratio = math_ops.maximum(wide / full_wide, tall / full_tall)
+        tall, wide = tall / ratio, wide / ratio
+        sizes = [cast(math_ops.floor(one), dtypes.int32) for one in (tall, wide)]
+        spare = [(full_tall - tall) / 2, (full_wide - wide) / 2]
+        spare = [math_ops.floor(one) for one in spare]
+        before = [math_ops.maximum(0, cast(one, dtypes.int32)) for one in spare]
+        resized = resize_images(image, sizes, method, align_corners)
+        padded = pad_to_bounding_box(resized, before[0], before[1], target_height, target_width)
+        sizes_of(padded)
+        return array_ops.squeeze(padded, axis=[0]) if is_single else padded
+
+
+def _with_target(image: Any, height: Any, width: Any) -> tuple[Any, list[Any]]:
+    """The image behind checks of it and of the size that is wanted, and these checks."""
+    checks = unknown_at_least_3d(image)
+    checks += require(width > 0, ValueError, "target_width must be > 0.")
+    checks += require(height > 0, ValueError, "target_height must be > 0.")
+    return with_dependencies(checks, image), checks
+
+
+def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Any:
+    """Cuts off borders or adds zeros on both sides, until the image has the target size.
+
+    Raises:
+      ValueError: another rank than 3 or 4, or a target that is not positive.
+    """
+    with name_scope(None, "resize_image_with_crop_or_pad", [image]):
+        image = convert_to_tensor(image, name="image")
+        image, is_single = _as_batch(image)
+        image, checks = _with_target(image, target_height, target_width)
+        if isinstance(target_height, Tensor):
+            target_height = with_dependencies(checks, target_height)
+        if isinstance(target_width, Tensor):
+            target_width = with_dependencies(checks, target_width)
+        height, width = sizes_of(image)[1:3]
+        cut_x, add_x = _halves(width, target_width)
+        cut_y, add_y = _halves(height, target_height)
+        tall, wide = _least(target_height, height), _least(target_width, width)
+        cropped = crop_to_bounding_box(image, cut_y, cut_x, tall, wide)
+        resized = pad_to_bounding_box(cropped, add_y, add_x, target_height, target_width)
+        height, width = sizes_of(resized)[1:3]
+        is_right = _alike(height, target_height)
+        checks = require(is_right, ValueError, "resized height is not correct.")
+        is_right = _alike(width, target_width)
+        checks += require(is_right, ValueError, "resized width is not correct.")
+        resized = with_dependencies(checks, resized)
+        return array_ops.squeeze(resized, axis=[0]) if is_single else resized
+
+
+def _any_tensor(*values: Any) -> bool:
+    return any(isinstance(value, Tensor) for value in values)
+
+
+def _least(a: Any, b: Any) -> Any:
+    return math_ops.minimum(a, b) if _any_tensor(a, b) else min(a, b)
+
+
+def _most(a: Any, b: Any) -> Any:
+    return math_ops.maximum(a, b) if _any_tensor(a, b) else max(a, b)
+
+
+def _alike(a: Any, b: Any) -> Any:
+    return math_ops.equal(a, b) if _any_tensor(a, b) else a == b
+
+
+def _halves(size: Any, target: Any) -> tuple[Any, Any]:
+    """How much to cut off before, and how much to add."""
+    difference = target - size
+    return _most(-difference // 2, 0), _most(difference // 2, 0)
+
+
+def crop_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Any:
+    """The part of images with its upper left corner at an offset.
+
+    Raises:
+      ValueError: another rank than 3 or 4, or a part that is not inside.
+    """
+    with name_scope(None, "crop_to_bounding_box", [image]):
+        image = convert_to_tensor(image, name="image")
+        image, is_single = _as_batch(image)
+        checks = unknown_at_least_3d(image)
+        sizes = sizes_of(image)
+        height, width = sizes[1:3]
+        conditions: list[tuple[Callable[[], Any], str]] = [
+            (lambda: offset_width >= 0, "offset_width must be >= 0."),
+            (lambda: offset_height >= 0, "offset_height must be >= 0."),
+            (lambda: target_width > 0, "target_width must be > 0."),
+            (lambda: target_height > 0, "target_height must be > 0."),
+            (lambda: width >= (target_width + offset_width), "width must be >= target + offset."),
+            (
+                lambda: height >= (target_height + offset_height),
+                "height must be >= target + offset.",
+            ),
+        ]
+        for condition, message in conditions:
+            checks += require(condition(), ValueError, message)
+        image = with_dependencies(checks, image)
+        begin = array_ops.stack([0, offset_height, offset_width, 0])
+        batch, channels = array_ops.shape(image)[0], array_ops.shape(image)[3]
+        size = array_ops.stack([batch, target_height, target_width, channels])
+        cropped = array_ops.slice(image, begin, size)
+        cropped.set_shape(_known_shape(sizes[0], target_height, target_width, sizes[3]))
+        return array_ops.squeeze(cropped, axis=[0]) if is_single else cropped
+
+
+def _known_shape(*sizes: Any) -> list[int | None]:
+    return [None if isinstance(one, Tensor) else one for one in sizes]
+
+
+def pad_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Any:
+    """Images of the target size that have the given ones at an offset, and zeros around.
+
+    Raises:
+      ValueError: another rank than 3 or 4, or images that do not fit.
+    """
+    with name_scope(None, "pad_to_bounding_box", [image]):
+        image = convert_to_tensor(image, name="image")
+        image, is_single = _as_batch(image)
+        sizes = sizes_of(image)
+        height, width = sizes[1:3]
+        after_width = target_width - offset_width - width
+        after_height = target_height - offset_height - height
+        checks = unknown_at_least_3d(image)
+        conditions: list[tuple[Callable[[], Any], str]] = [
+            (lambda: offset_height >= 0, "offset_height must be >= 0"),
+            (lambda: offset_width >= 0, "offset_width must be >= 0"),
+            (lambda: after_width >= 0, "width must be <= target - offset"),
+            (lambda: after_height >= 0, "height must be <= target - offset"),
+        ]
+        for condition, message in conditions:
+            checks += require(condition(), ValueError, message)
+        image = with_dependencies(checks, image)
+        sides = [0, 0, offset_height, after_height, offset_width, after_width, 0, 0]
+        paddings = array_ops.reshape(array_ops.stack(sides), [4, 2])
+        padded = array_ops.pad(image, paddings)
+        padded.set_shape(_known_shape(sizes[0], target_height, target_width, sizes[3]))
+        return array_ops.squeeze(padded, axis=[0]) if is_single else padded
+
+
+def central_crop(image: Any, central_fraction: Any) -> Any:
+    """The middle of images.
+
+    Args:
+      image: one image, or a batch of them.
+      central_fraction: the part of height and width to keep, in (0, 1]; or a tensor of it.
+
+    Raises:
+      ValueError: another fraction, or another rank than 3 or 4.
+    """
+    with name_scope(None, "central_crop", [image]):
+        image = convert_to_tensor(image, name="image")
+        fraction = central_fraction
+        if isinstance(fraction, Tensor):
+            fraction = constant_value(fraction)
+        if fraction is None:
+            inside = math_ops.logical_or(central_fraction > 0.0, central_fraction <= 1.0)
+            message = "central_fraction must be within (0, 1]"
+            image = with_dependencies(require(inside, ValueError, message), image)
+        elif fraction <= 0.0 or fraction > 1.0:
+            raise ValueError("central_fraction must be within (0, 1]")
+        elif fraction == 1.0:
+            return image
+        at_least_3d(image)
+        rank = image.shape.ndims
+        if rank not in (3, 4):
+            raise ValueError(
+                f"`image` should either be a Tensor with rank = 3 or rank = 4. Had rank = {rank}."
+            )
+        first = rank - 3
+        known = image.shape.dim_values
+        sizes: list[Any] = [
+            array_ops.shape(image)[axis] if known[axis] is None else known[axis]
+            for axis in (first, first + 1)
+        ]
+        starts, extents, sides = [], [], []
+        for size in sizes:
+            if isinstance(size, Tensor) or fraction is None:
+                wide = cast(size, dtypes.float64)
+                part = (wide - wide * cast(central_fraction, dtypes.float64)) / 2
+                starts.append(cast(part, dtypes.int32))
+            else:
+                starts.append(int((float(size) - float(size) * fraction) / 2))
+        for size, start in zip(sizes, starts, strict=True):
+            extents.append(size - start * 2)
+            sides.append(None if isinstance(start, Tensor) else extents[-1])
+        begin = array_ops.stack([0] * first + [*starts, 0])
+        extent = array_ops.stack([-1] * first + [*extents, -1])
+        result = array_ops.slice(image, begin, extent)
+        result.set_shape([*known[:first], *sides, known[-1]])
+        return result
+
+
+# ---------------------------------------------------------------------------------- flips and turns
+
+
+def _of_either_rank(image: Any, rank3: Callable[[], Any], rank4: Callable[[], Any]) -> Any:
+    """What is done to one image or to a batch of them, by the rank; as the step runs, if need be.
+
+    Raises:
+      ValueError: it has neither three nor four dimensions.
+    """
+    rank = image.shape.ndims
+    if rank is None:
+        return cond(math_ops.equal(array_ops.rank(image), 3), rank3, rank4)
+    if rank not in (3, 4):
+        raise ValueError(f"'image' (shape {image.shape}) must have either 3 or 4 dimensions.")
+    return rank3() if rank == 3 else rank4()
+
+
+def _shaped_as(image: Any, result: Any) -> Any:
+    """A turned image, of the image's shape, and of rank 3 if there is nothing to know."""
+    result.set_shape([None] * 3 if image.shape.ndims is None else image.shape)
+    return result
+
+
+def _flipped(image: Any, axis: int, scope_name: str) -> Any:
+    with name_scope(None, scope_name, [image]):
+        image = at_least_3d(convert_to_tensor(image, name="image"))
+        return _of_either_rank(
+            image,
+            lambda: _shaped_as(image, array_ops.reverse(image, [axis])),
+            lambda: array_ops.reverse(image, [axis + 1]),
+        )
+
+
+def flip_left_right(image: Any) -> Any:
+    """Images with their columns in the other order."""
+    return _flipped(image, 1, "flip_left_right")
+
+
+def flip_up_down(image: Any) -> Any:
+    """Images with their rows in the other order."""
+    return _flipped(image, 0, "flip_up_down")
+
+
+def _perhaps_flipped(image: Any, axis: int, seed: int | None, scope_name: str) -> Any:
+    with name_scope(None, scope_name, [image]) as scope:
+        image = at_least_3d(convert_to_tensor(image, name="image"))
+
+        def one() -> Any:
+            chosen = math_ops.less(random_uniform([], 0, 1.0, seed=seed), 0.5)
+            result = cond(
+                chosen, lambda: array_ops.reverse(image, [axis]), lambda: image, name=scope
+            )
+            return _shaped_as(image, result)
+
+        def batch() -> Any:  # Each image by itself.
+            count = array_ops.shape(image)[0]
+            numbers = random_uniform([count], 0, 1.0, seed=seed)
+            flips = math_ops.round(array_ops.reshape(numbers, [count, 1, 1, 1]))
+            flips = cast(flips, image.dtype)
+            flipped = array_ops.reverse(image, [axis + 1])
+            return flips * flipped + (1 - flips) * image
+
+        return _of_either_rank(image, one, batch)
+
+
+def random_flip_left_right(image: Any, seed: int | None = None) -> Any:
+    """Flips each image left to right with probability 1/2."""
+    return _perhaps_flipped(image, 1, seed, "random_flip_left_right")
+
+
+def random_flip_up_down(image: Any, seed: int | None = None) -> Any:
+    """Flips each image upside down with probability 1/2."""
+    return _perhaps_flipped(image, 0, seed, "random_flip_up_down")
+
+
+def transpose(image: Any, name: str | None = None) -> Any:
+    """Images with rows and columns exchanged."""
+    with name_scope(name, "transpose", [image]):
+        image = at_least_3d(convert_to_tensor(image, name="image"))
+        return _of_either_rank(
+            image,
+            lambda: array_ops.transpose(image, [1, 0, 2], name=name),
+            lambda: array_ops.transpose(image, [0, 2, 1, 3], name=name),
+        )
+
+
+def rot90(image: Any, k: Any = 1, name: str | None = None) -> Any:
+    """Images turned counter-clockwise by `k` quarters."""
+    with name_scope(name, "rot90", [image, k]) as scope:
+        image = at_least_3d(convert_to_tensor(image, name="image"))
+        k = convert_to_tensor(k, dtypes.int32, name="k")
+        k.shape.assert_has_rank(0)
+        k = k % 4
+
+        def turned(rows: int) -> Any:
+            columns = rows + 1
+            order = [columns, rows, 2] if rows == 0 else [0, columns, rows, 3]
+
+            def quarter() -> Any:
+                return array_ops.transpose(array_ops.reverse(image, [columns]), order)
+
+            def half() -> Any:
+                return array_ops.reverse(image, [rows, columns])
+
+            def three_quarters() -> Any:
+                return array_ops.reverse(array_ops.transpose(image, order), [columns])
+
+            cases = [
+                (math_ops.equal(k, 1), quarter),
+                (math_ops.equal(k, 2), half),
+                (math_ops.equal(k, 3), three_quarters),
+            ]
+            result = case(cases, default=lambda: image, exclusive=True, name=scope)
+            dims = (image if rows == 0 else result).shape.dim_values
+            last = None if dims is None else dims[-1]
+            batch = [None if dims is None else dims[0]] * rows
+            result.set_shape([*batch, None, None, last])
+            return result
+
+        return _of_either_rank(image, lambda: turned(0), lambda: turned(1))
+
+
+# -------------------------------------------------------------------------------- crops and patches
+
+
+def crop_and_resize(
+    image: Any,
+    boxes: Any,
+    box_ind: Any = None,
+    crop_size: Any = None,
+    method: str = "bilinear",
+    extrapolation_value: float = 0,
+    name: str | None = None,
+    box_indices: Any = None,
+) -> Any:
+    """The parts of images in boxes (y1, x1, y2, x2 in parts of the size), resized to one size."""
+    box_ind = renamed("box_indices", box_indices, "box_ind", box_ind)
+    return crop_and_resize_op(
+        image,
+        boxes,
+        box_ind,
+        crop_size,
+        method=method,
+        extrapolation_value=extrapolation_value,
+        name=name,
+    )
+
+
+def extract_image_patches(
+    images: Any,
+    ksizes: Any = None,
+    strides: Any = None,
+    rates: Any = None,
+    padding: str | None = None,
+    name: str | None = None,
+    sizes: Any = None,
+) -> Any:
+    """Every window of the images, laid out along the channels."""
+    ksizes = renamed("sizes", sizes, "ksizes", ksizes)
+    return extract_image_patches_op(images, ksizes, strides, rates, padding, name=name)
+
+
+def extract_patches(
+    images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Any:
+    """Every window of the images, laid out along the channels."""
+    return extract_image_patches_op(images, sizes, strides, rates, padding, name=name)

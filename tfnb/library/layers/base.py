@@ -1,0 +1,513 @@
+"""``tf.layers.Layer``: what makes variables in a scope of its own and calls them later.
+
+A layer finds its variable scope in its first call (or its first ``add_weight``): the scope it was
+given, or one named after its class, made unique.  Its variables are made there by
+``tf.get_variable``, so that the scopes around, ``reuse`` and custom getters count; its ops stand in
+the name scope of the same name.  Every later call goes back to both.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.framework.collections import GraphKeys
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.nest import flatten, map_structure
+from tfnb.framework.operation import Operation
+from tfnb.framework.scopes import add_to_collection, name_scope
+from tfnb.library.layers.input_spec import InputSpec, assert_input_compatibility
+from tfnb.library.layers.named_functions import initializer_from
+from tfnb.library.variables.partitioned_variable import PartitionedVariable
+from tfnb.library.variables.variable_scope import VariableScope, get_variable, variable_scope
+from tfnb.library.variables.variables import (
+    VariableAggregation,
+    VariableSynchronization,
+    global_variables,
+    trainable_variables,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.graph import Graph
+
+EXPORTS = {"layers": ["Layer"]}
+
+__all__ = ["InputSpec", "Layer"]
+
+
+def to_snake_case(name: str) -> str:
+    """A class's name as layers use it.
+
+    >>> to_snake_case("Conv2DTranspose"), to_snake_case("BasicLSTMCell")
+    ('conv2d_transpose', 'basic_lstm_cell')
+    """
+    words = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    snake = re.sub("([a-z])([A-Z])", r"\1_\2", words).lower()
+    return f"private{snake}" if snake.startswith("_") else snake
+
+
+def layer_counts(graph: Graph) -> dict[str, int]:
+    """How many layers of each name a graph has; the table itself."""
+    counts: dict[str, int] = graph._kept.setdefault("layer counts", {})
+    return counts
+
+
+def unique_layer_name(base: str) -> str:
+    """``base_1``, then ``base_2``, in the default graph."""
+    counts = layer_counts(get_default_graph())
+    counts[base] = counts.get(base, 0) + 1
+    return f"{base}_{counts[base]}"
+
+
+class Layer:
+    """The base of all layers; subclasses define ``build(input_shape)`` and ``call(inputs)``."""
+
+    def __init__(
+        self,
+        trainable: bool = True,
+        name: Any = None,
+        dtype: Any = None,
+        *,
+        activity_regularizer: Any = None,
+        _scope: Any = None,
+        _reuse: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Prepare a layer; variables come with the first call.
+
+        Args:
+          trainable: whether optimizers may change its variables.
+          name: its name, and that of its scope; made from the class otherwise.
+          dtype: the type of its variables; that of the first input by default.
+          activity_regularizer: a function of the outputs that gives a loss.
+          _scope: the variable scope to use.
+          _reuse: whether its variables exist already.
+          **kwargs: nothing; other names are refused.
+
+        Raises:
+          TypeError: an argument is unknown.
+        """
+        for unknown in kwargs:
+            raise TypeError("Keyword argument not understood:", unknown)
+        self.trainable = trainable
+        self.built = False
+        self.stateful = False
+        self.input_spec: Any = None
+        self.activity_regularizer = activity_regularizer
+        self._dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype.name
+        self._reuse = _reuse
+        self._trainable_weights: list[Any] = []
+        self._non_trainable_weights: list[Any] = []
+        self._updates: list[Operation] = []
+        self._update_inputs: list[Any] = []
+        self._losses: list[Any] = []
+        self._loss_inputs: list[Any] = []
+        self._loss_functions: list[Callable[[], Any]] = []
+        if isinstance(name, VariableScope):
+            self._base_name: str = name.name
+            self._name = unique_layer_name(to_snake_case(type(self).__name__))
+        elif name:
+            self._base_name = self._name = name
+        else:
+            self._base_name = to_snake_case(type(self).__name__)
+            self._name = unique_layer_name(self._base_name)
+        self._scope: VariableScope | None = None
+        self._current_scope: VariableScope | None = None
+        self._reusing_scope: Any = None
+        if _scope:
+            with variable_scope(_scope) as captured:
+                self._scope = captured
+
+    # ------------------------------------------------------------------------------ what it has
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._name
+
+    @property
+    def dtype(self) -> str | None:
+        """The name of its variables' type; None before it is known."""
+        return self._dtype
+
+    @property
+    def scope_name(self) -> str:
+        """The name of its variable scope.
+
+        Raises:
+          ValueError: it was not used yet.
+        """
+        if self._scope is None:
+            raise ValueError(
+                f'No name available for layer scope because the layer "{self._name}" has not been '
+                "used yet. The scope name is determined the first time the layer instance is "
+                "called. You must therefore call the layer before querying `scope_name`."
+            )
+        return self._scope.name
+
+    @property
+    def graph(self) -> None:
+        """None: a layer does not belong to a graph."""
+
+    def _nested(self) -> list[Layer]:
+        """The layers among its attributes, in order."""
+        own = [
+            value
+            for key, value in vars(self).items()
+            if key not in ("_trainable_weights", "_non_trainable_weights")
+        ]
+        found: list[Layer] = []
+        for value in own:
+            members = value if isinstance(value, (list, tuple)) else [value]
+            for member in members:
+                if isinstance(member, Layer) and not any(member is other for other in found):
+                    found.append(member)
+        return found
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """Its variables that optimizers may change; none if it is not trainable."""
+        if not self.trainable:
+            return []
+        nested = [w for layer in self._nested() for w in layer.trainable_weights]
+        return _without_repeats(self._trainable_weights + nested)
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """Its other variables."""
+        if self.trainable:
+            nested = [w for layer in self._nested() for w in layer.non_trainable_weights]
+            return _without_repeats(self._non_trainable_weights + nested)
+        own = self._trainable_weights + self._non_trainable_weights
+        return _without_repeats(own + [w for layer in self._nested() for w in layer.weights])
+
+    @property
+    def weights(self) -> list[Any]:
+        """All its variables, trainable ones first."""
+        return _without_repeats(self.trainable_weights + self.non_trainable_weights)
+
+    @property
+    def variables(self) -> list[Any]:
+        """All its variables, trainable ones first."""
+        return self.weights
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        """Its variables that optimizers may change."""
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """Its other variables."""
+        return self.non_trainable_weights
+
+    @property
+    def updates(self) -> list[Operation]:
+        """The ops that update its averages; they stand in ``UPDATE_OPS`` too."""
+        if not self.trainable and not self.stateful:
+            return []
+        return self._updates + [u for layer in self._nested() for u in layer.updates]
+
+    @property
+    def losses(self) -> list[Any]:
+        """Its losses; those of variables are computed anew at each look."""
+        made = [function() for function in self._loss_functions]
+        own = self._losses + [loss for loss in made if loss is not None]
+        return own + [loss for layer in self._nested() for loss in layer.losses]
+
+    def get_updates_for(self, inputs: Any) -> list[Operation]:
+        """The updates of these inputs; with None those that need no inputs."""
+        if inputs is None:
+            return [u for u, i in zip(self._updates, self._update_inputs, strict=True) if i is None]
+        wanted = {id(value) for value in flatten(inputs)}
+        return [
+            update
+            for update, given in zip(self._updates, self._update_inputs, strict=True)
+            if given is not None and wanted & {id(value) for value in flatten(given)}
+        ]
+
+    def get_losses_for(self, inputs: Any) -> list[Any]:
+        """The losses of these inputs; with None those that need no inputs."""
+        pairs = list(zip(self._losses, self._loss_inputs, strict=True))
+        if inputs is None:
+            made = [function() for function in self._loss_functions]
+            return [x for x, i in pairs if i is None] + [x for x in made if x is not None]
+        wanted = {id(value) for value in flatten(inputs)}
+        return [
+            loss
+            for loss, given in pairs
+            if given is not None and wanted & {id(value) for value in flatten(given)}
+        ]
+
+    def count_params(self) -> int:
+        """How many numbers its variables hold.
+
+        Raises:
+          ValueError: it was not used yet.
+        """
+        if not self.built:
+            raise ValueError(
+                "You tried to call `count_params` on layer "
+                f"{self.name}, but the layer isn't built. You can build it manually via: "
+                f"`{self.name}.build(batch_input_shape)`."
+            )
+        return int(sum(np.prod(weight.shape.as_list()) for weight in self.weights))
+
+    # ------------------------------------------------------------------------- what it is made of
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the variables; called once, before the first ``call``."""
+        self.built = True
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Gives the outputs."""
+        return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The outputs' shape for inputs of a shape."""
+        raise NotImplementedError
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Adds losses, which enter ``REGULARIZATION_LOSSES`` as well.
+
+        Args:
+          losses: tensors, or functions without arguments.
+          inputs: the tensors that they are computed from; None if from variables alone.
+        """
+        for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
+            made = loss
+            if callable(loss):
+                self._loss_functions.append(loss)
+                made = loss()
+            elif loss is not None:
+                self._losses.append(loss)
+                self._loss_inputs.append(inputs)
+            if made is not None:
+                _add_new_to_collection([made], GraphKeys.REGULARIZATION_LOSSES)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Adds ops that update averages; a call adds them to ``UPDATE_OPS``.
+
+        Args:
+          updates: ops, tensors, or functions that build them.
+          inputs: the tensors that they are computed from.
+        """
+        for update in updates if isinstance(updates, (list, tuple)) else [updates]:
+            made = update() if callable(update) else update
+            self._updates.append(made if isinstance(made, Operation) else made.op)
+            self._update_inputs.append(inputs)
+
+    def add_weight(
+        self,
+        name: str,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool | None = None,
+        constraint: Any = None,
+        use_resource: bool | None = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
+        partitioner: Any = None,
+    ) -> Any:
+        """A variable of this layer, made or found in its scope.
+
+        Args:
+          name: its name in the scope.
+          shape: its shape.
+          dtype: its type; the layer's by default.
+          initializer: its initializer, or the name of one; the scope's by default.
+          regularizer: a function of the variable that gives a loss.
+          trainable: whether optimizers may change it; True by default.
+          constraint: what an optimizer applies to a value it has computed.
+          use_resource: whether it stands behind a handle.
+          synchronization: for distributed variables.
+          aggregation: for distributed variables.
+          partitioner: what cuts it into parts.
+
+        Raises:
+          ValueError: a variable that is synchronized when read shall be trained, or there is no
+            default initializer for the type.
+        """
+        if synchronization is VariableSynchronization.ON_READ:
+            if trainable:
+                raise ValueError(
+                    "Synchronization value can be set to VariableSynchronization.ON_READ only for "
+                    "non-trainable variables. You have specified trainable=True and "
+                    "synchronization=VariableSynchronization.ON_READ."
+                )
+            trainable = False
+        elif trainable is None:
+            trainable = True
+        dtype = dtypes.as_dtype(dtype or self._dtype or dtypes.float32)
+        known = {id(v) for v in global_variables()}
+        self._set_scope(None)
+        reuse = self.built or self._reuse
+        with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
+            self._current_scope = scope
+            with name_scope(scope.original_name_scope):
+                initializer = initializer_from(initializer) or scope.initializer
+                variable = get_variable(
+                    name,
+                    shape=() if shape is None else shape,
+                    dtype=dtype,
+                    initializer=initializer or _default_initializer(name, dtype),
+                    trainable=trainable and self.trainable,
+                    constraint=constraint,
+                    partitioner=partitioner,
+                    use_resource=use_resource or scope.use_resource,
+                    synchronization=synchronization,
+                    aggregation=aggregation,
+                )
+                parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+                if regularizer and not any(id(part) in known for part in parts):
+                    self._regularize(name, variable, regularizer)
+        trained = trainable and self.trainable
+        if trained:
+            # A custom getter may have made a variable that is not trained.
+            chosen = {id(v) for v in trainable_variables()}
+            trained = all(id(part) in chosen for part in parts)
+        (self._trainable_weights if trained else self._non_trainable_weights).append(variable)
+        return variable
+
+    add_variable = add_weight
+
+    def _regularize(self, name: str, variable: Any, regularizer: Any) -> None:
+        def loss(part: Any) -> Any:
+            with name_scope(f"{name}/Regularizer"):
+                return regularizer(part)
+
+        parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+        for part in parts:
+            self.add_loss(functools.partial(loss, part))
+
+    # ---------------------------------------------------------------------------------- calling it
+
+    def _set_scope(self, scope: Any) -> None:
+        if self._scope is not None:
+            return
+        if self._reuse:
+            manager = variable_scope(self._base_name if scope is None else scope)
+        else:
+            manager = variable_scope(scope, default_name=self._base_name)
+        with manager as captured:
+            self._scope = captured
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The outputs for inputs; makes the variables first if this is the first call.
+
+        Args:
+          inputs: a tensor, or a nested structure of tensors.
+          *args: for ``call``.
+          **kwargs: for ``call``; ``scope``, the variable scope of the first call, is taken off.
+
+        Raises:
+          ValueError: the inputs are not what the layer takes.
+        """
+        self._set_scope(kwargs.pop("scope", None))
+        if self.built:
+            if self._reusing_scope is None:
+                self._reusing_scope = variable_scope(
+                    self._scope, reuse=True, auxiliary_name_scope=False
+                )
+            manager = self._reusing_scope
+        else:
+            manager = variable_scope(self._scope, reuse=self._reuse, auxiliary_name_scope=False)
+        with manager as scope:
+            self._current_scope = scope
+            if "scope" in inspect.signature(self.call).parameters:
+                kwargs["scope"] = scope
+            outputs = self._call_in_scope(scope, inputs, args, kwargs)
+        _add_new_to_collection(self.updates, GraphKeys.UPDATE_OPS)
+        return outputs
+
+    def _call_in_scope(self, scope: Any, inputs: Any, args: Any, kwargs: Any) -> Any:
+        inputs = map_structure(_as_tensor, inputs)
+        with name_scope(scope.original_name_scope):
+            if not self.built:
+                self._build_for(inputs)
+            assert_input_compatibility(self.input_spec, inputs, self._name)
+            outputs = self.call(inputs, *args, **kwargs)
+            if outputs is None:
+                raise ValueError(
+                    f"A layer's `call` method should return a Tensor or a list of Tensors, not "
+                    f"None (layer: {self._name})."
+                )
+            if self.activity_regularizer is not None:
+                self._regularize_activity(inputs, outputs)
+        return outputs
+
+    def _build_for(self, inputs: Any) -> None:
+        assert_input_compatibility(self.input_spec, inputs, self._name)
+        flat = flatten(inputs)
+        if flat and self._dtype is None and hasattr(flat[0], "dtype"):
+            self._dtype = dtypes.as_dtype(flat[0].dtype).base_dtype.name
+        shapes = None
+        if all(hasattr(value, "shape") for value in flat):
+            shapes = map_structure(lambda value: value.shape, inputs)
+        self.build(shapes)
+        # A build that does not call its parent's counts as well.
+        self.built = True
+
+    def _regularize_activity(self, inputs: Any, outputs: Any) -> None:
+        from tfnb.ops.array import cast_ops, shape_ops
+
+        with name_scope("ActivityRegularizer"):
+            for output in flatten(outputs):
+                loss = self.activity_regularizer(output)
+                size = cast_ops.cast(shape_ops.shape(output)[0], loss.dtype)
+                self.add_loss(loss / size, inputs=inputs)
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        """The layer, called."""
+        return self(*args, **kwargs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A copy whose scopes are the same."""
+        result = self.__class__.__new__(self.__class__)
+        memo[id(self)] = result
+        for key, value in vars(self).items():
+            shared = key in ("_scope", "_reusing_scope")
+            vars(result)[key] = copy.copy(value) if shared else copy.deepcopy(value, memo)
+        return result
+
+
+def _as_tensor(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic, float, int)) and not isinstance(value, bool):
+        return convert_to_tensor(value)
+    return value
+
+
+def _default_initializer(name: str, dtype: Any) -> Any:
+    from tfnb.library.variables import init_ops
+
+    if dtype.is_floating:
+        return init_ops.glorot_uniform_initializer()
+    if dtype.is_integer or dtype.is_unsigned or dtype.is_bool:
+        return init_ops.zeros_initializer()
+    raise ValueError(
+        f"An initializer for variable {name} of type {dtype.base_dtype} is required for layer"
+    )
+
+
+def _without_repeats(values: Iterable[Any]) -> list[Any]:
+    return list({id(value): value for value in values}.values())
+
+
+def _add_new_to_collection(values: list[Any], key: str) -> None:
+    known = {id(value) for value in get_default_graph().get_collection_ref(key)}
+    for value in values:
+        if id(value) not in known:
+            known.add(id(value))
+            add_to_collection(key, value)

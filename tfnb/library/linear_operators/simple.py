@@ -1,0 +1,571 @@
+"""Operators of one tensor: full, diagonal, triangular, unit, zero, and some with a structure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.core import dtypes
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.library.linear_operators.operator import LinearOperator, with_one_batch
+from tfnb.library.math import linalg_ops
+from tfnb.ops.array import array_ops
+from tfnb.ops.math import math_ops
+
+EXPORTS = {
+    "linalg": [
+        "LinearOperatorDiag", "LinearOperatorFullMatrix", "LinearOperatorHouseholder",
+        "LinearOperatorIdentity", "LinearOperatorLowerTriangular", "LinearOperatorPermutation",
+        "LinearOperatorScaledIdentity", "LinearOperatorToeplitz", "LinearOperatorTridiag",
+        "LinearOperatorZeros",
+    ],
+}  # fmt: skip
+
+_Hint = bool | None
+
+
+def _broadcast_rows(x: Any, batch: Any) -> Any:
+    """Matrices repeated for a batch that they do not have yet."""
+    if batch is None:
+        return x
+    size = array_ops.shape(x)
+    whole = array_ops.broadcast_dynamic_shape(size[:-2], batch)
+    return array_ops.broadcast_to(x, array_ops.concat([whole, size[-2:]], 0))
+
+
+class LinearOperatorFullMatrix(LinearOperator):
+    """Matrices as they are."""
+
+    def __init__(
+        self,
+        matrix: Any,
+        is_non_singular: _Hint = None,
+        is_self_adjoint: _Hint = None,
+        is_positive_definite: _Hint = None,
+        is_square: _Hint = None,
+        name: str = "LinearOperatorFullMatrix",
+    ) -> None:
+        with name_scope(name, values=[matrix]):
+            self._matrix = convert_to_tensor(matrix, name="matrix")
+        if self._matrix.shape.ndims is not None and self._matrix.shape.ndims < 2:
+            raise ValueError(
+                f"Argument `matrix` must have at least 2 dimensions. Found: {self._matrix}"
+            )
+        super().__init__(
+            self._matrix.dtype, [self._matrix], is_non_singular, is_self_adjoint,
+            is_positive_definite, is_square, name,
+        )  # fmt: skip
+
+    @property
+    def matrix(self) -> Any:
+        """The matrices."""
+        return self._matrix
+
+    def _shape(self) -> TensorShape:
+        return self._matrix.shape
+
+    def _to_dense(self) -> Any:
+        return self._matrix
+
+
+class LinearOperatorLowerTriangular(LinearOperator):
+    """The lower triangles of matrices."""
+
+    def __init__(
+        self,
+        tril: Any,
+        is_non_singular: _Hint = None,
+        is_self_adjoint: _Hint = None,
+        is_positive_definite: _Hint = None,
+        is_square: _Hint = None,
+        name: str = "LinearOperatorLowerTriangular",
+    ) -> None:
+        if is_square is False:
+            raise ValueError("Only square lower triangular operators supported at this time.")
+        with name_scope(name, values=[tril]):
+            self._given = convert_to_tensor(tril, name="tril")
+            self._tril = array_ops.matrix_band_part(self._given, -1, 0)
+        super().__init__(
+            self._tril.dtype, [self._given], is_non_singular, is_self_adjoint,
+            is_positive_definite, True, name,
+        )  # fmt: skip
+
+    @property
+    def tril(self) -> Any:
+        """The matrices that were given."""
+        return self._given
+
+    def _shape(self) -> TensorShape:
+        return self._given.shape
+
+    def _to_dense(self) -> Any:
+        return self._tril
+
+    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+        tril, rhs = with_one_batch(self._tril, rhs)
+        return linalg_ops.matrix_triangular_solve(tril, rhs, lower=True, adjoint=adjoint)
+
+    def _determinant(self) -> Any:
+        return math_ops.reduce_prod(self._diag_part(), axis=-1)
+
+    def _log_abs_determinant(self) -> Any:
+        return math_ops.reduce_sum(math_ops.log(math_ops.abs(self._diag_part())), axis=-1)
+
+    def _eigvals(self) -> Any:
+        return self._diag_part()
+
+
+class LinearOperatorDiag(LinearOperator):
+    """Diagonal matrices."""
+
+    def __init__(
+        self,
+        diag: Any,
+        is_non_singular: _Hint = None,
+        is_self_adjoint: _Hint = None,
+        is_positive_definite: _Hint = None,
+        is_square: _Hint = None,
+        name: str = "LinearOperatorDiag",
+    ) -> None:
+        with name_scope(name, values=[diag]):
+            self._diag = convert_to_tensor(diag, name="diag")
+        if self._diag.shape.ndims == 0:
+            raise ValueError(f"Argument `diag` must have at least 1 dimension. Found: {diag}.")
+        if not self._diag.dtype.is_complex:
+            if is_self_adjoint is False:
+                raise ValueError("A real diagonal operator is always self adjoint.")
+            is_self_adjoint = True
+        if is_square is False:
+            raise ValueError("Only square diagonal operators currently supported.")
+        super().__init__(
+            self._diag.dtype, [self._diag], is_non_singular, is_self_adjoint,
+            is_positive_definite, True, name,
+        )  # fmt: skip
+
+    @property
+    def diag(self) -> Any:
+        """The diagonals."""
+        return self._diag
+
+    def _shape(self) -> TensorShape:
+        size: TensorShape = self._diag.shape
+        return size.concatenate(size[-1:])
+
+    def _shape_tensor(self) -> Any:
+        size = array_ops.shape(self._diag)
+        return array_ops.concat([size, size[-1:]], 0)
+
+    def _matmul(self, x: Any, adjoint: bool) -> Any:
+        return (math_ops.conj(self._diag) if adjoint else self._diag)[..., None] * x
+
+    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+        return rhs / (math_ops.conj(self._diag) if adjoint else self._diag)[..., None]
+
+    def _to_dense(self) -> Any:
+        return array_ops.matrix_diag(self._diag)
+
+    def _diag_part(self) -> Any:
+        return self._diag
+
+    def _determinant(self) -> Any:
+        return math_ops.reduce_prod(self._diag, axis=-1)
+
+    def _log_abs_determinant(self) -> Any:
+        logarithms = math_ops.log(math_ops.abs(self._diag))
+        return math_ops.cast(math_ops.reduce_sum(logarithms, axis=-1), self.dtype)
+
+    def _singular_values(self) -> Any:
+        return math_ops.abs(self._diag)
+
+    _eigvals = _diag_part
+
+    def adjoint(self, name: str = "adjoint") -> LinearOperator:
+        """The diagonals' conjugates."""
+        if self.is_self_adjoint:
+            return self
+        return LinearOperatorDiag(math_ops.conj(self._diag), **self._hints())
+
+    def inverse(self, name: str = "inverse") -> LinearOperator:
+        """The diagonals' reciprocals."""
+        super().inverse()
+        return LinearOperatorDiag(1.0 / self._diag, **self._hints())
+
+    def _cholesky(self) -> LinearOperator:
+        return LinearOperatorDiag(math_ops.sqrt(self._diag), is_self_adjoint=True)
+
+
+class LinearOperatorScaledIdentity(LinearOperator):
+    """Unit matrices times numbers."""
+
+    def __init__(
+        self,
+        num_rows: Any,
+        multiplier: Any,
+        is_non_singular: _Hint = None,
+        is_self_adjoint: _Hint = None,
+        is_positive_definite: _Hint = None,
+        is_square: _Hint = True,
+        assert_proper_shapes: bool = False,
+        name: str = "LinearOperatorScaledIdentity",
+    ) -> None:
+        with name_scope(name, values=[multiplier, num_rows]):
+            self._multiplier = convert_to_tensor(multiplier, name="multiplier")
+        if is_square is False:
+            raise ValueError("A ScaledIdentity operator is always square.")
+        if not self._multiplier.dtype.is_complex:
+            if is_self_adjoint is False:
+                raise ValueError("A real diagonal operator is always self adjoint.")
+            is_self_adjoint = True
+        self._num_rows = num_rows
+        super().__init__(
+            self._multiplier.dtype, [self._multiplier], is_non_singular, is_self_adjoint,
+            is_positive_definite, True, name,
+        )  # fmt: skip
+
+    @property
+    def multiplier(self) -> Any:
+        """The numbers."""
+        return self._multiplier
+
+    def _shape(self) -> TensorShape:
+        size = self._num_rows if isinstance(self._num_rows, int) else None
+        found: TensorShape = self._multiplier.shape.concatenate([size, size])
+        return found
+
+    def _shape_tensor(self) -> Any:
+        size = convert_to_tensor(self._num_rows, dtypes.int32)
+        return array_ops.concat([array_ops.shape(self._multiplier), [size, size]], 0)
+
+    def _factor(self, adjoint: bool) -> Any:
+        return (math_ops.conj(self._multiplier) if adjoint else self._multiplier)[..., None, None]
+
+    def _matmul(self, x: Any, adjoint: bool) -> Any:
+        return x * self._factor(adjoint)
+
+    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+        return rhs / self._factor(adjoint)
+
+    def _diag_part(self) -> Any:
+        ones = array_ops.ones(self.shape_tensor()[:-1], self.dtype)
+        return self._multiplier[..., None] * ones
+
+    def _to_dense(self) -> Any:
+        return array_ops.matrix_diag(self._diag_part())
+
+    def add_to_tensor(self, mat: Any, name: str = "add_to_tensor") -> Any:
+        """``A + mat``."""
+        return super().add_to_tensor(mat, name)
+
+    def _rows(self, dtype: Any) -> Any:
+        return math_ops.cast(self.range_dimension_tensor(), dtype)
+
+    def _trace(self) -> Any:
+        return self._multiplier * self._rows(self.dtype)
+
+    def _determinant(self) -> Any:
+        return self._multiplier ** self._rows(self.dtype)
+
+    def _log_abs_determinant(self) -> Any:
+        logarithm = math_ops.log(math_ops.abs(self._multiplier))
+        return self._rows(logarithm.dtype) * logarithm
+
+    def _singular_values(self) -> Any:
+        return math_ops.abs(self._diag_part())
+
+    _eigvals = _diag_part
+
+    def inverse(self, name: str = "inverse") -> LinearOperator:
+        """The numbers' reciprocals."""
+        super().inverse()
+        return LinearOperatorScaledIdentity(self._num_rows, 1.0 / self._multiplier)
+
+    def _cholesky(self) -> LinearOperator:
+        return LinearOperatorScaledIdentity(self._num_rows, math_ops.sqrt(self._multiplier))
+
+
+class LinearOperatorIdentity(LinearOperatorScaledIdentity):
+    """Unit matrices."""
+
+    def __init__(
+        self,
+        num_rows: Any,
+        batch_shape: Any = None,
+        dtype: Any = None,
+        is_non_singular: _Hint = True,
+        is_self_adjoint: _Hint = True,
+        is_positive_definite: _Hint = True,
+        is_square: _Hint = True,
+        assert_proper_shapes: bool = False,
+        name: str = "LinearOperatorIdentity",
+    ) -> None:
+        for hint, word in (
+            (is_self_adjoint, "self adjoint"), (is_square, "square"),
+            (is_non_singular, "non-singular"), (is_positive_definite, "positive-definite"),
+        ):  # fmt: skip
+            if not hint:
+                raise ValueError(f"An identity operator is always {word}.")
+        ones = array_ops.ones([] if batch_shape is None else batch_shape, dtype or dtypes.float32)
+        super().__init__(num_rows, ones, True, True, True, True, name=name)
+        self._batch = batch_shape
+
+    def _matmul(self, x: Any, adjoint: bool) -> Any:
+        batch = None if self._batch is None else convert_to_tensor(self._batch, dtypes.int32)
+        return _broadcast_rows(x, batch)
+
+    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+        return self._matmul(rhs, adjoint)
+
+    def inverse(self, name: str = "inverse") -> LinearOperator:
+        """Itself."""
+        return self
+
+    def _cholesky(self) -> LinearOperator:
+        return self
+
+
+class LinearOperatorZeros(LinearOperator):
+    """Matrices of zeros."""
+
+    def __init__(
+        self,
+        num_rows: Any,
+        num_columns: Any = None,
+        batch_shape: Any = None,
+        dtype: Any = None,
+        is_non_singular: _Hint = False,
+        is_self_adjoint: _Hint = True,
+        is_positive_definite: _Hint = False,
+        is_square: _Hint = True,
+        assert_proper_shapes: bool = False,
+        name: str = "LinearOperatorZeros",
+    ) -> None:
+        if is_non_singular or is_positive_definite:
+            raise ValueError("A zero operator is always singular and not positive-definite.")
+        self._columns = num_rows if num_columns is None else num_columns
+        self._num_rows, self._batch = num_rows, [] if batch_shape is None else batch_shape
+        super().__init__(
+            dtype or dtypes.float32, [], False, is_self_adjoint, False, is_square, name
+        )
+
+    def _shape(self) -> TensorShape:
+        sizes = [n if isinstance(n, int) else None for n in (self._num_rows, self._columns)]
+        try:
+            return TensorShape([*self._batch, *sizes])
+        except TypeError:
+            return TensorShape(None)
+
+    def _shape_tensor(self) -> Any:
+        batch = convert_to_tensor(self._batch, dtypes.int32)
+        return array_ops.concat([batch, [self._num_rows, self._columns]], 0)
+
+    def _to_dense(self) -> Any:
+        return array_ops.zeros(self.shape_tensor(), self.dtype)
+
+    def add_to_tensor(self, mat: Any, name: str = "add_to_tensor") -> Any:
+        """``A + mat``."""
+        return super().add_to_tensor(mat, name)
+
+    def _determinant(self) -> Any:
+        return array_ops.zeros(self.batch_shape_tensor(), self.dtype)
+
+
+class LinearOperatorHouseholder(LinearOperator):
+    """Reflections: I - 2 v v^H for unit vectors v."""
+
+    def __init__(
+        self,
+        reflection_axis: Any,
+        is_non_singular: _Hint = None,
+        is_self_adjoint: _Hint = None,
+        is_positive_definite: _Hint = None,
+        is_square: _Hint = None,
+        name: str = "LinearOperatorHouseholder",
+    ) -> None:
+        if is_positive_definite:
+            raise ValueError("A Householder operator is always non-positive definite.")
+        if False in (is_non_singular, is_self_adjoint, is_square):
+            raise ValueError("A Householder operator is always square, self adjoint and regular.")
+        with name_scope(name, values=[reflection_axis]):
+            self._axis = convert_to_tensor(reflection_axis, name="reflection_axis")
+        super().__init__(self._axis.dtype, [self._axis], True, True, False, True, name)
+
+    @property
+    def reflection_axis(self) -> Any:
+        """The vectors."""
+        return self._axis
+
+    def _shape(self) -> TensorShape:
+        size: TensorShape = self._axis.shape
+        return size.concatenate(size[-1:])
+
+    def _shape_tensor(self) -> Any:
+        size = array_ops.shape(self._axis)
+        return array_ops.concat([size, size[-1:]], 0)
+
+    def _matmul(self, x: Any, adjoint: bool) -> Any:
+        axis = self._axis
+        norm = math_ops.sqrt(math_ops.reduce_sum(axis * math_ops.conj(axis), -1, keepdims=True))
+        unit = (axis / norm)[..., None]
+        return x - 2 * unit * math_ops.matmul(unit, x, adjoint_a=True)
+
+    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+        return self._matmul(rhs, adjoint)
+
+    def _determinant(self) -> Any:
+        return -array_ops.ones(self.batch_shape_tensor(), self.dtype)
+
+    def _log_abs_determinant(self) -> Any:
+        return array_ops.zeros(self.batch_shape_tensor(), self.dtype)
+
+    def inverse(self, name: str = "inverse") -> LinearOperator:
+        """Itself."""
+        return self
+
+
+class LinearOperatorPermutation(LinearOperator):
+    """Matrices that put rows into another order."""
+
+    def __init__(
+        self,
+        perm: Any,
+        dtype: Any = dtypes.float32,
+        is_non_singular: _Hint = None,
+        is_self_adjoint: _Hint = None,
+        is_positive_definite: _Hint = None,
+        is_square: _Hint = None,
+        name: str = "LinearOperatorPermutation",
+    ) -> None:
+        if is_non_singular is False or is_square is False:
+            raise ValueError("A Permutation operator is always square and non-singular.")
+        with name_scope(name, values=[perm]):
+            self._perm = convert_to_tensor(perm, name="perm")
+        if not self._perm.dtype.is_integer:
+            raise TypeError(f"Argument `perm` must be integer dtype. Found: {self._perm.dtype}")
+        super().__init__(
+            dtype, [self._perm], True, is_self_adjoint, is_positive_definite, True, name
+        )
+
+    @property
+    def perm(self) -> Any:
+        """The order."""
+        return self._perm
+
+    def _shape(self) -> TensorShape:
+        size: TensorShape = self._perm.shape
+        return size.concatenate(size[-1:])
+
+    def _to_dense(self) -> Any:
+        return array_ops.one_hot(self._perm, array_ops.shape(self._perm)[-1], dtype=self.dtype)
+
+    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+        return self._matmul(rhs, not adjoint)
+
+    def _log_abs_determinant(self) -> Any:
+        return array_ops.zeros(array_ops.shape(self._perm)[:-1], self.dtype)
+
+
+class LinearOperatorToeplitz(LinearOperator):
+    """Matrices with equal elements along each diagonal, given by first columns and rows."""
+
+    def __init__(
+        self,
+        col: Any,
+        row: Any,
+        is_non_singular: _Hint = None,
+        is_self_adjoint: _Hint = None,
+        is_positive_definite: _Hint = None,
+        is_square: _Hint = None,
+        name: str = "LinearOperatorToeplitz",
+    ) -> None:
+        if is_square is False:
+            raise ValueError("Only square Toeplitz operators currently supported.")
+        with name_scope(name, values=[row, col]):
+            self._row = convert_to_tensor(row, name="row")
+            self._col = convert_to_tensor(col, name="col")
+        super().__init__(
+            self._row.dtype, [self._row, self._col], is_non_singular, is_self_adjoint,
+            is_positive_definite, True, name,
+        )  # fmt: skip
+
+    @property
+    def row(self) -> Any:
+        """The first rows."""
+        return self._row
+
+    @property
+    def col(self) -> Any:
+        """The first columns."""
+        return self._col
+
+    def _shape(self) -> TensorShape:
+        from tfnb.core.shape_inference import broadcast_shapes
+
+        size: TensorShape = broadcast_shapes(self._row.shape, self._col.shape)
+        return size.concatenate(size[-1:])
+
+    def _to_dense(self) -> Any:
+        size = array_ops.shape(self._row)[-1]
+        whole = array_ops.broadcast_dynamic_shape(
+            array_ops.shape(self._row), array_ops.shape(self._col)
+        )
+        row, col = (array_ops.broadcast_to(x, whole) for x in (self._row, self._col))
+        # All diagonals, that of the lower left corner first.
+        values = array_ops.concat([array_ops.reverse(col, [-1]), row[..., 1:]], axis=-1)
+        places = math_ops.range(size)
+        return array_ops.gather(values, places - places[:, None] + size - 1, axis=-1)
+
+
+class LinearOperatorTridiag(LinearOperator):
+    """Matrices with three diagonals; see tf.linalg.tridiagonal_solve for their formats."""
+
+    def __init__(
+        self,
+        diagonals: Any,
+        diagonals_format: str = "compact",
+        is_non_singular: _Hint = None,
+        is_self_adjoint: _Hint = None,
+        is_positive_definite: _Hint = None,
+        is_square: _Hint = None,
+        name: str = "LinearOperatorTridiag",
+    ) -> None:
+        if is_square is False:
+            raise ValueError("Only square Tridiagonal operators currently supported.")
+        with name_scope(name, values=[diagonals]):
+            if diagonals_format == "sequence":
+                diagonals = [convert_to_tensor(one) for one in diagonals]
+                found = array_ops.stack(diagonals, axis=-2)
+            else:
+                found = convert_to_tensor(diagonals, name="diagonals")
+            if diagonals_format == "matrix":
+                found = array_ops.matrix_diag_part(found, k=(-1, 1), align="LEFT_RIGHT")
+        self._diagonals, self._diagonals_format = found, diagonals_format
+        super().__init__(
+            found.dtype, [found], is_non_singular, is_self_adjoint, is_positive_definite, True, name
+        )
+
+    @property
+    def diagonals_format(self) -> str:
+        """How the diagonals were given."""
+        return self._diagonals_format
+
+    @property
+    def diagonals(self) -> Any:
+        """The three diagonals, from above, as rows."""
+        return self._diagonals
+
+    def _shape(self) -> TensorShape:
+        size: TensorShape = self._diagonals.shape
+        return size[:-2].concatenate([size[-1], size[-1]])
+
+    def _to_dense(self) -> Any:
+        return array_ops.matrix_diag(self._diagonals, k=(-1, 1), align="LEFT_RIGHT")
+
+    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+        if adjoint:
+            return super()._solve(rhs, adjoint)
+        diagonals, rhs = with_one_batch(self._diagonals, rhs)
+        return linalg_ops.tridiagonal_solve(diagonals, rhs)
+
+    def _diag_part(self) -> Any:
+        return self._diagonals[..., 1, :]

@@ -1,0 +1,1 @@
+"""``tf.map_fn`` of parts and ``tf.vectorized_map``."""

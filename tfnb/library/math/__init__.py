@@ -1,0 +1,1 @@
+"""``tf.linalg``, clipping, sorting, random generators."""

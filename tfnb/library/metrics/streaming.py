@@ -1,0 +1,49 @@
+"""What all metrics share: their variables, the shapes of their arguments, their collections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.framework.collections import GraphKeys
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import add_to_collections
+from tfnb.library.nn.confusion_matrix import fit_weights, remove_squeezable_dimensions
+from tfnb.library.variables.variables import Variable, VariableAggregation, VariableSynchronization
+from tfnb.ops.array.constant_ops import zeros
+
+
+def metric_variable(
+    shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None
+) -> Any:
+    """A local variable that begins with zeros."""
+    return Variable(
+        lambda: zeros(shape, dtype),
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+        validate_shape=validate_shape,
+        synchronization=VariableSynchronization.ON_READ,
+        aggregation=VariableAggregation.SUM,
+        name=name,
+    )
+
+
+def matching(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """Predictions, labels and weights, if there are any, without a last dimension too many."""
+    predictions = convert_to_tensor(predictions)
+    if labels is not None:
+        labels, predictions = remove_squeezable_dimensions(labels, predictions)
+        predictions.get_shape().assert_is_compatible_with(labels.get_shape())
+    if weights is not None:
+        weights = fit_weights(weights, predictions)
+    return predictions, labels, weights
+
+
+def published(
+    value: Any, update: Any, metrics_collections: Any, updates_collections: Any
+) -> tuple[Any, Any]:
+    """Both tensors of a metric, added to the collections that were asked for."""
+    if metrics_collections:
+        add_to_collections(metrics_collections, value)
+    if updates_collections:
+        add_to_collections(updates_collections, update)
+    return value, update

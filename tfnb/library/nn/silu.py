@@ -1,0 +1,33 @@
+"""``tf.nn.silu``, whose gradient computes the gate again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
+from tfnb.library.gradients.custom_gradient import custom_gradient
+from tfnb.ops.math.cwise_unary_ops import sigmoid_op
+
+EXPORTS = {"nn": ["silu", "swish:silu"]}
+
+
+@dispatchable
+def silu(features: Any, beta: Any = 1.0) -> Any:
+    """Compute features * sigmoid(beta * features)."""
+    from tfnb.framework.scopes import control_dependencies
+    from tfnb.ops.math import math_ops
+
+    def product(features: Any, beta: Any) -> Any:
+        def grad(dy: Any) -> Any:
+            with control_dependencies([dy]):  # Computed again rather than kept.
+                gate = sigmoid_op(beta * features)
+            slope = gate * (1.0 + (beta * features) * (1.0 - gate))
+            of_beta = math_ops.reduce_sum(dy * math_ops.square(features) * gate * (1.0 - gate))
+            return dy * slope, of_beta
+
+        return features * sigmoid_op(beta * features), grad
+
+    features = convert_to_tensor(features, name="features")
+    beta = math_ops.cast(convert_to_tensor(beta, name="beta"), features.dtype)
+    return custom_gradient(product)(features, beta)

@@ -1,0 +1,1 @@
+"""Classes around ops that wait."""

@@ -1,0 +1,330 @@
+"""``tf.ragged``: ragged constants, placeholders, ranges, and other ways to make ragged tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.library.ragged import dispatch
+from tfnb.library.ragged.ragged_tensor import (
+    RaggedTensor,
+    RaggedTensorValue,
+    splits_of_lengths,
+)
+from tfnb.ops.array import array_ops
+from tfnb.ops.array.constant_ops import constant as dense_constant
+from tfnb.ops.array.constant_ops import placeholder as dense_placeholder
+from tfnb.ops.array.data_flow_ops import dynamic_partition
+from tfnb.ops.math import math_ops
+from tfnb.ops.math.histogram_ops import bincount
+from tfnb.ops.sparse.ragged_ops import ragged_range
+
+EXPORTS = {
+    "ragged": [
+        "boolean_mask", "constant", "constant_value", "cross", "cross_hashed", "map_flat_values",
+        "placeholder",
+        "range:range_", "segment_ids_to_row_splits", "stack",
+        "stack_dynamic_partitions",
+    ]
+}  # fmt: skip
+
+map_flat_values = dispatch.map_flat_values
+boolean_mask = dispatch.boolean_mask
+
+
+def constant(
+    pylist: Any,
+    dtype: Any = None,
+    ragged_rank: int | None = None,
+    inner_shape: Any = None,
+    name: str | None = None,
+    row_splits_dtype: Any = dtypes.int64,
+) -> Any:
+    """A ragged tensor of nested lists, ``[[1, 2], [], [3]]``.
+
+    Args:
+      pylist: the lists; a tensor if they are not nested.
+      dtype: of the values.
+      ragged_rank: how many dimensions are ragged; all but those that are the same everywhere in
+        ``inner_shape``, or all but the innermost, if None.
+      inner_shape: the shape of the values of the innermost rows.
+      name: of the scope.
+      row_splits_dtype: of the splits.
+
+    Raises:
+      ValueError: lists of other depths, or of other shapes than they must have.
+    """
+    with name_scope(name, "RaggedConstant"):
+        splits_dtype = dtypes.as_dtype(row_splits_dtype)
+
+        def make(values: Any, wanted: Any, shape: Any) -> Any:
+            return dense_constant(values, dtype=wanted, shape=shape)
+
+        return _nested(
+            pylist,
+            dtype,
+            ragged_rank,
+            inner_shape,
+            make,
+            lambda values, splits: RaggedTensor._of_splits(
+                values, dense_constant(splits, dtype=splits_dtype)
+            ),
+        )
+
+
+def constant_value(
+    pylist: Any,
+    dtype: Any = None,
+    ragged_rank: int | None = None,
+    inner_shape: Any = None,
+    row_splits_dtype: Any = "int64",
+) -> Any:
+    """What fetching :func:`constant` gives; arguments as there, with NumPy's types."""
+    splits_dtype = dtypes.as_dtype(row_splits_dtype).as_numpy_dtype
+
+    def make(values: Any, wanted: Any, shape: Any) -> Any:
+        array = np.array(values, dtype=wanted)
+        return array if shape is None else array.reshape(shape)
+
+    wanted = dtype.as_numpy_dtype if isinstance(dtype, dtypes.DType) else dtype
+    return _nested(
+        pylist,
+        wanted,
+        ragged_rank,
+        inner_shape,
+        make,
+        lambda values, splits: RaggedTensorValue(values, np.array(splits, dtype=splits_dtype)),
+    )
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _depth(value: Any) -> tuple[int | None, int]:
+    """(depth of scalars, or None if there are none; depth of lists)."""
+    if not _is_list(value):
+        return 0, 0
+    scalar: int | None = None
+    depth = 1
+    for member in value:
+        inner, below = _depth(member)
+        depth = max(depth, below + 1)
+        if inner is not None:
+            if scalar is not None and scalar != inner + 1:
+                raise ValueError("all scalar values must have the same nesting depth")
+            scalar = inner + 1
+    return scalar, depth
+
+
+def _shape_of(value: Any) -> tuple[int, ...]:
+    if not _is_list(value):
+        return ()
+    return (len(value), *(_shape_of(value[0]) if len(value) else ()))
+
+
+def _nested(
+    pylist: Any, dtype: Any, ragged_rank: int | None, inner_shape: Any, make: Any, join: Any
+) -> Any:
+    if hasattr(pylist, "op"):
+        raise TypeError("pylist may not be a RaggedTensor or RaggedTensorValue.")
+    if not _is_list(pylist):
+        if ragged_rank:
+            raise ValueError(
+                f"Invalid pylist={pylist}: incompatible with ragged_rank={ragged_rank}"
+            )
+        if inner_shape:
+            raise ValueError(
+                f"Invalid pylist={pylist}: incompatible with dim(inner_shape)={len(inner_shape)}"
+            )
+        return make(pylist, dtype, ())
+    if ragged_rank is not None and ragged_rank < 0:
+        raise ValueError(f"Invalid ragged_rank={ragged_rank}: must be nonnegative")
+    scalar, depth = _depth(pylist)
+    if scalar is not None:
+        if depth > scalar:
+            raise ValueError(f"Invalid pylist={pylist}: empty list nesting is greater than scalar")
+        depth = scalar
+    if ragged_rank is not None and ragged_rank >= max(depth, 1) and scalar is not None:
+        raise ValueError(f"Invalid pylist={pylist}: incompatible with ragged_rank={ragged_rank}")
+    if inner_shape is not None and ragged_rank is not None:
+        expected = ragged_rank + 1 + len(inner_shape)
+        if (scalar is not None and expected != scalar) or (scalar is None and expected < depth):
+            raise ValueError(
+                f"Invalid pylist={pylist}: incompatible with ragged_rank={ragged_rank} and "
+                f"dim(inner_shape)={len(inner_shape)}"
+            )
+    if ragged_rank is None:
+        ragged_rank = (
+            max(depth - 1, 0) if inner_shape is None else max(0, depth - 1 - len(inner_shape))
+        )
+        if inner_shape is None:
+            inner_shape = ()
+    if inner_shape is None:
+        inner: Any = pylist
+        for _ in range(ragged_rank + 1):
+            inner = (
+                next((one for one in inner if len(one)), [])
+                if len(inner) and _is_list(inner[0])
+                else (inner[0] if len(inner) else 0)
+            )
+        inner_shape = _shape_of(inner)
+    if not ragged_rank:
+        return make(pylist, dtype, (len(pylist), *inner_shape) if inner_shape else None)
+    values, all_splits = list(pylist), []
+    for _ in range(ragged_rank):
+        splits = [0]
+        for row in values:
+            splits.append(splits[-1] + len(row))
+        values = [member for row in values for member in row]
+        all_splits.append(splits)
+    for value in values:
+        if _shape_of(value) != tuple(inner_shape):
+            raise ValueError(
+                f"Invalid pylist={pylist}: incompatible with inner_shape={tuple(inner_shape)}"
+            )
+    found = make(values, dtype, (len(values), *inner_shape))
+    for splits in reversed(all_splits):
+        found = join(found, splits)
+    return found
+
+
+def placeholder(
+    dtype: Any, ragged_rank: int, value_shape: Any = None, name: str | None = None
+) -> Any:
+    """A ragged tensor that must be fed, with a ``RaggedTensorValue``.
+
+    Args:
+      dtype: of the values.
+      ragged_rank: how many ragged dimensions there are.
+      value_shape: the shape of each innermost value.
+      name: of the scope.
+    """
+    if ragged_rank == 0:
+        return dense_placeholder(dtype, value_shape, name)
+    with name_scope(name, "RaggedPlaceholder", []):
+        shape = None if value_shape is None else [None, *value_shape]
+        found: Any = dense_placeholder(dtype, shape, "flat_values")
+        for index in reversed(range(ragged_rank)):
+            splits = dense_placeholder(dtypes.int64, [None], f"row_splits_{index}")
+            found = RaggedTensor._of_splits(found, splits)
+        return found
+
+
+def range_(
+    starts: Any,
+    limits: Any = None,
+    deltas: Any = 1,
+    dtype: Any = None,
+    name: str | None = None,
+    row_splits_dtype: Any = dtypes.int64,
+) -> RaggedTensor:
+    """Row i has the numbers from ``starts[i]`` to before ``limits[i]``.
+
+    Args:
+      starts: where rows begin; their ends if there are no limits, and they begin at 0.
+      limits: where rows end.
+      deltas: what lies between two numbers.
+      dtype: of the numbers.
+      name: of the scope.
+      row_splits_dtype: of the splits.
+    """
+    if limits is None:
+        starts, limits = 0, starts
+    with name_scope(name, "RaggedRange", [starts, limits, deltas]):
+        parts = [
+            convert_to_tensor(one, dtype=dtype, name=title)
+            for one, title in ((starts, "starts"), (limits, "limits"), (deltas, "deltas"))
+        ]
+        if dtype is None:
+            order = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+            widest = max((one.dtype for one in parts), key=order.index)
+            parts = [math_ops.cast(one, widest) for one in parts]
+        found = ragged_range(*parts, Tsplits=dtypes.as_dtype(row_splits_dtype))
+        return RaggedTensor._of_splits(found[1], found[0])
+
+
+def segment_ids_to_row_splits(
+    segment_ids: Any, num_segments: Any = None, out_type: Any = None, name: str | None = None
+) -> Any:
+    """Where rows begin, from the row of each value.
+
+    Args:
+      segment_ids: the rows, ascending.
+      num_segments: how many rows there are; up to the last one with a value if None.
+      out_type: of the result; int64 if None.
+      name: of the scope.
+    """
+    with name_scope(name, "SegmentIdsToRaggedSplits"):
+        ids = convert_to_tensor(segment_ids, preferred_dtype=dtypes.int64, name="segment_ids")
+        if ids.dtype not in (dtypes.int32, dtypes.int64):
+            raise ValueError(f"segment_ids must be an integer tensor, not {ids.dtype}")
+        dtype = ids.dtype if out_type is None else dtypes.as_dtype(out_type)
+        ids = math_ops.cast(ids, dtypes.int32)
+        ids.shape.assert_has_rank(1)
+        if num_segments is None:
+            lengths = bincount(ids, dtype=dtype)
+        else:
+            count = math_ops.cast(convert_to_tensor(num_segments), dtypes.int32)
+            lengths = bincount(ids, minlength=count, maxlength=count, dtype=dtype)
+        return splits_of_lengths(lengths)
+
+
+def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
+    """Tensors of one rank side by side along a new axis, however long their rows are.
+
+    Args:
+      values: ragged tensors, tensors, or lists.
+      axis: where the new axis stands.
+      name: of the scope.
+    """
+    values = [one if isinstance(one, RaggedTensor) else convert_to_tensor(one) for one in values]
+    if axis == 0 and all(one.shape.ndims == 1 for one in values):  # of different lengths
+        with name_scope(name, "RaggedConcat", values):
+            lengths = array_ops.stack([array_ops.shape(one)[0] for one in values])
+            return RaggedTensor._of_splits(array_ops.concat(values, 0), splits_of_lengths(lengths))
+    values = [
+        one if isinstance(one, RaggedTensor) else RaggedTensor.from_tensor(one) for one in values
+    ]
+    return dispatch.stack(values, axis, name)
+
+
+def stack_dynamic_partitions(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> RaggedTensor:
+    """Row i has the parts of a tensor whose partition is i.
+
+    Args:
+      data: the tensor.
+      partitions: the row of each part.
+      num_partitions: how many rows there are.
+      name: of the scope.
+    """
+    with name_scope(name, "SegmentStack", [data, partitions, num_partitions]):
+        data = convert_to_tensor(data, name="data")
+        partitions = convert_to_tensor(partitions, name="partitions")
+        parts = dynamic_partition(data, math_ops.cast(partitions, dtypes.int32), num_partitions)
+        lengths = array_ops.stack([array_ops.shape(part)[0] for part in parts])
+        return RaggedTensor._of_splits(array_ops.concat(parts, 0), splits_of_lengths(lengths))
+
+
+def cross(inputs: Any, name: str | None = None) -> Any:
+    """Of each row all ways to pick one value of every column, as text with ``_X_`` between."""
+    from tfnb.library.ragged.shape_functions import cross_of
+
+    with name_scope(name, "RaggedCross", inputs):
+        return cross_of(inputs, False, 0, 0)
+
+
+def cross_hashed(
+    inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+) -> Any:
+    """Of each row all ways to pick one value of every column, as hashes."""
+    from tfnb.library.ragged.shape_functions import cross_of
+
+    with name_scope(name, "RaggedCrossHashed", inputs):
+        return cross_of(inputs, True, num_buckets, 0xDECAFCAFFE if hash_key is None else hash_key)

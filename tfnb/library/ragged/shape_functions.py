@@ -1,0 +1,372 @@
+"""More of what functions of ``tf`` do with ragged tensors: choosing, repeating, turning, splitting.
+
+Loaded when such a function is called for the first time; see dispatch.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.framework.constant_value import constant_value
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.library.ragged.dispatch import handles, map_flat_values
+from tfnb.library.ragged.getitem import ragged_gather_rows
+from tfnb.library.ragged.ragged_tensor import RaggedTensor
+from tfnb.ops.array import array_ops
+from tfnb.ops.array.concat_ops import concat
+from tfnb.ops.array.data_flow_ops import dynamic_partition
+from tfnb.ops.array.gather_ops import gather_nd
+from tfnb.ops.array.one_hot_ops import one_hot
+from tfnb.ops.array.where_ops import where_v2
+from tfnb.ops.math import math_ops
+from tfnb.ops.math.histogram_ops import bincount
+from tfnb.ops.math.segment_ops import (
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
+from tfnb.ops.sparse.ragged_ops import ragged_range
+from tfnb.ops.sparse.sparse_cross_ops import ragged_cross
+from tfnb.ops.strings.string_join_ops import unsorted_segment_join
+
+
+def _rows(value: Any, indices: Any) -> Any:
+    """The rows of these numbers."""
+    if isinstance(value, RaggedTensor):
+        return ragged_gather_rows(value, math_ops.cast(indices, value.row_splits.dtype))
+    return array_ops.gather(value, indices)
+
+
+def _axis(value: RaggedTensor, axis: Any) -> int:
+    place = int(axis)
+    if place >= 0:
+        return place
+    if value.shape.ndims is None:
+        raise ValueError("a negative axis needs a ragged tensor of known rank")
+    return place + int(value.shape.ndims)
+
+
+# ---------------------------------------------------------------------------------------- choosing
+
+
+@handles("where", "where_v2", "select")
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """``tf.where``.
+
+    Raises:
+      ValueError: only one of x and y is given.
+    """
+    if (x is None) != (y is None):
+        raise ValueError("x and y must both be non-None or both be None.")
+    if x is None:
+        return array_ops.where(condition.to_tensor())
+    if isinstance(condition, RaggedTensor):
+        return map_flat_values(where_v2, condition, x, y)
+    condition = convert_to_tensor(condition, dtypes.bool)
+    if condition.shape.ndims == 0:
+        condition = array_ops.reshape(condition, [1])
+    first = x.nrows() if isinstance(x, RaggedTensor) else array_ops.shape(x)[0]
+    places = math_ops.range(math_ops.cast(first, dtypes.int64))
+    wanted = where_v2(condition, places, places + math_ops.cast(first, dtypes.int64))
+    return _rows(concat([x, y], 0), wanted)
+
+
+@handles("gather_nd")
+def _gather_nd(params: Any, indices: Any, name: str | None = None, **attrs: Any) -> Any:
+    """``tf.gather_nd``; indices have a last dimension of one size."""
+    if isinstance(indices, RaggedTensor):
+        found = _gather_nd(params, indices.flat_values)
+        return indices.with_flat_values(found)
+    if not isinstance(params, RaggedTensor):
+        return gather_nd(params, indices)
+    indices = convert_to_tensor(indices)
+    depth = indices.shape[-1].value
+    if depth is None:
+        raise ValueError("indices.shape[-1] must be statically known for ragged params.")
+    if depth == 0:
+        return params
+    row = math_ops.cast(indices[..., 0], params.row_splits.dtype)
+    if depth == 1:
+        return _rows(params, row)
+    inner = math_ops.cast(indices[..., 1], params.row_splits.dtype)
+    place = (array_ops.gather(params.row_starts(), row) + inner)[..., None]
+    rest = math_ops.cast(indices[..., 2:], place.dtype)
+    return _gather_nd(params.values, array_ops.concat([place, rest], -1))
+
+
+@handles("batch_gather")
+def _batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
+    """``tf.batch_gather`` of ragged rows by ragged indices."""
+    if not (isinstance(params, RaggedTensor) and isinstance(indices, RaggedTensor)):
+        raise TypeError("tf.batch_gather takes a RaggedTensor of values and one of indices.")
+    starts = array_ops.gather(params.row_starts(), indices.value_rowids())
+    places = math_ops.cast(indices.values, starts.dtype) + starts
+    return indices.with_values(_rows(params.values, places))
+
+
+@handles("dynamic_partition")
+def _dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> Any:
+    """``tf.dynamic_partition``: by values where partitions are ragged, else by rows."""
+    if isinstance(partitions, RaggedTensor):
+        flat = data.flat_values if isinstance(data, RaggedTensor) else data
+        return dynamic_partition(flat, partitions.flat_values, num_partitions)
+    partitions = convert_to_tensor(partitions)
+    return [
+        _rows(data, array_ops.where(math_ops.equal(partitions, number))[:, 0])
+        for number in range(num_partitions)
+    ]
+
+
+# ------------------------------------------------------------------------------ rows put elsewhere
+
+
+def _tiled(value: Any, multiples: list[Any]) -> Any:
+    if not isinstance(value, RaggedTensor):
+        return array_ops.tile(value, array_ops.stack(multiples))
+    dtype = value.row_splits.dtype
+    first, second, *others = [math_ops.cast(one, dtype) for one in multiples]
+    values = _tiled(value.values, [math_ops.cast(1, dtype), *others])
+
+    def repeated(numbers: Any) -> Any:
+        return array_ops.reshape(
+            array_ops.tile(numbers[:, None], array_ops.stack([1, second])), [-1]
+        )
+
+    _, places = ragged_range(
+        repeated(value.row_starts()), repeated(value.row_limits()), math_ops.cast(1, dtype)
+    )
+    found = RaggedTensor.from_row_lengths(
+        _rows(values, places), value.row_lengths() * second, validate=False
+    )
+    return _rows(found, array_ops.tile(math_ops.range(value.nrows()), [first]))
+
+
+@handles("tile")
+def _tile(input: Any, multiples: Any, name: str | None = None) -> Any:
+    """``tf.tile``."""
+    count = input.shape.ndims
+    if count is None:
+        raise ValueError("tf.tile needs a ragged tensor of known rank.")
+    return _tiled(input, array_ops.unstack(convert_to_tensor(multiples), num=count))
+
+
+def _reversed(value: Any, axes: set[int]) -> Any:
+    if not axes:
+        return value
+    if not isinstance(value, RaggedTensor):
+        return array_ops.reverse(value, sorted(axes))
+    dtype = value.row_splits.dtype
+    values = _reversed(value.values, {axis - 1 for axis in axes if axis > 1})
+    if 1 in axes:
+        one = math_ops.cast(1, dtype)
+        _, places = ragged_range(value.row_limits() - one, value.row_starts() - one, -one)
+        values = _rows(values, places)
+    found = value.with_values(values)
+    return _rows(found, math_ops.range(value.nrows())[::-1]) if 0 in axes else found
+
+
+@handles("reverse", "reverse_v2")
+def _reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
+    """``tf.reverse`` along axes that are known."""
+    known = axis if isinstance(axis, list | tuple) else constant_value(convert_to_tensor(axis))
+    if known is None:
+        raise ValueError("tf.reverse of a ragged tensor needs axes that are known.")
+    return _reversed(tensor, {_axis(tensor, one) for one in np.reshape(known, -1)})
+
+
+@handles("squeeze")
+def _squeeze(
+    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+) -> Any:
+    """``tf.squeeze``; axes must be given.
+
+    Raises:
+      ValueError: they are not.
+    """
+    axis = squeeze_dims if axis is None else axis
+    if axis is None or axis == []:
+        raise ValueError("Ragged.squeeze must have an axis argument.")
+    found = input
+    for one in sorted({_axis(input, one) for one in np.reshape(axis, -1)}, reverse=True):
+        found = _without(found, one)
+    return found
+
+
+def _without(value: Any, axis: int) -> Any:
+    if not isinstance(value, RaggedTensor):
+        return array_ops.squeeze(value, [axis])
+    if axis > 1:
+        return value.with_values(_without(value.values, axis - 1))
+    if axis == 0 and value.shape[0].value not in (None, 1):
+        raise ValueError(f"Can not squeeze dimension 0, expected 1, got {value.shape[0]}")
+    return value.values
+
+
+@handles("split", "split_v")
+def _split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: Any = None
+) -> Any:
+    """``tf.split`` of rows.
+
+    Raises:
+      ValueError: along another axis, or the number of rows is not known where it must be.
+    """
+    if _axis(value, axis) != 0:
+        raise ValueError("A ragged tensor is split along axis 0 only.")
+    sizes = num_or_size_splits
+    if isinstance(sizes, int | np.integer):
+        rows = value.shape[0].value
+        if rows is None or rows % sizes:
+            raise ValueError(f"{rows} rows cannot be split into {sizes} parts of one size.")
+        sizes = [rows // int(sizes)] * int(sizes)
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [value[start:end] for start, end in itertools.pairwise(ends)]
+
+
+@handles("reshape")
+def _reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+    """``tf.reshape`` to a dense shape."""
+    return array_ops.reshape(tensor.flat_values, shape, name=name)
+
+
+# ---------------------------------------------------------------------------------- single elements
+
+
+@handles("one_hot")
+def _one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: Any = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Any:
+    """``tf.one_hot`` along a new last axis."""
+    if isinstance(axis, int) and axis >= 0 and axis != indices.shape.ndims:
+        raise ValueError("axis must be -1 for ragged indices.")
+    return map_flat_values(one_hot, indices, depth, on_value, off_value, -1, dtype, name)
+
+
+@handles("bincount")
+def _bincount(arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """``tf.bincount`` of all values."""
+    return bincount(arr.flat_values, *args, **kwargs)
+
+
+def _segments(name: str, dense: Any) -> None:
+    def aggregate(data: Any, segment_ids: Any, num_segments: Any, name: Any = None) -> Any:
+        if not (isinstance(data, RaggedTensor) and isinstance(segment_ids, RaggedTensor)):
+            raise TypeError(
+                "Of ragged data and segment_ids both must be ragged, with rows of equal lengths."
+            )
+        return dense(data.flat_values, segment_ids.flat_values, num_segments)
+
+    handles(name)(aggregate)
+
+
+for _dense in (
+    unsorted_segment_max, unsorted_segment_mean, unsorted_segment_min, unsorted_segment_prod,
+    unsorted_segment_sqrt_n, unsorted_segment_sum,
+):  # fmt: skip
+    _segments(_dense.__name__, _dense)
+
+
+# -------------------------------------------------------------------------------------- reductions
+
+
+@handles("reduce_variance")
+def _reduce_variance(
+    input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None
+) -> Any:
+    """The mean of the squares less the square of the mean."""
+    mean = math_ops.reduce_mean(input_tensor, axis=axis, keepdims=keepdims)
+    squares = math_ops.reduce_mean(math_ops.square(input_tensor), axis=axis, keepdims=keepdims)
+    return squares - math_ops.square(mean)
+
+
+@handles("reduce_std")
+def _reduce_std(
+    input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None
+) -> Any:
+    """The root of the variance."""
+    return math_ops.sqrt(_reduce_variance(input_tensor, axis, keepdims))
+
+
+@handles("reduce_logsumexp")
+def _reduce_logsumexp(
+    input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None, **old: Any
+) -> Any:
+    """The logarithm of the sum of exponentials."""
+    axis = old.get("reduction_indices") if axis is None else axis
+    keep = bool(keepdims or old.get("keep_dims"))
+    return math_ops.log(math_ops.reduce_sum(math_ops.exp(input_tensor), axis=axis, keepdims=keep))
+
+
+@handles("reduce_join")
+def _reduce_join(
+    inputs: Any, axis: Any = None, keep_dims: Any = None, separator: str = "", name: Any = None,
+    reduction_indices: Any = None, keepdims: Any = None,
+) -> Any:  # fmt: skip
+    """``tf.strings.reduce_join`` of a ragged matrix along one axis.
+
+    Raises:
+      ValueError: of anything else.
+    """
+    axis = reduction_indices if axis is None else axis
+    if axis is None or keepdims or keep_dims or inputs.ragged_rank != 1:
+        raise ValueError("Strings of ragged matrices are joined along one axis, which goes.")
+    if _axis(inputs, axis) == 1:
+        ids, count = inputs.value_rowids(), inputs.nrows()
+    else:
+        ids = math_ops.range(inputs.row_splits[-1]) - array_ops.gather(
+            inputs.row_starts(), inputs.value_rowids()
+        )
+        count = inputs.bounding_shape(axis=1)
+    return unsorted_segment_join(inputs.values, ids, count, separator=separator)
+
+
+# ------------------------------------------------------------------------------------------ crosses
+
+
+def cross_of(inputs: Any, hashed: bool, num_buckets: int, hash_key: int) -> RaggedTensor:
+    """Of each row all ways to pick one value of every column.
+
+    Raises:
+      ValueError: a column is sparse, or has not two dimensions.
+    """
+    order, ragged, dense = "", [], []
+    for value in inputs:
+        if isinstance(value, RaggedTensor):
+            if value.ragged_rank != 1 or value.shape.ndims != 2:
+                raise ValueError("tf.ragged.cross only supports inputs with rank=2.")
+            ragged.append(value)
+        else:
+            dense.append(convert_to_tensor(value))
+        order += "R" if isinstance(value, RaggedTensor) else "D"
+
+    def usable(tensor: Any) -> Any:
+        return math_ops.cast(tensor, dtypes.int64) if tensor.dtype.is_integer else tensor
+
+    values, splits = ragged_cross(
+        [usable(one.values) for one in ragged],
+        [one.row_splits for one in ragged],
+        [], [], [],
+        [usable(one) for one in dense],
+        input_order=order,
+        hashed_output=hashed,
+        num_buckets=num_buckets,
+        hash_key=hash_key,
+        out_values_type=dtypes.int64 if hashed else dtypes.string,
+        out_row_splits_type=ragged[0].row_splits.dtype if ragged else dtypes.int64,
+    )  # fmt: skip
+    return RaggedTensor.from_row_splits(values, splits, validate=False)

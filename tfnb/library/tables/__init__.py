@@ -1,0 +1,1 @@
+"""``tf.lookup`` and the parsing of features."""

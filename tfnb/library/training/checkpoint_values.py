@@ -1,0 +1,107 @@
+"""Looking into checkpoints: ``tf.train.list_variables``, ``load_variable``, and the reader."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import checkpoint_reader
+from tfnb.library.training.checkpoint_state import latest_checkpoint
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+
+EXPORTS = {"train": ["NewCheckpointReader", "list_variables", "load_checkpoint", "load_variable"]}
+
+
+class CheckpointReader:
+    """Reads tensors of a checkpoint of either format by name.
+
+    Args:
+      filepattern: the prefix of the checkpoint.
+
+    Raises:
+      NotFoundError: there is none.
+      DataLossError: its list of tensors is damaged.
+    """
+
+    def __init__(self, filepattern: str) -> None:
+        self._prefix = os.fspath(filepattern)
+        # Looks whether it can be read; nothing stays open between two calls.
+        with checkpoint_reader.CheckpointReader(self._prefix) as reader:
+            self._stored = {name: reader.shape_and_dtype(name) for name in reader.names()}
+
+    def has_tensor(self, tensor_str: str) -> bool:
+        """Whether there is a tensor of this name."""
+        return tensor_str in self._stored
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """Name -> shape."""
+        return {name: list(shape) for name, (shape, _) in self._stored.items()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, DType]:
+        """Name -> type."""
+        return {name: dtype for name, (_, dtype) in self._stored.items()}
+
+    def get_tensor(self, tensor_str: str) -> Any:
+        """The value of a tensor.
+
+        Raises:
+          NotFoundError: there is no such tensor.
+          DataLossError: its bytes are damaged.
+        """
+        if not isinstance(tensor_str, str):
+            raise TypeError(f"Expected binary or unicode string, got {tensor_str}")
+        with checkpoint_reader.CheckpointReader(self._prefix) as reader:
+            value = reader.lookup(tensor_str)
+        # A scalar string is the string itself.
+        return value.item() if value.ndim == 0 and value.dtype == object else value
+
+    def debug_string(self) -> bytes:
+        """All tensors with type and shape, one in a line."""
+        return "".join(
+            f"{name} ({_name_of_type(dtype)}) [{','.join(map(str, shape))}]\n"
+            for name, (shape, dtype) in sorted(self._stored.items())
+        ).encode()
+
+
+def _name_of_type(dtype: DType) -> str:
+    """``DT_FLOAT`` and its kin."""
+    from tfnb.proto import types_pb2
+
+    return types_pb2.DataType.Name(dtype.as_datatype_enum)  # type: ignore[arg-type]
+
+
+def NewCheckpointReader(filepattern: str) -> CheckpointReader:
+    """A reader of the checkpoint with a prefix."""
+    return CheckpointReader(filepattern)
+
+
+def checkpoint_path_of(ckpt_dir_or_file: Any) -> str | None:
+    """The prefix of a checkpoint, or that of a folder's last one."""
+    path: str = os.fspath(ckpt_dir_or_file)
+    return latest_checkpoint(path) if os.path.isdir(path) else path
+
+
+def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
+    """A reader of a checkpoint, or of a folder's last one.
+
+    Raises:
+      ValueError: the folder has none.
+    """
+    path = checkpoint_path_of(ckpt_dir_or_file)
+    if path is None:
+        raise ValueError(
+            f"Couldn't find 'checkpoint' file or checkpoints in given directory {ckpt_dir_or_file}"
+        )
+    return CheckpointReader(path)
+
+
+def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
+    """The value of a variable in a checkpoint, or in a folder's last one."""
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
+
+
+def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
+    """(name, shape) of all variables in a checkpoint, or in a folder's last one."""
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

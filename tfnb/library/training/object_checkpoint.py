@@ -1,0 +1,49 @@
+"""Checkpoints of TensorFlow 2's objects, read by the names that variables had when they were saved.
+
+``tf.train.Checkpoint`` stores values under paths of attributes, and beside them a graph of objects
+that says which variable each of them was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tfnb.proto import saved_object_graph_pb2
+
+if TYPE_CHECKING:
+    from tfnb.core.checkpoint_reader import CheckpointReader
+    from tfnb.framework.operation import Operation
+    from tfnb.library.training.checkpoint_difference import WantedTensor
+
+_OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+
+def keys_of_variables(reader: CheckpointReader) -> dict[str, str] | None:
+    """Name of a variable -> its key; None where the checkpoint is not one of objects."""
+    if not reader.has_tensor(_OBJECT_GRAPH_KEY):
+        return None
+    stored = reader.lookup(_OBJECT_GRAPH_KEY)
+    graph = saved_object_graph_pb2.TrackableObjectGraph.FromString(stored.item())
+    return {
+        attribute.full_name: attribute.checkpoint_key
+        for node in graph.nodes
+        for attribute in node.attributes
+        if attribute.full_name
+    }
+
+
+def renamed(reader: CheckpointReader, wanted: list[WantedTensor]) -> list[WantedTensor] | None:
+    """What a graph wants, under the keys of a checkpoint of objects; None for other checkpoints."""
+    keys = keys_of_variables(reader)
+    if keys is None:
+        return None
+    return [replace(one, name=keys.get(one.name, one.name)) for one in wanted]
+
+
+def feeds(wanted: list[WantedTensor]) -> dict[Any, Any]:
+    """What to feed so that the reading ops ask for these names."""
+    by_reader: dict[Operation, list[str]] = {}
+    for one in wanted:
+        by_reader.setdefault(one.reader, []).append(one.name)
+    return {op.inputs[1]: names for op, names in by_reader.items()}

@@ -1,0 +1,136 @@
+"""Slots: variables that belong to another variable, are named after it and live beside it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from tfnb.framework.scopes import colocate_with, device
+from tfnb.library.control_flow.cond import cond
+from tfnb.library.variables.init_ops import zeros_initializer
+from tfnb.library.variables.resource_variable import is_resource_variable
+from tfnb.library.variables.variable_scope import get_variable, get_variable_scope, variable_scope
+from tfnb.library.variables.variables import SaveSliceInfo, Variable, variable_creator_scope
+from tfnb.ops.array import array_ops
+from tfnb.ops.state.state_ops import is_variable_initialized
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@contextlib.contextmanager
+def colocated_variables(primary: Any) -> Iterator[None]:
+    """Variables made inside live on the device of another one."""
+
+    def create(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        with device(None), colocate_with(primary):
+            return next_creator(**kwargs)
+
+    with variable_creator_scope(create):
+        yield
+
+
+def _create(primary: Any, value: Any, validate_shape: bool, shape: Any, dtype: Any) -> Any:
+    """The slot in the current variable scope."""
+    scope = get_variable_scope()
+    partitioner = scope.partitioner
+    # A slot has the partition of its variable, and is not cut again.
+    scope.set_partitioner(None)
+    use_resource = None
+    if is_resource_variable(primary):
+        use_resource = True
+    elif isinstance(primary, Variable):
+        use_resource = False
+    slot = get_variable(
+        "",
+        initializer=value,
+        trainable=False,
+        use_resource=use_resource,
+        shape=shape if callable(value) else None,
+        dtype=dtype,
+        validate_shape=validate_shape,
+    )
+    scope.set_partitioner(partitioner)
+    info = getattr(primary, "_save_slice_info", None)
+    if info is not None:
+        own_name = slot.name[len(primary.op.name + "/") : -2]
+        rank = slot.shape.ndims
+        if rank is None or rank > 0:
+            slot._set_save_slice_info(
+                SaveSliceInfo(
+                    f"{info.full_name}/{own_name}",
+                    info.full_shape[:rank],
+                    info.var_offset[:rank],
+                    info.var_shape[:rank],
+                )
+            )
+    return slot
+
+
+def _create_in_scope(
+    primary: Any,
+    value: Any,
+    name: str,
+    *,
+    colocate: bool,
+    validate_shape: bool,
+    shape: Any = None,
+    dtype: Any = None,
+) -> Any:
+    prefix = getattr(primary, "_shared_name", primary.op.name)
+    with variable_scope(None, f"{prefix}/{name}"):
+        with colocated_variables(primary) if colocate else contextlib.nullcontext():
+            return _create(primary, value, validate_shape, shape, dtype)
+
+
+def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Any:
+    """A slot that begins with a value."""
+    return _create_in_scope(
+        primary,
+        val,
+        name,
+        colocate=colocate_with_primary,
+        validate_shape=val.get_shape().is_fully_defined(),
+    )
+
+
+def create_slot_with_initializer(
+    primary: Any,
+    initializer: Any,
+    shape: Any,
+    dtype: Any,
+    name: str,
+    colocate_with_primary: bool = True,
+) -> Any:
+    """A slot whose first value an initializer makes."""
+    return _create_in_scope(
+        primary,
+        initializer,
+        name,
+        colocate=colocate_with_primary,
+        validate_shape=shape.is_fully_defined(),
+        shape=shape,
+        dtype=dtype,
+    )
+
+
+def create_zeros_slot(
+    primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True
+) -> Any:
+    """A slot that begins with zeros."""
+    dtype = primary.dtype if dtype is None else dtype
+    shape = primary.get_shape()
+    if shape.is_fully_defined():
+        return create_slot_with_initializer(
+            primary, zeros_initializer(), shape, dtype, name, colocate_with_primary
+        )
+    size = array_ops.shape(initialized_value(primary) if isinstance(primary, Variable) else primary)
+    value = array_ops.zeros(size, dtype=dtype)
+    return create_slot(primary, value, name, colocate_with_primary)
+
+
+def initialized_value(variable: Any) -> Any:
+    """A variable's value, or its initial value where it was not initialized yet."""
+    return cond(
+        is_variable_initialized(variable), variable.read_value, lambda: variable.initial_value
+    )

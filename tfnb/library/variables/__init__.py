@@ -1,0 +1,1 @@
+"""``tf.Variable``, ``tf.get_variable``, initializers, freezing."""

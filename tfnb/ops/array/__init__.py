@@ -1,0 +1,1 @@
+"""The form of tensors: making, joining, cutting, indexing, casting."""

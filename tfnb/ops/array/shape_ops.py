@@ -1,0 +1,696 @@
+"""Ops about shapes: Shape, Size, Rank, Reshape, ExpandDims, Squeeze, and broadcasting."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
+from tfnb.core.node_text import shape_text as static_shape_text
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    broadcast_shapes,
+    merge_shapes,
+    scalar_shape,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
+from tfnb.framework.scopes import name_scope
+from tfnb.ops.array.constant_ops import constant
+from tfnb.ops.base import provided_functions as provided
+from tfnb.ops.base.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor import Tensor
+
+EXPORTS = {
+    "tf": [
+        "shape",
+        "shape_n",
+        "size",
+        "rank",
+        "reshape",
+        "expand_dims",
+        "squeeze",
+        "ensure_shape",
+        "broadcast_to",
+        "broadcast_static_shape",
+        "broadcast_dynamic_shape",
+    ],
+}
+
+# How many dimensions shapes of TensorFlow have less than, and arrays of NumPy have at most.
+_MOST_DIMENSIONS, _MOST_HERE = 254, 64
+
+# --------------------------------------------------------------------------------- what a shape is
+
+
+def _shape_shape(c: InferenceContext) -> builtins.list[TensorShape]:
+    found = []
+    for source in c.inputs:
+        dims = source.dim_values
+        found.append(TensorShape([None if dims is None else len(dims)]))
+    return found
+
+
+@register_op(
+    "Shape",
+    "input: T -> output: out_type",
+    "T: type",
+    "out_type: {int32, int64} = DT_INT32",
+    shape=_shape_shape,
+    host_memory=("output",),
+    traits="shape_query cannot_fail rearranges",
+)
+def shape_op(xp: Any, input: Any, *, out_type: DType) -> Any:
+    """The sizes of a tensor's dimensions."""
+    return _sizes(input, out_type)
+
+
+def _sizes(value: Any, out_type: DType) -> Any:
+    sizes = np.array(value.shape, out_type.as_numpy_dtype)
+    if out_type is dtypes.int32 and value.shape and max(value.shape) > 2**31 - 1:
+        raise errors.invalid_argument(
+            f"Shape output type is 32-bit but dim size is {max(value.shape)}"
+        )
+    return sizes
+
+
+@register_op(
+    "ShapeN",
+    "input: N * T -> output: N * out_type",
+    "N: int >= 1",
+    "T: type",
+    "out_type: {int32, int64} = DT_INT32",
+    shape=_shape_shape,
+    host_memory=("output",),
+    traits="rearranges",
+)
+def shape_n_op(xp: Any, input: Any, *, out_type: DType) -> Any:
+    """The sizes of the dimensions of several tensors."""
+    return tuple([_sizes(value, out_type) for value in input])
+
+
+@register_op(
+    "Size",
+    "input: T -> output: out_type",
+    "T: type",
+    "out_type: {int32, int64} = DT_INT32",
+    shape=scalar_shape,
+    host_memory=("output",),
+    traits="shape_query cannot_fail rearranges",
+)
+def size_op(xp: Any, input: Any, *, out_type: DType) -> Any:
+    """The number of elements of a tensor."""
+    count = math.prod(input.shape)
+    if out_type is dtypes.int32 and count > 2**31 - 1:
+        raise errors.invalid_argument(
+            f"Number of elements was larger than representable by 32-bit output type: {count}"
+        )
+    return out_type.as_numpy_dtype(count)
+
+
+@register_op(
+    "Rank",
+    "input: T -> output: int32",
+    "T: type",
+    shape=scalar_shape,
+    host_memory=("output",),
+    traits="shape_query cannot_fail rearranges",
+)
+def rank_op(xp: Any, input: Any) -> Any:
+    """The number of dimensions of a tensor."""
+    return np.int32(len(input.shape))
+
+
+for _op in (shape_op, shape_n_op, size_op, rank_op):
+    _op.not_differentiable()
+
+
+def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+    """The shape of a tensor as a tensor; a constant where it is known while building.
+
+    Args:
+      input: a tensor or SparseTensor.
+      name: the name of the op.
+      out_type: int32 (the default) or int64.
+    """
+    return shape_internal(input, name, out_type=out_type or dtypes.int32)
+
+
+def shape_internal(
+    input: Any, name: str | None = None, optimize: bool = True, out_type: Any = None
+) -> Tensor:
+    """See :func:`shape`."""
+    from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
+
+    out_type = None if out_type is None else dtypes.as_dtype(out_type)
+    with name_scope(name, "Shape", [input]) as name:
+        if isinstance(input, (SparseTensor, SparseTensorValue)):
+            from tfnb.ops.array import cast_ops
+
+            sparse: Tensor = cast_ops.cast(input.dense_shape, out_type or dtypes.int32)
+            return sparse
+        input = convert_to_tensor(input)
+        if optimize and input.shape.is_fully_defined():
+            if out_type is None:
+                return convert_to_tensor(input.shape)
+            return constant(input.shape.as_list(), out_type, name=name)
+        found: Tensor = shape_op(input, out_type=out_type or dtypes.int32, name=name)
+        return found
+
+
+def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Any:
+    """The shapes of several tensors."""
+    return shape_n_op(input, out_type=out_type, name=name)
+
+
+@dispatchable
+def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+    """The number of elements of a tensor; a constant where it is known while building."""
+    return size_internal(input, name, optimize=True, out_type=out_type or dtypes.int32)
+
+
+def size_internal(
+    input: Any, name: str | None = None, optimize: bool = True, out_type: Any = dtypes.int32
+) -> Tensor:
+    """See :func:`size`; ``optimize=False`` always adds a Size op."""
+    from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
+
+    out_type = dtypes.as_dtype(out_type)
+    with name_scope(name, "Size", [input]) as name:
+        if isinstance(input, (SparseTensor, SparseTensorValue)):
+            from tfnb.ops.array import cast_ops
+
+            sparse: Tensor = provided.reduce_prod(
+                cast_ops.cast(input.dense_shape, out_type), 0, name=name
+            )
+            return sparse
+        input = convert_to_tensor(input)
+        if optimize:
+            if input.shape.is_fully_defined():
+                return constant(input.shape.num_elements(), out_type, name=name)
+            if 0 in (input.shape.dim_values or ()):
+                return constant(0, out_type, name=name)
+        found: Tensor = size_op(input, out_type=out_type, name=name)
+        return found
+
+
+@dispatchable
+def rank(input: Any, name: str | None = None) -> Tensor:
+    """The number of dimensions of a tensor; a constant where it is known while building."""
+    return rank_internal(input, name, optimize=True)
+
+
+def rank_internal(input: Any, name: str | None = None, optimize: bool = True) -> Tensor:
+    """See :func:`rank`; ``optimize=False`` always adds a Rank op."""
+    from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
+
+    with name_scope(name, "Rank", [input]) as name:
+        if isinstance(input, (SparseTensor, SparseTensorValue)):
+            return size_internal(input.dense_shape, name, optimize)
+        input = convert_to_tensor(input)
+        if optimize and input.shape.ndims is not None:
+            return constant(input.shape.ndims, dtypes.int32, name=name)
+        found: Tensor = rank_op(input, name=name)
+        return found
+
+
+# ------------------------------------------------------------------------------------------ Reshape
+
+
+def reshape_shape(c: InferenceContext) -> TensorShape:
+    """The shape that the second input says, with what the first one's adds to it.
+
+    Raises:
+      ValueError: the elements do not fit into it.
+    """
+    target = c.constant_value_as_shape(1)
+    dims, out = c.inputs[0].dim_values, target.dim_values
+    if dims is None or out is None:
+        return target
+    in_unknown = [i for i, n in enumerate(dims) if n is None]
+    out_unknown = [i for i, n in enumerate(out) if n is None]
+    in_known = math.prod([n for n in dims if n is not None])
+    out_known = math.prod([n for n in out if n is not None])
+    if 0 in dims:
+        in_unknown, in_known = [], 0
+    if 0 in out:
+        out_unknown, out_known = [], 0
+    if len(in_unknown) > 1 or len(out_unknown) > 1:
+        return target
+    if not in_unknown and not out_unknown:
+        if in_known != out_known:
+            raise ValueError(
+                f"Cannot reshape a tensor with {in_known} elements to shape "
+                f"{static_shape_text(target)} ({out_known} elements)"
+            )
+    elif not in_unknown and out_known > 0:
+        return _with_dim(out, out_unknown[0], _divide(in_known, out_known))
+    elif not out_unknown and in_known:
+        _divide(out_known, in_known)
+    elif in_unknown and out_unknown and in_known == out_known:
+        return _with_dim(out, out_unknown[0], dims[in_unknown[0]])
+    return target
+
+
+def _divide(total: int, divisor: int) -> int:
+    if total % divisor:
+        raise ValueError(f"Dimension size must be evenly divisible by {divisor} but is {total}")
+    return total // divisor
+
+
+def _with_dim(dims: Any, index: int, dim: int | None) -> TensorShape:
+    return TensorShape([*dims[:index], dim, *dims[index + 1 :]])
+
+
+@register_op(
+    "Reshape",
+    "tensor: T, shape: Tshape -> output: T",
+    "T: type",
+    "Tshape: {int32, int64} = DT_INT32",
+    shape=reshape_shape,
+    host_memory=("shape",),
+    traits="launches rearranges",
+)
+def reshape_op(xp: Any, tensor: Any, shape: Any) -> Any:
+    """The same elements in another shape; one size may be -1."""
+    if shape.ndim > 1:
+        raise errors.invalid_argument(f"sizes input must be 1-D, not {shape_text(shape.shape)}")
+    sizes = shape.tolist() if shape.ndim else [int(shape)]
+    count = math.prod(tensor.shape)
+    unknown, known, has_zero = -1, 1, False
+    for index, size in enumerate(sizes):
+        if size == -1:
+            if unknown >= 0:
+                raise errors.invalid_argument(
+                    f"Only one input size may be -1, not both {unknown} and {index}"
+                )
+            unknown = index
+        elif size < 0:
+            raise errors.invalid_argument(f"Size {index} must be non-negative, not {size}")
+        elif size == 0:
+            has_zero = True
+        else:
+            known *= size
+    if unknown >= 0:
+        # Where both have empty dimensions, the others decide.
+        total = math.prod([n for n in tensor.shape if n]) if has_zero else count
+        if total % known and not (has_zero and 0 in tensor.shape):
+            raise errors.invalid_argument(
+                f"Input to reshape is a tensor with {count} values, but the requested shape "
+                f"requires a multiple of {known}"
+            )
+        sizes[unknown] = total // known
+    wanted = math.prod(sizes)
+    if wanted != count:
+        raise errors.invalid_argument(
+            f"Input to reshape is a tensor with {count} values, but the requested shape has "
+            f"{wanted}"
+        )
+    check_rank(len(sizes))
+    return tensor.reshape(sizes)
+
+
+def check_rank(rank: int) -> None:
+    """Refuses more dimensions than TensorFlow's shapes, or our arrays, can have.
+
+    Raises:
+      InvalidArgumentError: there are.
+    """
+    if rank >= _MOST_DIMENSIONS:
+        raise errors.invalid_argument(
+            f"too many dimensions: must be < {_MOST_DIMENSIONS}, but received {rank}"
+        )
+    if rank > _MOST_HERE:
+        raise errors.invalid_argument(
+            f"too many dimensions: tensors have at most {_MOST_HERE} here, but received {rank}"
+        )
+
+
+@reshape_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    source = op.inputs[0]
+    grad = convert_to_tensor(grad)
+    dims = source.shape.dim_values
+    if dims is not None and dims.count(None) == 1 and 0 not in dims:
+        return reshape_op(grad, [-1 if n is None else n for n in dims]), None
+    return reshape_op(grad, shape(source)), None
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+    """The same elements in another shape.
+
+    Args:
+      tensor: the elements, taken in row-major order.
+      shape: the sizes; one may be -1 and is then computed.
+      name: the name of the op.
+    """
+    found: Tensor = reshape_op(tensor, shape, name=name)
+    return found
+
+
+# --------------------------------------------------------------------------- ExpandDims and Squeeze
+
+
+def _expand_dims_shape(c: InferenceContext) -> TensorShape:
+    position = c.constant_value(1)
+    if position is not None and position.size != 1:
+        raise ValueError("'dim' input must be a tensor with a single value")
+    dims = c.inputs[0].dim_values
+    if position is None or dims is None:
+        return UNKNOWN_SHAPE
+    index, size = int(position.reshape(-1)[0]), len(dims)
+    if not -1 - size <= index <= size:
+        raise ValueError(f"dim {index} not in the interval [{-1 - size}, {size}].")
+    if index < 0:
+        index += size + 1
+    return TensorShape([*dims[:index], 1, *dims[index:]])
+
+
+@register_op(
+    "ExpandDims",
+    "input: T, dim: Tdim -> output: T",
+    "T: type",
+    "Tdim: {int32, int64} = DT_INT32",
+    shape=_expand_dims_shape,
+    host_memory=("dim",),
+    traits="launches rearranges",
+)
+def expand_dims_op(xp: Any, input: Any, dim: Any) -> Any:
+    """The tensor with a new dimension of size 1."""
+    if dim.size != 1:
+        raise errors.invalid_argument("'dim' must be a tensor with a single value")
+    index, sizes = int(dim.reshape(-1)[0]), input.shape
+    if not -1 - len(sizes) <= index <= len(sizes):
+        raise errors.invalid_argument(
+            f"Tried to expand dim index {index} for tensor with {len(sizes)} dimensions."
+        )
+    if index < 0:
+        index += len(sizes) + 1
+    check_rank(len(sizes) + 1)
+    return input.reshape((*sizes[:index], 1, *sizes[index:]))
+
+
+@expand_dims_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return reshape_op(grad, shape(op.inputs[0])), None
+
+
+@dispatchable
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """The tensor with a new dimension of size 1 at position ``axis`` (``dim`` is its old name)."""
+    position = _renamed("axis", axis, "dim", dim)
+    if position is None:
+        raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    found: Tensor = expand_dims_op(input, position, name=name)
+    return found
+
+
+def _renamed(new_name: str, new: Any, old_name: str, old: Any) -> Any:
+    if old is not None:
+        if new is not None:
+            raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'.")
+        return old
+    return new
+
+
+def _squeeze_shape(c: InferenceContext) -> TensorShape:
+    dims = c.inputs[0].dim_values
+    if dims is None:
+        return UNKNOWN_SHAPE
+    chosen: set[int] = set()
+    for axis in c.attr("squeeze_dims"):
+        if not -len(dims) <= axis < len(dims):
+            raise ValueError(f"squeeze_dims[{axis}] not in [{-len(dims)},{len(dims)}).")
+        chosen.add(axis % len(dims))
+    out: list[int | None] = []
+    for index, dim in enumerate(dims):
+        if not chosen:
+            if dim is None:
+                return UNKNOWN_SHAPE
+            if dim != 1:
+                out.append(dim)
+        elif index not in chosen:
+            out.append(dim)
+        elif dim not in (None, 1):
+            raise ValueError(f"Can not squeeze dim[{index}], expected a dimension of 1, got {dim}")
+    return TensorShape(out)
+
+
+@register_op(
+    "Squeeze",
+    "input: T -> output: T",
+    "T: type",
+    "squeeze_dims: list(int) >= 0 = []",
+    shape=_squeeze_shape,
+    traits="launches rearranges",
+)
+def squeeze_op(xp: Any, input: Any, *, squeeze_dims: Any) -> Any:
+    """The tensor without dimensions of size 1: the chosen ones, or all."""
+    sizes = input.shape
+    if not squeeze_dims:
+        return input.reshape([n for n in sizes if n != 1])
+    chosen = set()
+    for axis in squeeze_dims:
+        if not -len(sizes) <= axis < len(sizes):
+            raise errors.invalid_argument(
+                f"Tried to squeeze dim index {axis} for tensor with {len(sizes)} dimensions."
+            )
+        chosen.add(axis % len(sizes))
+    for index in sorted(chosen):
+        if sizes[index] != 1:
+            raise errors.invalid_argument(
+                f"Can not squeeze dim[{index}], expected a dimension of 1, got {sizes[index]}"
+            )
+    return input.reshape([n for index, n in enumerate(sizes) if index not in chosen])
+
+
+@squeeze_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return reshape_op(grad, shape(op.inputs[0]))
+
+
+def squeeze(
+    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+) -> Tensor:
+    """The tensor without dimensions of size 1.
+
+    Args:
+      input: the tensor.
+      axis: a number or list of numbers, each the position of a dimension to drop; None drops all.
+      name: the name of the op.
+      squeeze_dims: the old name of ``axis``.
+    """
+    axis = _renamed("axis", axis, "squeeze_dims", squeeze_dims)
+    if axis is None:
+        axis = []
+    if np.isscalar(axis):
+        axis = [axis]
+    found: Tensor = squeeze_op(input, squeeze_dims=axis, name=name)
+    return found
+
+
+# -------------------------------------------------------------------------------------- EnsureShape
+
+
+def _ensure_shape_shape(c: InferenceContext) -> TensorShape:
+    # TensorFlow's own shape function does not know a shape of unknown rank.
+    return merge_shapes(c.inputs[0], c.attr("shape"))
+
+
+@register_op(
+    "EnsureShape",
+    "input: T -> output: T",
+    "shape: shape",
+    "T: type",
+    shape=_ensure_shape_shape,
+    traits="rearranges",
+)
+def ensure_shape_op(ctx: Any, input: Any, *, shape: TensorShape) -> Any:
+    """The input, whose shape must be compatible with ``shape``."""
+    if not shape.is_compatible_with(TensorShape(input.shape)):
+        source = ctx.kernel.input_names[0] if hasattr(ctx.kernel, "input_names") else "input"
+        raise errors.invalid_argument(
+            f"Shape of tensor {source} {shape_text(input.shape)} is not compatible with expected "
+            f"shape {static_shape_text(shape)}."
+        )
+    return input
+
+
+@ensure_shape_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    return grad
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+    """The tensor itself, with a shape that is checked now as far as known, and in every run."""
+    shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+    found: Tensor = ensure_shape_op(x, shape=shape, name=name)
+    return found
+
+
+# ------------------------------------------------------------------------------------- broadcasting
+
+
+def _broadcast_args_shape(c: InferenceContext) -> TensorShape:
+    first, second = c.with_rank(0, 1).dim_values, c.with_rank(1, 1).dim_values
+    if first is None or second is None or first[0] is None or second[0] is None:
+        return TensorShape([None])
+    return TensorShape([max(first[0], second[0])])
+
+
+def _broadcast_sizes(xp: Any, s0: Any, s1: Any) -> list[int]:
+    for index, sizes in enumerate((s0, s1)):
+        if sizes.ndim != 1:
+            raise errors.invalid_argument(f"In[{index}] must be a vector.{shape_text(sizes.shape)}")
+    x, y = s0.tolist(), s1.tolist()
+    size = max(len(x), len(y))
+    pairs = zip([1] * (size - len(x)) + x, [1] * (size - len(y)) + y)
+    out = []
+    for a, b in pairs:
+        if a != b and 1 not in (a, b):
+            raise errors.invalid_argument(
+                f"Incompatible shapes: {shape_text(x)} vs. {shape_text(y)}"
+            )
+        out.append(b if a == 1 else a)
+    return out
+
+
+@register_op(
+    "BroadcastArgs",
+    "s0: T, s1: T -> r0: T",
+    "T: {int32, int64} = DT_INT32",
+    shape=_broadcast_args_shape,
+    host_memory=("s0", "s1", "r0"),
+    traits="rearranges",
+)
+def broadcast_args(xp: Any, s0: Any, s1: Any) -> Any:
+    """The shape that two shapes broadcast to."""
+    return np.array(_broadcast_sizes(xp, s0, s1), s0.dtype)
+
+
+def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 1)
+    c.with_rank(1, 1)
+    return [TensorShape([None]), TensorShape([None])]
+
+
+@register_op(
+    "BroadcastGradientArgs",
+    "s0: T, s1: T -> r0: T, r1: T",
+    "T: {int32, int64} = DT_INT32",
+    shape=_broadcast_gradient_args_shape,
+    host_memory=("s0", "s1", "r0", "r1"),
+    traits="rearranges",
+)
+def broadcast_gradient_args(xp: Any, s0: Any, s1: Any) -> Any:
+    """Along which axes the gradients of a broadcasting op are summed."""
+    _broadcast_sizes(xp, s0, s1)
+    x, y = s0.tolist(), s1.tolist()
+    if x == y:
+        return np.empty(0, s0.dtype), np.empty(0, s0.dtype)
+    size = max(len(x), len(y))
+    x, y = [1] * (size - len(x)) + x, [1] * (size - len(y)) + y
+    return (
+        np.array([i for i, n in enumerate(x) if n == 1], s0.dtype),
+        np.array([i for i, n in enumerate(y) if n == 1], s0.dtype),
+    )
+
+
+broadcast_gradient_args.not_differentiable()
+
+
+def _broadcast_to_shape(c: InferenceContext) -> TensorShape:
+    c.with_rank(1, 1)
+    target = c.constant_value_as_shape(1)
+    dims, out = c.inputs[0].dim_values, target.dim_values
+    if dims is None or out is None:
+        return target
+    if len(dims) > len(out):
+        raise ValueError(f"Shape must be at most rank {len(out)} but is rank {len(dims)}")
+    if out.count(None) == len(out):
+        # Nothing is known but the rank; a dimension above 1 stays what it is.
+        head = [None] * (len(out) - len(dims))
+        return TensorShape([*head, *[None if n in (0, 1) else n for n in dims]])
+    for index in builtins.range(len(dims)):
+        a, b = dims[-1 - index], out[-1 - index]
+        # What is empty is left to the kernel.
+        if a is not None and b is not None and a > 1 and a != b:
+            raise ValueError(f"Dimensions must be equal, but are {a} and {b}")
+    return target
+
+
+@register_op(
+    "BroadcastTo",
+    "input: T, shape: Tidx -> output: T",
+    "T: type",
+    "Tidx: {int32, int64} = DT_INT32",
+    shape=_broadcast_to_shape,
+    host_memory=("shape",),
+    traits="rearranges",
+)
+def broadcast_to(xp: Any, input: Any, shape: Any) -> Any:
+    """The input repeated along dimensions of size 1 and new leading ones."""
+    if shape.ndim != 1:
+        raise errors.invalid_argument(
+            f"shape must be a vector of {{int32,int64}}, got shape {shape_text(shape.shape)}"
+        )
+    sizes = shape.tolist()
+    for size in sizes:
+        if size < 0:
+            raise errors.invalid_argument(f"Dimension {size} must be >= 0")
+    if input.ndim > len(sizes):
+        raise errors.invalid_argument(
+            f"Rank of input ({input.ndim}) must be no greater than rank of output shape "
+            f"({len(sizes)})."
+        )
+    if list(input.shape) == sizes:
+        return input
+    check_fits(xp, sizes, input.dtype)
+    for a, b in zip(reversed(input.shape), reversed(sizes)):
+        if a not in (1, b):
+            raise errors.invalid_argument(
+                f"Incompatible shapes: {shape_text(input.shape)} vs. {shape_text(sizes)}"
+            )
+    return xp.broadcast_to(input, sizes).copy()
+
+
+@broadcast_to.gradient
+def _(op: Any, grad: Any) -> Any:
+    source, target = op.inputs
+    source_shape = shape(source, out_type=target.dtype)
+    from tfnb.framework.static_evaluation import evaluate_constant
+
+    known = evaluate_constant(target)
+    if known is not None:
+        target = constant(known.tolist(), dtype=target.dtype)
+    _, axes = broadcast_gradient_args(target, source_shape)
+    summed = provided.reduce_sum(grad, axes, keepdims=True)
+    return reshape(summed, source_shape), None
+
+
+def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
+    """The shape that two known shapes broadcast to.
+
+    Raises:
+      ValueError: they cannot be broadcast together.
+    """
+    try:
+        return broadcast_shapes(TensorShape(shape_x), TensorShape(shape_y))
+    except ValueError:
+        raise ValueError(f"Incompatible shapes for broadcasting: {shape_x} and {shape_y}") from None
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+    """The shape that two shapes broadcast to, as a tensor."""
+    found: Tensor = broadcast_args(shape_x, shape_y)
+    return found

@@ -1,0 +1,1 @@
+"""Tensors that hold tensors: TensorArray, lists, stacks, maps, optionals."""

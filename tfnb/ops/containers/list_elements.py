@@ -1,0 +1,106 @@
+"""What ops of lists ask of elements, and what is known of them while a graph is built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import errors
+from tfnb.core.node_text import type_word
+from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.containers.tensor_list import partial_text
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.shape_inference import InferenceContext
+    from tfnb.ops.containers.tensor_list import TensorList
+
+
+def shape_from(value: Any) -> TensorShape:
+    """The shape that an ``element_shape`` input means; a scalar -1 is an unknown one."""
+    if value.ndim == 0:
+        if int(value) != -1:
+            raise errors.invalid_argument(
+                f"The only valid scalar shape tensor is the fully unknown shape specified as -1, "
+                f"got {int(value)}"
+            )
+        return UNKNOWN_SHAPE
+    return TensorShape([None if size < 0 else size for size in value.tolist()])
+
+
+def check_dtype(one: TensorList, dtype: DType) -> None:
+    """Refuses a list of elements of another type."""
+    if one.dtype is not dtype:
+        raise errors.invalid_argument(
+            f"Invalid data types; op elements {type_word(dtype)} but list elements "
+            f"{type_word(one.dtype)}"
+        )
+
+
+def shape_of_elements(
+    c: InferenceContext, index: int = 0, attr: str = "element_dtype"
+) -> TensorShape:
+    """What is known of the elements of the list at an input."""
+    data = c.input_handle_data(index)
+    if not data:
+        return UNKNOWN_SHAPE
+    dtype, shape = data[0]
+    wanted = c.attr(attr)
+    if dtype is not wanted:
+        raise ValueError(
+            f"Expected list with element dtype {type_word(wanted)} but got list with element "
+            f"dtype {type_word(dtype)}"
+        )
+    return shape
+
+
+def static_shape_input(c: InferenceContext, index: int) -> TensorShape:
+    """What an ``element_shape`` input says; a scalar says nothing."""
+    if c.inputs[index].ndims == 0:
+        return UNKNOWN_SHAPE
+    c.with_rank_at_most(index, 1)
+    return c.constant_value_as_shape(index)
+
+
+def list_of(c: InferenceContext, shape: TensorShape) -> TensorShape:
+    """A list of elements of a shape."""
+    c.set_output_handle_data(0, [(c.attr("element_dtype"), shape)])
+    return SCALAR_SHAPE
+
+
+def new_list_shape(c: InferenceContext) -> TensorShape:
+    """A list whose elements have the shape that the first input says."""
+    return list_of(c, static_shape_input(c, 0))
+
+
+def same_list_shape(c: InferenceContext) -> TensorShape:
+    """A list like that of the first input."""
+    data = c.input_handle_data(0)
+    if data:
+        c.set_output_handle_data(0, data)
+    return SCALAR_SHAPE
+
+
+def check_rows(tensor: Any, shape: TensorShape) -> None:
+    """Refuses a tensor whose rows are no elements of a shape."""
+    if not shape.is_compatible_with(TensorShape(tensor.shape[1:])):
+        raise errors.invalid_argument(
+            f"Specified a list with shape {partial_text(shape)} from a tensor with shape "
+            f"{shape_text(tensor.shape[1:])}"
+        )
+
+
+def check_vector(tensor: Any) -> None:
+    """Refuses a tensor without rows."""
+    if tensor.ndim < 1:
+        raise errors.invalid_argument(
+            f"Tensor must be at least a vector, but saw shape: {shape_text(tensor.shape)}"
+        )
+
+
+def rows_of(tensor: Any) -> tuple[Any, ...]:
+    """The rows of a tensor, each of them a tensor."""
+    if tensor.dtype == object and tensor.ndim == 1:
+        return tuple([tensor[i : i + 1].reshape(()) for i in range(len(tensor))])
+    return tuple(tensor)

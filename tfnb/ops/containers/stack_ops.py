@@ -1,0 +1,225 @@
+"""Stacks that live for one step: what gradients of loops keep the forward values on."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.resource_mgr import ResourceHandle
+from tfnb.core.shape_inference import (
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    no_outputs,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.named_resources import reference_to
+
+if TYPE_CHECKING:
+    from tfnb.core.op_kernel import OpKernelContext
+
+_TYPE = "Stack"
+_CONTAINER = "_stacks"
+_numbers = itertools.count()
+
+
+class StackResource:
+    """One stack of one step.
+
+    Attributes:
+      dtype: of its values.
+      push: puts a value on top; raises InvalidArgumentError where the stack is full or closed.
+    """
+
+    shape = ()  # that of a handle, for the variable that holds the stack in a handle's place
+
+    def __init__(self, dtype: Any, max_size: int) -> None:
+        self.dtype = dtype
+        self._max_size = max_size
+        self._values: list[Any] = []
+        self._is_closed = False
+        self.push = self._values.append if max_size < 0 else self._push_limited
+
+    def _push_limited(self, value: Any) -> None:
+        if len(self._values) >= self._max_size:
+            raise errors.invalid_argument(f"Stack[] overflowed its max_size ({self._max_size})")
+        self._values.append(value)
+
+    def pop(self) -> Any:
+        """Takes the value on top.
+
+        Raises:
+          InvalidArgumentError: the stack is empty or closed.
+        """
+        if not self._values:
+            self._check_open()
+            raise errors.invalid_argument(
+                f"Stack[] is empty when calling Pop(). It may hold {self.dtype.name} values."
+            )
+        return self._values.pop()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise errors.invalid_argument("Stack[] has already been closed.")
+
+    def close(self) -> None:
+        """Forgets the values."""
+        self._is_closed = True
+        self.push = lambda value: self._check_open()
+        self._values.clear()
+
+
+def _new(ctx: OpKernelContext, dtype: Any, max_size: int, stack_name: str) -> Any:
+    stack = StackResource(dtype, max_size)
+    if ctx.holds_resource:
+        return stack
+    name = f"{stack_name or ctx.node_name}_{next(_numbers)}"
+    ctx.step_container.create(_CONTAINER, _TYPE, name, stack)
+    return ctx.step_container.make_handle(name, _TYPE, container=_CONTAINER, dtype=dtype)
+
+
+def _find(ctx: OpKernelContext, handle: Any) -> StackResource:
+    if handle.__class__ is StackResource:
+        return handle  # held by an emitted function
+    found: StackResource = ctx.step_container.lookup(handle)
+    return found
+
+
+def _push(ctx: OpKernelContext, handle: ResourceHandle, elem: Any, dtype: Any) -> Any:
+    stack = _find(ctx, handle)
+    if stack.dtype is not dtype:
+        raise errors.invalid_argument(
+            f"Must have type {stack.dtype.name} but got {dtype.name} for a push."
+        )
+    stack.push(elem)
+    return elem
+
+
+def _handle_shape(c: InferenceContext) -> TensorShape:
+    return TensorShape([2])
+
+
+def _second_shape(c: InferenceContext) -> TensorShape:
+    return c.inputs[1]
+
+
+def _unknown(c: InferenceContext) -> TensorShape:
+    return UNKNOWN_SHAPE
+
+
+@register_op(
+    "StackV2",
+    "max_size: int32 -> handle: resource",
+    "elem_type: type",
+    "stack_name: string = ''",
+    stateful=True,
+    shape=_handle_shape,
+    host_memory=("max_size", "handle"),
+)
+def stack_v2(ctx: OpKernelContext, max_size: Any, *, elem_type: Any, stack_name: str) -> Any:
+    """A new stack; a negative ``max_size`` means no limit."""
+    if getattr(max_size, "ndim", 0):
+        raise errors.invalid_argument(
+            f"Stack size must be a scalar, but had shape: {shape_text(max_size.shape)}"
+        )
+    return _new(ctx, elem_type, int(max_size), stack_name)
+
+
+@register_op(
+    "StackPushV2",
+    "handle: resource, elem: T -> output: T",
+    "T: type",
+    "swap_memory: bool = false",
+    stateful=True,
+    shape=_second_shape,
+    host_memory=("handle",),
+)
+def stack_push_v2(ctx: OpKernelContext, handle: Any, elem: Any, *, T: Any) -> Any:
+    """Puts ``elem`` on the stack and passes it on."""
+    return _push(ctx, handle, elem, T)
+
+
+@register_op(
+    "StackPopV2",
+    "handle: resource -> elem: elem_type",
+    "elem_type: type",
+    stateful=True,
+    shape=_unknown,
+    host_memory=("handle",),
+)
+def stack_pop_v2(ctx: OpKernelContext, handle: Any) -> Any:
+    """Takes the value on top."""
+    return _find(ctx, handle).pop()
+
+
+@register_op(
+    "StackCloseV2",
+    "handle: resource ->",
+    stateful=True,
+    shape=no_outputs,
+    host_memory=("handle",),
+)
+def stack_close_v2(ctx: OpKernelContext, handle: Any) -> None:
+    """Forgets the stack's values before the step ends."""
+    _find(ctx, handle).close()
+
+
+# The first version names its stack by a reference to two strings, container and name.
+
+
+def _handle_of(ref: Any) -> ResourceHandle:
+    container, name = (part.decode() for part in ref.read().tolist())
+    return ResourceHandle("", container, name, _TYPE)
+
+
+@register_op(
+    "Stack",
+    "-> handle: Ref(string)",
+    "elem_type: type",
+    "stack_name: string = ''",
+    stateful=True,
+    shape=_handle_shape,
+)
+def stack_op(ctx: OpKernelContext, *, elem_type: Any, stack_name: str) -> Any:
+    """A new stack without a limit."""
+    return reference_to(_new(ctx, elem_type, -1, stack_name))
+
+
+@register_op(
+    "StackPush",
+    "handle: Ref(string), elem: T -> output: T",
+    "T: type",
+    "swap_memory: bool = false",
+    shape=_second_shape,
+)
+def stack_push(ctx: OpKernelContext, handle: Any, elem: Any, *, T: Any) -> Any:
+    """Puts ``elem`` on the stack and passes it on."""
+    return _push(ctx, _handle_of(handle), elem, T)
+
+
+@register_op(
+    "StackPop", "handle: Ref(string) -> elem: elem_type", "elem_type: type", shape=_unknown
+)
+def stack_pop(ctx: OpKernelContext, handle: Any) -> Any:
+    """Takes the value on top."""
+    return _find(ctx, _handle_of(handle)).pop()
+
+
+@register_op("StackClose", "handle: Ref(string) ->", shape=no_outputs)
+def stack_close(ctx: OpKernelContext, handle: Any) -> None:
+    """Forgets the stack's values before the step ends."""
+    _find(ctx, _handle_of(handle)).close()
+
+
+# In an emitted function.
+stack_v2.held(_TYPE)
+stack_close_v2.held(_TYPE)
+stack_push_v2.held(_TYPE, "{handle}.push({elem})", gives="elem")
+stack_pop_v2.held(_TYPE, "{handle}.pop()")
+
+for _op in (stack_v2, stack_push_v2, stack_pop_v2, stack_close_v2):
+    _op.not_differentiable()
+for _op in (stack_op, stack_push, stack_pop, stack_close):
+    _op.not_differentiable()

@@ -1,0 +1,1 @@
+"""Control flow: Switch to Exit, If, While, calls, Send and Recv, SymbolicGradient."""

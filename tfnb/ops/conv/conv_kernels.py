@@ -1,0 +1,337 @@
+"""How convolutions are computed: patches of the image, as rows of a matrix, times the filter.
+
+All functions take channels last and any number of spatial dimensions. Patches are a strided view
+that is copied into one buffer reused from image to image, so that the matrix product finds its
+operand in cache; a filter of one element with stride 1 needs no copy. Groups split the channels;
+float16 and bfloat16 are computed in float32.
+
+Beside that stand faster ways: ``winograd.py``; and gradients with respect to the input as
+convolutions of what comes back with the filter turned round (``_turned``).  Images are divided
+among threads.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tfnb.core.host_memory import check_fits
+from tfnb.core.work_sharder import shard
+from tfnb.ops.base.large_arrays import is_large
+from tfnb.ops.conv import winograd
+from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+# The patches of as many images as fit into this many bytes are multiplied at once.
+_BUFFER_BYTES = 1 << 21
+
+
+def widened(x: Any) -> Any:
+    """What sums are kept in: float32 for the two-byte floats."""
+    return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
+
+
+def _patches_view(xp: Any, padded: Any, windows: Sequence[Window]) -> Any:
+    """[batch, outputs..., filter..., channels]: what every window position sees, without a copy."""
+    strides = padded.strides
+    spatial = strides[1:-1]
+    shape = (
+        padded.shape[0],
+        *(w.output for w in windows),
+        *(w.filter for w in windows),
+        padded.shape[-1],
+    )
+    view_strides = (
+        strides[0],
+        *(s * w.stride for s, w in zip(spatial, windows, strict=True)),
+        *(s * w.dilation for s, w in zip(spatial, windows, strict=True)),
+        strides[-1],
+    )
+    return xp.lib.stride_tricks.as_strided(padded, shape, view_strides)
+
+
+def _is_pointwise(windows: Sequence[Window]) -> bool:
+    return all(
+        w.filter == 1 and w.stride == 1 and not w.pad_before and not w.pad_after for w in windows
+    )
+
+
+class _Patches:
+    """The patches of images as rows of matrices, a few images, or rows of images, at a time.
+
+    Attributes:
+      blocks: (what it is of the images, first row, row after the last) of each matrix.
+    """
+
+    def __init__(self, xp: Any, x: Any, windows: Sequence[Window]) -> None:
+        self._xp = xp
+        channels = x.shape[-1]
+        self._depth = math.prod(w.filter for w in windows) * channels
+        self._is_pointwise = _is_pointwise(windows)
+        # Rows that are very short are copied as columns.
+        self._by_columns = (
+            is_large(xp, x) and len(windows) == 2 and windows[-1].filter * channels <= _SHORT_ROW
+        )
+        if self._is_pointwise:
+            self._view = x
+        else:
+            self._view = _patches_view(xp, pad_spatial(xp, x, windows, 1, 0), windows)
+        self.blocks = self._cut(len(x), [w.output for w in windows], x.itemsize)
+
+    def _cut(self, batch: int, outputs: list[int], itemsize: int) -> list[tuple[Any, int, int]]:
+        positions = math.prod(outputs)
+        image_bytes = positions * self._depth * itemsize
+        if image_bytes <= _BUFFER_BYTES or len(outputs) < 2 or self._xp is not np:
+            count = max(1, _BUFFER_BYTES // max(1, image_bytes))
+            starts = [(n, min(n + count, batch)) for n in range(0, batch, count)]
+            return [(slice(m, n), m * positions, n * positions) for m, n in starts]
+        per_row = positions // outputs[0]
+        count = max(1, _BUFFER_BYTES // (per_row * self._depth * itemsize))
+        blocks = []
+        for image, first in product(range(batch), range(0, outputs[0], count)):
+            last = min(first + count, outputs[0])
+            begin = image * positions
+            index = (image, slice(first, last))
+            blocks.append((index, begin + first * per_row, begin + last * per_row))
+        return blocks
+
+    def matrices(self, begin: int, end: int) -> Iterator[tuple[slice, Any]]:
+        """(its rows among those of all, matrix) of some blocks; the buffer is reused."""
+        blocks = self.blocks[begin:end]
+        most = max((last - first for _, first, last in blocks), default=0)
+        buffer = None
+        if not self._is_pointwise:
+            buffer = self._xp.empty(most * self._depth, self._view.dtype)
+        for index, first, last in blocks:
+            part, count = self._view[index], last - first
+            if buffer is None:
+                yield slice(first, last), part.reshape(count, self._depth)
+                continue
+            target = buffer[: count * self._depth]
+            if self._by_columns:
+                turned = part.transpose(*range(part.ndim - 3, part.ndim), *range(part.ndim - 3))
+                target.reshape(turned.shape)[...] = turned
+                yield slice(first, last), target.reshape(self._depth, count).T
+            else:
+                target.reshape(part.shape)[...] = part
+                yield slice(first, last), target.reshape(count, self._depth)
+
+
+# Maximum elements of a short filter row.
+_SHORT_ROW = 8
+
+
+def _in_pieces(xp: Any, patches: _Patches, work: Callable[[int, int], object]) -> None:
+    """Calls ``work(begin, end)`` for ranges of blocks, on several threads on a CPU."""
+    if xp is np:
+        shard(len(patches.blocks), 1, work)
+    else:
+        work(0, len(patches.blocks))
+
+
+def _group_slices(channels: int, groups: int) -> list[slice]:
+    size = channels // groups
+    return [slice(g * size, (g + 1) * size) for g in range(groups)]
+
+
+def forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
+    """The convolution: [batch, outputs..., out channels]."""
+    dtype = x.dtype
+    x, kernel = widened(x), widened(kernel)
+    out_channels = kernel.shape[-1]
+    groups = x.shape[-1] // kernel.shape[-2] if kernel.shape[-2] else 1
+    outputs = tuple(w.output for w in windows)
+    out = xp.empty((x.shape[0], *outputs, out_channels), x.dtype)
+    if out.size == 0:
+        return out.astype(dtype, copy=False)
+    if x.size == 0 or kernel.size == 0:
+        out[...] = 0
+        return out.astype(dtype, copy=False)
+    if groups == 1:
+        _forward_into(xp, x, kernel, windows, out)
+    else:
+        for inner, outer in zip(
+            _group_slices(x.shape[-1], groups), _group_slices(out_channels, groups), strict=True
+        ):
+            part = xp.empty((*out.shape[:-1], outer.stop - outer.start), x.dtype)
+            _forward_into(xp, x[..., inner], kernel[..., outer], windows, part)
+            out[..., outer] = part
+    return out.astype(dtype, copy=False)
+
+
+def _forward_into(xp: Any, x: Any, kernel: Any, windows: Sequence[Window], out: Any) -> None:
+    is_small = winograd.suits(xp, x, kernel.shape, windows)
+    if is_small and winograd.forward(x, kernel, windows, out):
+        return
+    matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]))
+    rows = out.reshape(-1, out.shape[-1])
+    patches = _Patches(xp, x, windows)
+
+    def work(begin: int, end: int) -> None:
+        for where, seen in patches.matrices(begin, end):
+            xp.matmul(seen, matrix, out=rows[where])
+
+    _in_pieces(xp, patches, work)
+
+
+def backprop_filter(
+    xp: Any, x: Any, out_backprop: Any, filter_shape: Sequence[int], windows: Sequence[Window]
+) -> Any:
+    """The gradient of a convolution with respect to its filter."""
+    dtype = x.dtype
+    x, out_backprop = widened(x), widened(out_backprop)
+    check_fits(xp, filter_shape, x.dtype)
+    grad = xp.zeros(tuple(filter_shape), x.dtype)
+    if x.size == 0 or out_backprop.size == 0 or grad.size == 0:
+        return grad.astype(dtype, copy=False)
+    if winograd.suits(xp, x, filter_shape, windows):
+        found = winograd.backprop_filter(x, out_backprop, windows)
+        if found is not None:
+            return found.astype(dtype, copy=False)
+    groups = x.shape[-1] // filter_shape[-2]
+    inners, outers = (
+        _group_slices(x.shape[-1], groups),
+        _group_slices(out_backprop.shape[-1], groups),
+    )
+    for inner, outer in zip(inners, outers, strict=True):
+        rows = out_backprop[..., outer].reshape(-1, outer.stop - outer.start)
+        total = _products_with_patches(xp, _Patches(xp, x[..., inner], windows), rows)
+        grad[..., outer] = total.reshape(*filter_shape[:-1], -1)
+    return grad.astype(dtype, copy=False)
+
+
+# Maximum parts of the sum over all patches, independent of the number of threads.
+_PARTS = 8
+
+
+def _products_with_patches(xp: Any, patches: _Patches, rows: Any) -> Any:
+    """The transposed patches times rows, added up."""
+    blocks = len(patches.blocks)
+    count = min(blocks, _PARTS if xp is np else 1)
+    parts: list[Any] = [None] * count
+
+    def work(begin: int, end: int) -> None:
+        for number in range(begin, end):
+            total: Any = None
+            cuts = blocks * number // count, blocks * (number + 1) // count
+            for where, seen in patches.matrices(*cuts):
+                part = xp.matmul(seen.T, rows[where])
+                total = part if total is None else xp.add(total, part, out=total)
+            parts[number] = total
+
+    if xp is np:
+        shard(count, 1, work)
+    else:
+        work(0, count)
+    return sum(parts[1:], start=parts[0])
+
+
+def backprop_input(
+    xp: Any, input_shape: Sequence[int], kernel: Any, out_backprop: Any, windows: Sequence[Window]
+) -> Any:
+    """The gradient of a convolution with respect to its input.
+
+    Every window position spreads its gradient times the filter over the cells it saw; that product
+    is made for all positions at once, then added up one filter element after the other.
+    """
+    dtype = kernel.dtype
+    kernel, out_backprop = widened(kernel), widened(out_backprop)
+    turned = _turned(xp, kernel, out_backprop, windows, input_shape[-1])
+    if turned is not None:
+        return forward(xp, out_backprop, *turned).astype(dtype, copy=False)
+    batch, channels = input_shape[0], input_shape[-1]
+    padded_shape = (batch, *(w.padded for w in windows), channels)
+    total = xp.zeros(padded_shape, kernel.dtype)
+    if total.size and out_backprop.size and kernel.size:
+        groups = channels // kernel.shape[-2]
+        for inner, outer in zip(
+            _group_slices(channels, groups),
+            _group_slices(out_backprop.shape[-1], groups),
+            strict=True,
+        ):
+            _spread(xp, out_backprop[..., outer], kernel[..., outer], windows, total[..., inner])
+    return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
+
+
+# With fewer channels of the input, the products of the turned filter are too narrow.
+_LEAST_TURNED = 8
+
+
+def _turned(
+    xp: Any, kernel: Any, out_backprop: Any, windows: Sequence[Window], channels: int
+) -> tuple[Any, list[Window]] | None:
+    """The filter, and its windows, whose convolution of what comes back is the gradient.
+
+    None where spreading is the better way: with longer steps, as it takes several convolutions.
+    """
+    if not is_large(xp, out_backprop) or kernel.size == 0 or kernel.shape[-2] != channels:
+        return None
+    phases = gradient_phases(windows) if channels >= _LEAST_TURNED else None
+    if phases is None or not phases[0].is_whole:
+        return None
+    return np.ascontiguousarray(kernel[phases[0].taps].swapaxes(-1, -2)), phases[0].windows
+
+
+class Phase(NamedTuple):
+    """The cells of the input at one distance from the steps of the windows, in every dimension.
+
+    They meet every so manieth element of the filter: the gradient of these cells is the
+    convolution, in steps of one, of what comes back with those elements in reverse order.
+    """
+
+    cells: tuple[slice, ...]  # of the padded input
+    taps: tuple[slice, ...]
+    windows: list[Window]
+    is_whole: bool  # it is all there is, and already without the padding
+
+
+def gradient_phases(windows: Sequence[Window]) -> list[Phase] | None:
+    """The phases of all cells; None where windows leave cells out or spread over them."""
+    if any((w.stride > 1 and w.dilation > 1) or w.stride > w.filter for w in windows):
+        return None
+    return [_phase(windows, offsets) for offsets in product(*(range(w.stride) for w in windows))]
+
+
+def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> Phase:
+    # Steps of one: the padding need not be computed.
+    is_whole = all(
+        w.stride == 1 and w.pad_before < w.reach and w.pad_after < w.reach for w in windows
+    )
+    cells, taps, mirrored = [], [], []
+    for w, offset in zip(windows, offsets, strict=True):
+        number = -(-(w.filter - offset) // w.stride)
+        before = (number - 1) * w.dilation
+        output = -(-(w.padded - offset) // w.stride)
+        after = output - w.output
+        if is_whole:
+            output, before, after = w.size, before - w.pad_before, w.reach - 1 - w.pad_after
+        cells.append(slice(offset, None, w.stride))
+        # Backwards: from the last of them to the first.
+        taps.append(slice(offset + (number - 1) * w.stride, None, -w.stride))
+        mirrored.append(Window(w.output, number, 1, w.dilation, output, before, after))
+    return Phase(tuple(cells), tuple(taps), mirrored, is_whole)
+
+
+def _spread(xp: Any, out_backprop: Any, kernel: Any, windows: Sequence[Window], total: Any) -> None:
+    matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]).T)
+    batch = total.shape[0]
+    outputs = tuple(w.output for w in windows)
+    filters = tuple(w.filter for w in windows)
+    positions = math.prod(outputs)
+    per_image = positions * matrix.shape[1] * total.itemsize
+    at_once = max(1, min(batch, _BUFFER_BYTES // max(1, per_image)))
+    buffer = xp.empty((at_once * positions, matrix.shape[1]), total.dtype)
+    for first in range(0, batch, at_once):
+        last = min(first + at_once, batch)
+        rows = out_backprop[first:last].reshape(-1, out_backprop.shape[-1])
+        columns = xp.matmul(rows, matrix, out=buffer[: (last - first) * positions])
+        columns = columns.reshape(last - first, *outputs, *filters, kernel.shape[-2])
+        for element in product(*(range(size) for size in filters)):
+            cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
+            source = (slice(None),) * (1 + len(outputs))
+            total[(slice(first, last), *cells)] += columns[source + element]

@@ -1,0 +1,249 @@
+"""Kernels of depthwise convolutions: each channel has its own filters, channels last.
+
+The plain way multiplies, for each element of the filter, all cells it meets, and sums up.  On large
+images of a CPU, ``np.einsum`` multiplies and adds whole rows of width * channels in one pass over a
+strided view of the patches; for strides above 1, the cells that one element of the filter meets are
+first copied side by side.  A channel multiplier repeats the channels.  float16 and bfloat16 are
+computed in float32.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core.work_sharder import shard
+from tfnb.ops.base.large_arrays import is_large
+from tfnb.ops.conv.conv_kernels import Phase, gradient_phases, widened
+from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _suits(xp: Any, x: Any, windows: Sequence[Window]) -> bool:
+    """Whether computing whole rows at once is faster."""
+    return len(windows) == 2 and is_large(xp, x) and windows[1].output > 0
+
+
+def forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
+    """Return the convolution: [batch, outputs..., channels * multiplier].
+
+    Args:
+      xp: numpy or cupy.
+      x: [batch, sizes..., channels].
+      kernel: [filter..., channels, multiplier].
+      windows: the geometry of each spatial dimension.
+    """
+    dtype = x.dtype
+    x, kernel = widened(x), widened(kernel)
+    channels, multiplier = kernel.shape[-2:]
+    outputs = tuple(w.output for w in windows)
+    if _suits(xp, x, windows) and kernel.size:
+        if multiplier > 1:
+            x = np.repeat(x, multiplier, axis=-1)
+        taps = kernel.reshape(*kernel.shape[:-2], -1)
+        return _forward_rows(x, taps, windows).astype(dtype, copy=False)
+    padded = pad_spatial(xp, x, windows, 1, 0)
+    out = xp.zeros((x.shape[0], *outputs, channels * multiplier), x.dtype)
+    if multiplier == 1:
+        for element in product(*(range(w.filter) for w in windows)):
+            cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
+            out += padded[(slice(None), *cells)] * kernel[element].reshape(-1)
+        return out.astype(dtype, copy=False)
+    split = out.reshape(*out.shape[:-1], channels, multiplier)
+    for element in product(*(range(w.filter) for w in windows)):
+        cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
+        split += padded[(slice(None), *cells)][..., None] * kernel[element]
+    return out.astype(dtype, copy=False)
+
+
+class _Rows:
+    """The cells that each element of a filter meets, whole rows of width * channels at a time.
+
+    Attributes:
+      views: [batch, rows, filter height, filter columns, width * channels], one or several.
+      columns: per view, the columns of the filter that it has.
+      width: width of the outputs.
+    """
+
+    def __init__(self, x: Any, windows: Sequence[Window]) -> None:
+        down, across = windows
+        padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
+        channels = x.shape[-1]
+        self.width = across.output
+        self.columns = [slice(None)]
+        sources = [padded]
+        if across.stride > 1:
+            # The cells that one column of the filter meets, side by side.
+            self.columns = [slice(i, i + 1) for i in range(across.filter)]
+            cells = (across.slice_at(i) for i in range(across.filter))
+            sources = [np.ascontiguousarray(padded[:, :, some]) for some in cells]
+        self.views = []
+        for source, columns in zip(sources, self.columns, strict=True):
+            n, row, column, item = source.strides
+            count = across.filter if columns == slice(None) else 1
+            shape = (len(x), down.output, down.filter, count, across.output * channels)
+            strides = (n, row * down.stride, row * down.dilation, column * across.dilation, item)
+            self.views.append(np.lib.stride_tricks.as_strided(source, shape, strides))
+
+
+# Number of multiplications worth a thread.
+_LEAST_PRODUCTS = 1 << 19
+
+
+def _forward_rows(x: Any, taps: Any, windows: Sequence[Window]) -> Any:
+    """Forward, for a multiplier of 1: taps is [filter height, filter width, channels]."""
+    height, channels = windows[0].output, x.shape[-1]
+    products = taps.shape[0] * taps.shape[1] * windows[1].output * channels
+    least = _LEAST_PRODUCTS // products + 1
+    if windows[1].stride > 1 and channels >= _LONG_VECTOR:
+        return _forward_in_steps(x, taps, windows, least)
+    rows = _Rows(x, windows)
+    out = np.empty((len(x), height, rows.width * channels), x.dtype)
+    weights = [np.tile(taps[:, columns], (1, 1, rows.width)) for columns in rows.columns]
+
+    def work(first: int, last: int) -> None:
+        # A unit is a row of an image.
+        for image in range(first // height, -(-last // height)):
+            begin, end = max(first - image * height, 0), min(last - image * height, height)
+            target = out[image, begin:end]
+            for number, (view, weight) in enumerate(zip(rows.views, weights, strict=True)):
+                if number:
+                    target += np.einsum("rijx,ijx->rx", view[image, begin:end], weight)
+                else:
+                    np.einsum("rijx,ijx->rx", view[image, begin:end], weight, out=target)
+
+    shard(len(x) * height, least, work)
+    return out.reshape(len(x), height, rows.width, channels)
+
+
+# From this number of channels on, strides above 1 do not need the copy side by side.
+_LONG_VECTOR = 64
+
+
+def _forward_in_steps(x: Any, taps: Any, windows: Sequence[Window], least: int) -> Any:
+    """The same for strides above 1, position by position, all its channels at once."""
+    down, across = windows
+    padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
+    n, row, column, item = padded.strides
+    shape = (len(x), down.output, across.output, down.filter, across.filter, x.shape[-1])
+    strides = (
+        n,
+        row * down.stride,
+        column * across.stride,
+        row * down.dilation,
+        column * across.dilation,
+        item,
+    )
+    seen = np.lib.stride_tricks.as_strided(padded, shape, strides)
+    out = np.empty((*shape[:3], shape[-1]), x.dtype)
+
+    def work(first: int, last: int) -> None:
+        # A unit is a row of an image.
+        for image in range(first // down.output, -(-last // down.output)):
+            top = image * down.output
+            some = slice(max(first - top, 0), min(last - top, down.output))
+            np.einsum("rnijc,ijc->rnc", seen[image, some], taps, out=out[image, some])
+
+    shard(len(x) * down.output, least, work)
+    return out
+
+
+def backprop_filter(
+    xp: Any, x: Any, out_backprop: Any, filter_shape: Sequence[int], windows: Sequence[Window]
+) -> Any:
+    """The gradient of a depthwise convolution with respect to its filter."""
+    dtype = x.dtype
+    x, out_backprop = widened(x), widened(out_backprop)
+    channels, multiplier = filter_shape[-2:]
+    is_long = windows[-1].stride == 1 and windows[-1].output * channels * multiplier >= _LONG_ROW
+    if _suits(xp, x, windows) and is_long and out_backprop.size:
+        if multiplier > 1:
+            x = np.repeat(x, multiplier, axis=-1)
+        found = _backprop_filter_rows(x, out_backprop, windows)
+        return found.reshape(tuple(filter_shape)).astype(dtype, copy=False)
+    padded = pad_spatial(xp, x, windows, 1, 0)
+    split = out_backprop.reshape(*out_backprop.shape[:-1], channels, multiplier)
+    grad = xp.zeros(tuple(filter_shape), x.dtype)
+    letters = "xyz"[: len(windows)]
+    for element in product(*(range(w.filter) for w in windows)):
+        cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
+        seen = padded[(slice(None), *cells)]
+        grad[element] = xp.einsum(f"n{letters}c,n{letters}cm->cm", seen, split)
+    return grad.astype(dtype, copy=False)
+
+
+# From this row length on, summing over whole rows is faster.
+_LONG_ROW = 1024
+# Upper bound on partial sums over images, independent of the number of threads.
+_PARTS = 8
+
+
+def _backprop_filter_rows(x: Any, out_backprop: Any, windows: Sequence[Window]) -> Any:
+    """The gradient [filter height, filter width, channels], for a multiplier of 1."""
+    rows = _Rows(x, windows)
+    down, across = windows
+    channels = x.shape[-1]
+    came = out_backprop.reshape(len(x), down.output, rows.width * channels)
+    count = min(len(x), _PARTS)
+    shape = (down.filter, across.filter, rows.width * channels)
+    parts = np.empty((count, *shape), x.dtype)
+
+    def work(begin: int, end: int) -> None:
+        for number in range(begin, end):
+            some = slice(len(x) * number // count, len(x) * (number + 1) // count)
+            for view, columns in zip(rows.views, rows.columns, strict=True):
+                parts[number, :, columns] = np.einsum("nrijx,nrx->ijx", view[some], came[some])
+
+    shard(count, 1, work)
+    return parts.sum(axis=0).reshape(*shape[:2], rows.width, channels).sum(axis=2)
+
+
+def backprop_input(
+    xp: Any, input_shape: Sequence[int], kernel: Any, out_backprop: Any, windows: Sequence[Window]
+) -> Any:
+    """The gradient of a depthwise convolution with respect to its input."""
+    dtype = kernel.dtype
+    kernel, out_backprop = widened(kernel), widened(out_backprop)
+    channels, multiplier = kernel.shape[-2:]
+    phases = gradient_phases(windows) if _suits(xp, out_backprop, windows) else None
+    if phases is not None and kernel.size:
+        return _gather(kernel, out_backprop, windows, phases).astype(dtype, copy=False)
+    split = out_backprop.reshape(*out_backprop.shape[:-1], channels, multiplier)
+    total = xp.zeros((input_shape[0], *(w.padded for w in windows), channels), kernel.dtype)
+    for element in product(*(range(w.filter) for w in windows)):
+        cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
+        if multiplier == 1:
+            part = split[..., 0] * kernel[element].reshape(-1)
+        else:
+            part = (split * kernel[element]).sum(axis=-1)
+        total[(slice(None), *cells)] += part
+    return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
+
+
+def _gather(
+    kernel: Any,
+    out_backprop: Any,
+    windows: Sequence[Window],
+    phases: Sequence[Phase],
+) -> Any:
+    """Return the gradient as convolutions of ``out_backprop`` with the reversed filter."""
+    channels, multiplier = kernel.shape[-2:]
+    taps = kernel.reshape(*kernel.shape[:-2], -1)
+    if phases[0].is_whole:
+        turned = np.ascontiguousarray(taps[phases[0].taps])
+        total = _forward_rows(out_backprop, turned, phases[0].windows)
+    else:
+        shape = (len(out_backprop), *(w.padded for w in windows), channels * multiplier)
+        padded = np.empty(shape, out_backprop.dtype)
+        for phase in phases:
+            turned = np.ascontiguousarray(taps[phase.taps])
+            part = _forward_rows(out_backprop, turned, phase.windows)
+            padded[(slice(None), *phase.cells)] = part
+        total = np.ascontiguousarray(unpad_spatial(padded, windows, 1))
+    if multiplier > 1:
+        total = total.reshape(*total.shape[:-1], channels, multiplier).sum(axis=-1)
+    return total

@@ -1,0 +1,1 @@
+"""Dataset variants and their iterators."""

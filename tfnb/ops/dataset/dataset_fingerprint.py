@@ -1,0 +1,142 @@
+"""A number that says which pipeline a dataset is: equal for equal pipelines, in every process.
+
+A dataset is a description: functions that make iterators, and what these functions have captured
+(other datasets, arrays, functions of the graph). All of that goes into the number, functions of the
+graph with their bodies, not their names. As in TensorFlow, seeds of shuffling do not. The number
+itself is not TensorFlow's, which hashes nodes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import types
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tfnb.core.attr_value import NameAttrList
+from tfnb.core.dtypes import DType
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import SCALAR_SHAPE
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.dataset.dataset_iterators import CapturedFunction, Dataset, as_dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tfnb.core.op_kernel import FunctionLibraryRuntime, OpKernelContext
+
+_TEXTS: Final = (bool, int, float, complex, str, bytes, type(None), DType, TensorShape)
+
+
+def fingerprint(ctx: OpKernelContext, dataset: Dataset) -> int:
+    """The fingerprint of a dataset, 64 bits.
+
+    Args:
+      ctx: of a kernel, whose library has the functions that the dataset calls.
+      dataset: which one.
+    """
+    return _Fingerprint(ctx.function_library).of(dataset)
+
+
+class _Fingerprint:
+    def __init__(self, library: FunctionLibraryRuntime) -> None:
+        self._library = library
+        self._hash = hashlib.blake2b(digest_size=8)
+        self._seen: dict[int, int] = {}
+        self._kept: list[Any] = []
+
+    def of(self, value: Any) -> int:
+        self._add(value)
+        return int.from_bytes(self._hash.digest(), "little")
+
+    def _text(self, *parts: Any) -> None:
+        for part in parts:
+            data = part if isinstance(part, bytes) else repr(part).encode()
+            self._hash.update(len(data).to_bytes(8, "little") + data)
+
+    def _add(self, value: Any) -> None:
+        if isinstance(value, _TEXTS) or value is Ellipsis:
+            self._text(type(value).__name__, value)
+        elif isinstance(value, type | types.ModuleType | types.BuiltinFunctionType):
+            self._text("named", getattr(value, "__qualname__", value.__name__))
+        elif id(value) in self._seen:
+            self._text("again", self._seen[id(value)])
+        else:
+            self._seen[id(value)] = len(self._seen)
+            self._kept.append(value)  # so that its id stays its own
+            self._add_parts(value)
+
+    def _add_parts(self, value: Any) -> None:
+        if isinstance(value, np.ndarray | np.generic):
+            array = np.asarray(value)
+            self._text("array", str(array.dtype), array.shape)
+            if array.dtype == object:
+                self._all(array.reshape(-1).tolist())
+            else:
+                self._text(array.tobytes())
+        elif isinstance(value, tuple | list):
+            self._text("sequence", len(value))
+            self._all(value)
+        elif isinstance(value, dict):
+            self._text("mapping", len(value))
+            self._all(part for pair in value.items() for part in pair)
+        elif isinstance(value, NameAttrList):
+            self._function(value)
+        elif isinstance(value, Dataset):
+            self._text("dataset")
+            self._all([list(value.types), list(value.shapes), value.make])
+        elif isinstance(value, types.FunctionType):
+            self._text("function", value.__module__, value.__qualname__)
+            names = value.__code__.co_freevars
+            cells = zip(names, value.__closure__ or (), strict=True)
+            self._named((name, cell.cell_contents) for name, cell in cells)
+            self._all(value.__defaults__ or ())
+        elif isinstance(value, functools.partial):
+            self._all([value.func, value.args, value.keywords])
+        elif isinstance(value, types.MethodType):
+            self._all([value.__func__, value.__self__])
+        else:
+            # Caches, generators and the like change; what they are is all that is said of them.
+            self._text("object", type(value).__module__, type(value).__qualname__)
+            if isinstance(value, CapturedFunction) or dataclasses.is_dataclass(value):
+                self._named(sorted(_attributes(value)))
+
+    def _all(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self._add(value)
+
+    def _named(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        for name, value in pairs:
+            self._text(name)
+            self._add(value)
+
+    def _function(self, function: NameAttrList) -> None:
+        """The body; what numbers the name of a function ends in depends on how many there were."""
+        body = self._library.body_graph_def(function.name, function.attrs)
+        self._text("body", len(body.node))
+        for node in body.node:
+            self._text(node.op, node.name, list(node.input))
+            for key in sorted(node.attr):
+                attr = node.attr[key]
+                if attr.HasField("func"):
+                    self._add(NameAttrList(attr.func.name, {}))
+                else:
+                    self._text(key, attr.SerializeToString(deterministic=True))
+
+
+def _attributes(value: Any) -> list[tuple[str, Any]]:
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    found = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return [*{**found, **getattr(value, "__dict__", {})}.items()]
+
+
+@register_op(
+    "DatasetFingerprint", "input_dataset: variant -> fingerprint: uint64",
+    shape=lambda c: [SCALAR_SHAPE], devices=("CPU",),
+)  # fmt: skip
+def dataset_fingerprint(ctx: OpKernelContext, input_dataset: Any) -> Any:
+    """A number that is equal for equal pipelines."""
+    return np.uint64(fingerprint(ctx, as_dataset(input_dataset)))

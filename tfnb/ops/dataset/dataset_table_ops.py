@@ -1,0 +1,409 @@
+"""Datasets of rows of CSV files and databases, and datasets that go into files and tables."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes, effects, errors, file_system
+from tfnb.core.op_registry import OpDefinition, register_op
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.tf_record import RecordWriter
+from tfnb.ops.dataset.dataset_file_ops import compression_of, contents_of, names_of
+from tfnb.ops.dataset.dataset_iterators import (
+    Dataset,
+    Element,
+    ImmediateIterator,
+    IteratorScope,
+    as_dataset,
+    go_on_or_end,
+    scalar_int,
+    scalar_of,
+    stack,
+    tensor_of,
+)
+from tfnb.ops.dataset.dataset_source_ops import OUTPUTS, handle_of_scalars
+from tfnb.ops.io.parsing_ops import CsvReader, csv_value
+from tfnb.ops.lookup.lookup_ops import initializable_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_kernel import OpKernelContext
+
+# ---------------------------------------------------------------------------------------------- CSV
+
+
+def _lines(data: bytes, use_quotes: bool) -> Iterator[bytes]:
+    """The records of a file: lines, but for line ends within quotes."""
+    start = 0
+    while start < len(data):
+        end = start
+        while True:
+            found = data.find(b"\n", end)
+            end = len(data) if found < 0 else found
+            if found < 0 or not use_quotes or data.count(b'"', start, end) % 2 == 0:
+                break
+            end += 1
+        line = data[start:end]
+        start = end + 1
+        line = line.removesuffix(b"\r")
+        # Old files end their lines with CR alone.
+        yield from line.split(b"\r") if b"\r" in line and b'"' not in line else [line]
+
+
+class _CsvIterator(ImmediateIterator):
+    def __init__(
+        self,
+        names: Sequence[bytes],
+        compression: str,
+        header: bool,
+        reader: CsvReader,
+        use_quotes: bool,
+        excluded: frozenset[int],
+        missing: frozenset[bytes],
+        defaults: Sequence[Any],
+        types: Sequence[DType],
+        guard: effects.Guard | None,
+    ) -> None:
+        self._names, self._compression, self._header = list(names), compression, header
+        self._reader, self._use_quotes, self._excluded = reader, use_quotes, excluded
+        self._missing, self._defaults, self._types = missing, defaults, types
+        self._guard = guard
+        self._records: Iterator[bytes] | None = None
+        self._number = 0
+
+    def take(self, ctx: OpKernelContext) -> Element | None:
+        while True:
+            if self._records is None:
+                if not self._names:
+                    return None
+                name = self._names.pop(0).decode("utf-8", "surrogateescape")
+                with effects.watched_by(self._guard):
+                    contents = contents_of(name, self._compression)
+                self._records = _lines(contents, self._use_quotes)
+                if self._header and next(self._records, None) is None:
+                    raise errors.invalid_argument("Can't read header of file")
+            record = next(self._records, None)
+            if record is not None:
+                self._number += 1
+                return self._element(record)
+            self._records = None
+            go_on_or_end(ctx)
+
+    def _element(self, record: bytes) -> Element:
+        fields = self._reader.fields(record) if record else [b""]
+        if self._excluded:
+            fields = [f for column, f in enumerate(fields) if column not in self._excluded]
+        if len(fields) != len(self._types):
+            raise errors.invalid_argument(
+                f"Expect {len(self._types)} fields but have "
+                f"{'more' if len(fields) > len(self._types) else max(1, len(fields))} in record"
+            )
+        values = []
+        for column, (field, dtype, default) in enumerate(
+            zip(fields, self._types, self._defaults, strict=True)
+        ):
+            if field in self._missing:
+                if not default.size:
+                    raise errors.invalid_argument(
+                        f"Field {column} is required but missing in record!"
+                    )
+                value = default.reshape(-1)[0]
+            else:
+                value = csv_value(field, dtype, column, self._number)
+            if dtype is dtypes.string:
+                values.append(tensor_of(value))
+            else:
+                values.append(np.asarray(value).astype(dtype.as_numpy_dtype)[()])
+        return tuple(values)
+
+
+_CSV = (
+    "filenames: string, compression_type: string, buffer_size: int64, header: bool, field_delim: "
+    "string, use_quote_delim: bool, na_value: string, select_cols: int64, record_defaults: "
+    "output_types"
+)
+
+
+def _text(value: Any) -> bytes:
+    found: bytes = np.asarray(value).item()
+    return found
+
+
+def _csv_dataset(
+    xp: Any,
+    filenames: Any,
+    compression_type: Any,
+    buffer_size: Any,
+    header: Any,
+    field_delim: Any,
+    use_quote_delim: Any,
+    na_value: Any,
+    select_cols: Any,
+    record_defaults: list[Any],
+    exclude_cols: Any = (),
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """The rows of CSV files, a component for each column.
+
+    Raises:
+      InvalidArgumentError: an argument makes no sense, or a row is not as declared.
+    """
+    names, compression = names_of(filenames), compression_of(compression_type)
+    if scalar_int(buffer_size, "buffer_size") <= 0:
+        raise errors.invalid_argument("buffer_size should be positive")
+    words = {"header": header, "field_delim": field_delim, "use_quote_delim": use_quote_delim}
+    for what, value in (words | {"na_value": na_value}).items():
+        scalar_of(value, what)
+    delimiter = _text(field_delim)
+    if len(delimiter) != 1:
+        raise errors.invalid_argument("field_delim should be only 1 char")
+    for what, value in (("select_cols", select_cols), ("exclude_cols", exclude_cols)):
+        if np.ndim(value) != 1:
+            raise errors.invalid_argument(f"`{what}` must be a vector.")
+    columns = np.asarray(select_cols).reshape(-1).tolist()
+    excluded = np.asarray(exclude_cols).reshape(-1).tolist()
+    for what, chosen in (("select_cols", columns), ("exclude_cols", excluded)):
+        if any(column < 0 for column in chosen):
+            raise errors.invalid_argument(f"{what} should be non-negative indices")
+        if any(one >= other for one, other in itertools.pairwise(chosen)):
+            raise errors.invalid_argument(f"{what} should be strictly increasing indices")
+    if columns and excluded:
+        raise errors.invalid_argument("Either select_cols or exclude_cols should be empty")
+    if columns and len(columns) != len(output_types):
+        raise errors.invalid_argument("select_cols should match output size")
+    for default in record_defaults:
+        if default.ndim > 1 or default.size > 1:
+            raise errors.invalid_argument("Each record default should be a scalar or empty")
+    quotes = bool(use_quote_delim)
+    reader = CsvReader(delimiter.decode("latin-1"), quotes, columns)
+    missing = frozenset((b"", _text(na_value)))
+    arguments = (bool(header), reader, quotes, frozenset(excluded), missing)
+    guard = effects.current_guard()
+    return Dataset(
+        output_types,
+        output_shapes,
+        lambda scope: _CsvIterator(
+            names, compression, *arguments, record_defaults, output_types, guard
+        ),
+    )
+
+
+_CSV_ATTRS = (
+    "output_types: list({float, double, int32, int64, string}) >= 1",
+    "output_shapes: list(shape) >= 1",
+)
+_FILE: dict[str, Any] = {"stateful": True, "devices": ("CPU",)}
+csv_dataset_v2: OpDefinition = register_op(
+    "CSVDatasetV2", f"{_CSV}, exclude_cols: int64 -> handle: variant", *_CSV_ATTRS,
+    shape=handle_of_scalars, effects="read filenames", **_FILE,
+)(_csv_dataset)  # fmt: skip
+csv_dataset = register_op(
+    "CSVDataset", f"{_CSV} -> handle: variant", *_CSV_ATTRS,
+    shape=handle_of_scalars, effects="read filenames", **_FILE,
+)(_csv_dataset)  # fmt: skip
+experimental_csv_dataset = register_op(
+    "ExperimentalCSVDataset", f"{_CSV} -> handle: variant", *_CSV_ATTRS,
+    shape=handle_of_scalars, effects="read filenames", **_FILE,
+)(_csv_dataset)  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------- databases
+
+
+class _SqlIterator(ImmediateIterator):
+    def __init__(
+        self, source: str, query: str, types: Sequence[DType], guard: effects.Guard | None
+    ) -> None:
+        self._source, self._query, self._types, self._guard = source, query, types, guard
+        self._rows: Any = None
+        self._step: Any = None  # the step that asks for a row now
+
+    def take(self, ctx: OpKernelContext) -> Element | None:
+        from tfnb.core.database_file import end_queries_when
+
+        self._step = ctx.step.run_state
+        try:
+            if self._rows is None:
+                with effects.watched_by(self._guard):
+                    connection = file_system.database(self._source)
+                connection.text_factory = bytes
+                self._close = weakref.finalize(self, connection.close)
+                me = weakref.ref(self)
+                end_queries_when(connection, lambda: _must_end(me()))
+                self._rows = connection.execute(self._query)
+            row = next(self._rows, None)
+        except sqlite3.Error as error:
+            go_on_or_end(ctx)
+            raise errors.unknown(f"The query of {self._source!r} failed: {error}") from error
+        finally:
+            self._step = None
+        if row is None:
+            self._close()
+            return None
+        if len(row) != len(self._types):
+            raise errors.invalid_argument(
+                f"The number of columns in query ({len(row)}) must match the number of elements in "
+                f"output_types ({len(self._types)})."
+            )
+        return tuple([_sql_value(v, t) for v, t in zip(row, self._types, strict=True)])
+
+
+def _must_end(iterator: _SqlIterator | None) -> bool:
+    """Whether the step that waits for a row was asked to end."""
+    step = None if iterator is None else iterator._step
+    return getattr(step, "stop", None) is not None
+
+
+def _sql_value(value: Any, dtype: DType) -> Any:
+    if dtype is dtypes.string:
+        if isinstance(value, bytes):
+            return tensor_of(value)
+        return tensor_of(b"" if value is None else str(value).encode())
+    if isinstance(value, bytes | None):
+        value = 0
+    if dtype is dtypes.bool:
+        value = value != 0
+    return np.asarray(value).astype(dtype.as_numpy_dtype)[()]
+
+
+def _sql_dataset(
+    xp: Any,
+    driver_name: Any,
+    data_source_name: Any,
+    query: Any,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Any:
+    """The rows that a query of a SQLite database gives.
+
+    Raises:
+      InvalidArgumentError: the driver is another one, or the query fails.
+    """
+    if _text(driver_name) != b"sqlite":
+        raise errors.invalid_argument(
+            "tensorflow::data::SqlDatasetOp: the database type, "
+            f"{_text(driver_name).decode(errors='replace')}, is not supported by SqlDataset. The "
+            "set of supported databases is: {'sqlite'}."
+        )
+    source = _text(data_source_name).decode("utf-8", "surrogateescape")
+    text, guard = _text(query).decode("utf-8", "replace"), effects.current_guard()
+    return Dataset(
+        output_types, output_shapes, lambda scope: _SqlIterator(source, text, output_types, guard)
+    )
+
+
+_SQL = "driver_name: string, data_source_name: string, query: string -> handle: variant"
+sql_dataset = register_op(
+    "SqlDataset", _SQL, *OUTPUTS, shape=handle_of_scalars, effects="read data_source_name", **_FILE
+)(_sql_dataset)
+experimental_sql_dataset = register_op(
+    "ExperimentalSqlDataset", _SQL, *OUTPUTS, shape=handle_of_scalars,
+    effects="read data_source_name", **_FILE,
+)(_sql_dataset)  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------- matching
+
+
+def _matching_files(xp: Any, patterns: Any) -> Any:
+    """The names of the files that match the patterns, sorted."""
+    wanted = [
+        bytes(pattern).decode("utf-8", "surrogateescape")
+        for pattern in np.asarray(patterns).reshape(-1)
+    ]
+    guard = effects.current_guard()
+
+    def make(scope: IteratorScope) -> ImmediateIterator:
+        with effects.watched_by(guard):
+            found = sorted({name for one in wanted for name in file_system.matching_files(one)})
+        return _NamesIterator([name.encode("utf-8", "surrogateescape") for name in found])
+
+    return Dataset((dtypes.string,), (TensorShape(()),), make)
+
+
+class _NamesIterator(ImmediateIterator):
+    def __init__(self, names: list[bytes]) -> None:
+        self._names = names[::-1]
+
+    def take(self, ctx: OpKernelContext) -> Element | None:
+        return (tensor_of(self._names.pop()),) if self._names else None
+
+
+for _name in ("MatchingFilesDataset", "ExperimentalMatchingFilesDataset"):
+    register_op(
+        _name, "patterns: string -> handle: variant", shape=handle_of_scalars,
+        effects="read patterns", **_FILE,
+    )(_matching_files)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ where datasets end
+
+
+def _to_record_file(
+    ctx: OpKernelContext, input_dataset: Any, filename: Any, compression_type: Any
+) -> Any:
+    """Writes the elements, which are strings, as the records of a file."""
+    source = as_dataset(input_dataset)
+    if len(source.types) != 1 or source.types[0] is not dtypes.string:
+        raise errors.invalid_argument(
+            "DatasetToTFRecordOp only supports datasets of one string component."
+        )
+    path = _text(filename).decode("utf-8", "surrogateescape")
+    writer = RecordWriter(path, compression_of(compression_type))
+    try:
+        iterator = source.make(IteratorScope(is_lasting=False))
+        while (element := (yield from iterator.get_next(ctx))) is not None:
+            writer.write(_text(element[0]))
+            go_on_or_end(ctx)
+    finally:
+        writer.close()
+    return ()
+
+
+_RECORDS = "input_dataset: variant, filename: string, compression_type: string ->"
+dataset_to_tf_record = register_op(
+    "DatasetToTFRecord", _RECORDS, shape=lambda c: [], effects="write filename", **_FILE
+)(_to_record_file)
+experimental_dataset_to_tf_record = register_op(
+    "ExperimentalDatasetToTFRecord", _RECORDS, shape=lambda c: [], effects="write filename", **_FILE
+)(_to_record_file)
+
+
+@register_op(
+    "InitializeTableFromDataset", "table_handle: resource, dataset: variant ->",
+    stateful=True, shape=lambda c: [c.with_rank(0, 0), c.with_rank(1, 0)][:0], devices=("CPU",),
+)  # fmt: skip
+def initialize_table_from_dataset(ctx: OpKernelContext, table_handle: Any, dataset: Any) -> Any:
+    """Fills a table with a dataset's pairs of keys and values; one that is filled stays as it is.
+
+    Raises:
+      InvalidArgumentError: the elements are no such pairs.
+    """
+    table, source = initializable_table(ctx, table_handle), as_dataset(dataset)
+    if len(source.types) != 2:
+        raise errors.invalid_argument("Dataset should have two output types only")
+    if (source.types[0], source.types[1]) != (table.key_dtype, table.value_dtype):
+        raise errors.invalid_argument(
+            f"Key and value types expected: {table.key_dtype.name}, {table.value_dtype.name} but "
+            f"obtained: {source.types[0].name}, {source.types[1].name} from the dataset"
+        )
+    elements = []
+    iterator = source.make(IteratorScope(is_lasting=False))
+    while (element := (yield from iterator.get_next(ctx))) is not None:
+        elements.append(element)
+        go_on_or_end(ctx)
+    if elements:
+        table.initialize(*(stack(values) for values in zip(*elements, strict=True)))
+    else:
+        table.initialize(*(np.zeros(0, dtype.as_numpy_dtype) for dtype in source.types))
+    return ()

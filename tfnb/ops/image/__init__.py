@@ -1,0 +1,1 @@
+"""Pictures: coding, resizing, cropping, colours, boxes."""

@@ -1,0 +1,567 @@
+"""Boxes on images: which of many overlapping ones to keep, drawing them.
+
+Corresponds to TensorFlow's ``non_max_suppression_op.cc`` and ``draw_bounding_box_op.cc``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import SCALAR_SHAPE, merge_dims
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.base.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.shape_inference import InferenceContext
+
+_T = "T: {half, float} = DT_FLOAT"
+_THRESHOLD = "T_threshold: {half, float} = DT_FLOAT"
+_PADS = "pad_to_max_output_size: bool = false"
+_CPU: dict[str, Any] = {"devices": ("CPU",)}
+
+# ----------------------------------------------------------------------------- non-max suppression
+
+
+def _check_inputs(c: InferenceContext) -> None:
+    boxes, scores = c.with_rank(0, 2).dim_values, c.with_rank(1, 1).dim_values
+    for scalar in range(2, len(c.inputs)):
+        c.with_rank(scalar, 0)
+    if boxes is not None and scores is not None:
+        merge_dims(boxes[0], scores[0])
+    if boxes is not None and boxes[1] is not None and boxes[1] != 4:
+        raise ValueError(f"Dimension must be 4 but is {boxes[1]}")
+
+
+def _selected_shape(c: InferenceContext) -> TensorShape:
+    _check_inputs(c)
+    return TensorShape([None])
+
+
+def _padded_shape(c: InferenceContext) -> TensorShape:
+    _check_inputs(c)
+    size = c.constant_value(2)
+    is_padded = c.attr("pad_to_max_output_size")
+    if is_padded and size is not None:
+        if int(size) < 0:
+            raise ValueError("max_output_size must be non-negative")
+        return TensorShape([int(size)])
+    return TensorShape([None])
+
+
+def _smaller(x: Any, y: Any) -> Any:
+    """The smaller one; the first, where one of them is no number."""
+    return np.where(y < x, y, x)
+
+
+def _larger(x: Any, y: Any) -> Any:
+    return np.where(x < y, y, x)
+
+
+class _Boxes:
+    """Boxes with their areas, for overlaps of one with several."""
+
+    def __init__(self, corners: Any) -> None:
+        corners = corners.astype(np.float32, copy=False)
+        self.low = _smaller(corners[:, :2], corners[:, 2:])
+        self.high = _larger(corners[:, :2], corners[:, 2:])
+        sides = self.high - self.low
+        self.area = sides[:, 0] * sides[:, 1]
+
+    def overlap(self, one: int, others: Any) -> Any:
+        """Intersection over union."""
+        low = _larger(self.low[one], self.low[others])
+        high = _smaller(self.high[one], self.high[others])
+        sides = _larger(high - low, np.float32(0))
+        common = sides[:, 0] * sides[:, 1]
+        together = self.area[one] + self.area[others] - common
+        is_real = ~((self.area[one] <= 0) | (self.area[others] <= 0))
+        return np.where(is_real, common / np.where(is_real, together, 1), np.float32(0))
+
+
+def _finite_overlap(boxes: _Boxes, one: int, others: Any) -> Any:
+    return np.fmax(boxes.overlap(one, others), 0)
+
+
+def _select(
+    overlap_of: Callable[[int, Any], Any],
+    scores: Any,
+    limit: int,
+    iou_threshold: float,
+    score_threshold: float,
+    sigma: float = 0.0,
+) -> tuple[list[int], list[float]]:
+    """Indices of the kept boxes in the order of their scores, and these.
+
+    A box that overlaps a kept one too much is dropped; with a sigma, others lose some score.  All
+    of it is lost to an overlap that is no number.
+    """
+    scale = np.float32(-0.5 / sigma) if sigma > 0 else np.float32(0)
+    most = np.float32(np.inf if sigma > 0 else iou_threshold)
+    plain = scores.astype(np.float32).tolist()
+    # (falling score, index, how many kept boxes it was compared with)
+    queue = [(-s, i, 0) for i, s in enumerate(plain) if s > score_threshold]
+    heapq.heapify(queue)
+    kept: list[int] = []
+    kept_scores: list[float] = []
+    while queue and len(kept) < limit:
+        negative, index, seen = heapq.heappop(queue)
+        original = score = np.float32(-negative)
+        is_dropped = False
+        if seen < len(kept):
+            # The latest first: boxes with similar scores tend to overlap.
+            overlaps = overlap_of(index, np.array(kept[seen:], np.int64))[::-1]
+            if sigma <= 0:  # others change nothing
+                overlaps = overlaps[~((overlaps <= most) & (overlaps > -np.inf))]
+            for overlap in overlaps:
+                is_dropped = bool(overlap > most)
+                if is_dropped:
+                    break
+                weight = math.exp(scale * overlap * overlap) if overlap <= most else 0
+                score = score * np.float32(weight)
+                if score <= score_threshold:
+                    break
+        if is_dropped:
+            continue
+        if score == original:
+            kept.append(index)
+            kept_scores.append(float(score))
+        elif score > score_threshold:
+            heapq.heappush(queue, (-float(score), index, len(kept)))
+    return kept, kept_scores
+
+
+def _check_boxes(boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = None) -> int:
+    if max_output_size.ndim:
+        raise errors.invalid_argument(
+            f"max_output_size must be 0-D, got shape {shape_text(max_output_size.shape)}"
+        )
+    if int(max_output_size) < 0:
+        raise errors.invalid_argument("output size must be non-negative")
+    if iou_threshold is not None and not 0 <= float(iou_threshold) <= 1:
+        raise errors.invalid_argument("iou_threshold must be in [0, 1]")
+    if boxes.ndim != 2:
+        raise errors.invalid_argument(f"boxes must be 2-D{shape_text(boxes.shape)}")
+    if boxes.shape[1] != 4:
+        raise errors.invalid_argument("boxes must have 4 columns")
+    if scores.ndim != 1:
+        raise errors.invalid_argument(f"scores must be 1-D{shape_text(scores.shape)}")
+    if scores.shape[0] != boxes.shape[0]:
+        raise errors.invalid_argument("scores has incompatible shape")
+    return int(max_output_size)
+
+
+_LOWEST = float(np.finfo(np.float32).min)
+
+
+@register_op(
+    "NonMaxSuppression",
+    "boxes: float, scores: float, max_output_size: int32 -> selected_indices: int32",
+    "iou_threshold: float = 0.5",
+    shape=_selected_shape,
+    **_CPU,
+)
+def non_max_suppression_op(
+    xp: Any, boxes: Any, scores: Any, max_output_size: Any, *, iou_threshold: float
+) -> Any:
+    """Indices of boxes in the order of their scores, without those that overlap a better one."""
+    limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
+    kept, _ = _select(_Boxes(boxes).overlap, scores, limit, iou_threshold, _LOWEST)
+    return np.array(kept, np.int32)
+
+
+non_max_suppression_op.not_differentiable()
+
+
+@register_op(
+    "NonMaxSuppressionV2",
+    "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold -> "
+    "selected_indices: int32",
+    _T,
+    _THRESHOLD,
+    shape=_selected_shape,
+    **_CPU,
+)
+def non_max_suppression_v2(
+    xp: Any, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any
+) -> Any:
+    """The same with the threshold as an input."""
+    limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
+    kept, _ = _select(_Boxes(boxes).overlap, scores, limit, float(iou_threshold), _LOWEST)
+    return np.array(kept, np.int32)
+
+
+non_max_suppression_v2.not_differentiable()
+
+
+@register_op(
+    "NonMaxSuppressionV3",
+    "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, "
+    "score_threshold: T_threshold -> selected_indices: int32",
+    _T,
+    _THRESHOLD,
+    shape=_selected_shape,
+    **_CPU,
+)
+def non_max_suppression_v3(
+    xp: Any,
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any,
+    score_threshold: Any,
+) -> Any:
+    """The same without boxes of low scores."""
+    limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
+    kept, _ = _select(
+        _Boxes(boxes).overlap, scores, limit, float(iou_threshold), float(score_threshold)
+    )
+    return np.array(kept, np.int32)
+
+
+def _padded(values: Any, size: int, dtype: Any) -> Any:
+    check_fits(np, (size,), np.dtype(dtype))
+    result = np.zeros(size, dtype)
+    result[: len(values)] = values
+    return result
+
+
+@register_op(
+    "NonMaxSuppressionV4",
+    "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, "
+    "score_threshold: T_threshold -> selected_indices: int32, valid_outputs: int32",
+    _T,
+    _THRESHOLD,
+    _PADS,
+    shape=lambda c: [_padded_shape(c), SCALAR_SHAPE],
+    **_CPU,
+)
+def non_max_suppression_v4(
+    xp: Any,
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any,
+    score_threshold: Any,
+    *,
+    pad_to_max_output_size: bool,
+) -> Any:
+    """The same, filled up with zeros if asked, and how many are valid."""
+    limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
+    kept, _ = _select(
+        _Boxes(boxes).overlap, scores, limit, float(iou_threshold), float(score_threshold)
+    )
+    size = limit if pad_to_max_output_size else len(kept)
+    return _padded(kept, size, np.int32), np.int32(len(kept))
+
+
+@register_op(
+    "NonMaxSuppressionV5",
+    "boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, "
+    "soft_nms_sigma: T -> selected_indices: int32, selected_scores: T, valid_outputs: int32",
+    _T,
+    _PADS,
+    shape=lambda c: [_padded_shape(c), _padded_shape(c), SCALAR_SHAPE],
+    **_CPU,
+)
+def non_max_suppression_v5(
+    xp: Any,
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any,
+    score_threshold: Any,
+    soft_nms_sigma: Any,
+    *,
+    pad_to_max_output_size: bool,
+) -> Any:
+    """The same with scores, which fall the more a box overlaps better ones if sigma is not 0."""
+    limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
+    sigma = float(soft_nms_sigma)
+    if not sigma >= 0:
+        raise errors.invalid_argument("soft_nms_sigma must be non-negative")
+    kept, kept_scores = _select(
+        _Boxes(boxes).overlap,
+        scores,
+        limit,
+        float(iou_threshold),
+        float(score_threshold),
+        sigma,
+    )
+    size = limit if pad_to_max_output_size else len(kept)
+    return (
+        _padded(kept, size, np.int32),
+        _padded(kept_scores, size, scores.dtype),
+        np.int32(len(kept)),
+    )
+
+
+@register_op(
+    "NonMaxSuppressionWithOverlaps",
+    "overlaps: float, scores: float, max_output_size: int32, overlap_threshold: float, "
+    "score_threshold: float -> selected_indices: int32",
+    **_CPU,
+)
+def non_max_suppression_with_overlaps(
+    xp: Any,
+    overlaps: Any,
+    scores: Any,
+    max_output_size: Any,
+    overlap_threshold: Any,
+    score_threshold: Any,
+) -> Any:
+    """The same where a matrix says how much boxes overlap."""
+    if max_output_size.ndim:
+        raise errors.invalid_argument(
+            f"max_output_size must be 0-D, got shape {shape_text(max_output_size.shape)}"
+        )
+    thresholds = {"overlap_threshold": overlap_threshold, "score_threshold": score_threshold}
+    for name, value in thresholds.items():
+        if value.ndim:
+            raise errors.invalid_argument(
+                f"{name} must be 0-D, got shape {shape_text(value.shape)}"
+            )
+    if overlaps.ndim != 2:
+        raise errors.invalid_argument(f"overlaps must be 2-D{shape_text(overlaps.shape)}")
+    if overlaps.shape[0] != overlaps.shape[1]:
+        raise errors.invalid_argument("overlaps must be square")
+    if scores.ndim != 1:
+        raise errors.invalid_argument(f"scores must be 1-D{shape_text(scores.shape)}")
+    if scores.shape[0] != overlaps.shape[0]:
+        raise errors.invalid_argument("scores has incompatible shape")
+    limit, threshold = int(max_output_size), float(overlap_threshold)
+    if limit < 0:
+        raise errors.invalid_argument("output size must be non-negative")
+    kept, _ = _select(
+        lambda one, others: overlaps[one, others], scores, limit, threshold, float(score_threshold)
+    )
+    return np.array(kept, np.int32)
+
+
+@non_max_suppression_with_overlaps.shape
+def _(c: InferenceContext) -> TensorShape:
+    overlaps, scores = c.with_rank(0, 2).dim_values, c.with_rank(1, 1).dim_values
+    for index in (2, 3, 4):
+        c.with_rank(index, 0)
+    assert overlaps is not None
+    assert scores is not None
+    merge_dims(overlaps[0], scores[0])
+    merge_dims(overlaps[0], overlaps[1])
+    return TensorShape([None])
+
+
+non_max_suppression_with_overlaps.not_differentiable()
+
+
+def _combined_shape(c: InferenceContext) -> list[TensorShape]:
+    boxes, scores = c.with_rank(0, 4).dim_values, c.with_rank(1, 3).dim_values
+    for scalar in range(2, 6):
+        c.with_rank(scalar, 0)
+    batch = None if boxes is None else boxes[0]
+    if boxes is not None and scores is not None:
+        batch = merge_dims(boxes[0], scores[0])
+        merge_dims(boxes[1], scores[1])
+        if boxes[3] is not None and boxes[3] != 4:
+            raise ValueError(f"Dimension must be 4 but is {boxes[3]}")
+        if None not in (boxes[2], scores[2]) and boxes[2] not in (1, scores[2]):
+            raise ValueError(
+                "third dimension of boxes must be either 1 or equal to the third dimension of "
+                f"scores, found {boxes[2]} and {scores[2]}"
+            )
+    total, per_class = c.constant_value(3), c.constant_value(2)
+    size: int | None = None
+    if per_class is not None and int(per_class) < bool(c.attr("pad_per_class")):
+        raise ValueError(f"max_output_size_per_class must be > 0 but is {int(per_class)}")
+    if total is not None:
+        if int(total) <= 0:
+            raise ValueError("max_total_size should be > 0")
+        size = int(total)
+        if c.attr("pad_per_class"):
+            classes = None if scores is None else scores[2]
+            known = per_class is not None and classes is not None
+            size = min(size, int(per_class) * classes) if known else None  # type: ignore[arg-type, operator]
+    return [
+        TensorShape([batch, size, 4]),
+        TensorShape([batch, size]),
+        TensorShape([batch, size]),
+        TensorShape([batch]),
+    ]
+
+
+@register_op(
+    "CombinedNonMaxSuppression",
+    "boxes: float, scores: float, max_output_size_per_class: int32, max_total_size: int32, "
+    "iou_threshold: float, score_threshold: float -> nmsed_boxes: float, nmsed_scores: float, "
+    "nmsed_classes: float, valid_detections: int32",
+    "pad_per_class: bool = false",
+    "clip_boxes: bool = true",
+    shape=_combined_shape,
+    **_CPU,
+)
+def combined_non_max_suppression_op(
+    xp: Any,
+    boxes: Any,
+    scores: Any,
+    max_output_size_per_class: Any,
+    max_total_size: Any,
+    iou_threshold: Any,
+    score_threshold: Any,
+    *,
+    pad_per_class: bool,
+    clip_boxes: bool,
+) -> Any:
+    """Keeps the best boxes of each class of each image, then the best of all classes."""
+    if boxes.ndim != 4:
+        raise errors.invalid_argument(f"boxes must be 4-D{shape_text(boxes.shape)}")
+    if scores.ndim != 3:
+        raise errors.invalid_argument(f"scores must be 3-D{shape_text(scores.shape)}")
+    for value in (max_output_size_per_class, max_total_size, iou_threshold, score_threshold):
+        if value.ndim:
+            raise errors.invalid_argument(
+                f"sizes and thresholds must be 0-D, got shape {shape_text(value.shape)}"
+            )
+    per_class, total = int(max_output_size_per_class), int(max_total_size)
+    if per_class <= 0:
+        raise errors.invalid_argument("max_size_per_class must be positive")
+    if total <= 0:
+        raise errors.invalid_argument("max_total_size must be > 0")
+    if not 0 <= float(iou_threshold) <= 1:
+        raise errors.invalid_argument("iou_threshold must be in [0, 1]")
+    if boxes.shape[:2] != scores.shape[:2] or boxes.shape[3] != 4:
+        raise errors.invalid_argument("boxes and scores must have compatible shapes")
+    if boxes.shape[2] not in (1, scores.shape[2]):
+        raise errors.invalid_argument(
+            "third dimension of boxes must be either 1 or equal to the third dimension of scores"
+        )
+    batch, _, classes = scores.shape
+    size = min(total, per_class * classes) if pad_per_class else total
+    check_fits(np, (batch, size, 4), np.dtype(np.float32))
+    out_boxes = np.zeros((batch, size, 4), np.float32)
+    out_scores, out_classes = np.zeros((2, batch, size), np.float32)
+    valid = np.zeros(batch, np.int32)
+    for image in range(batch):
+        found: list[tuple[float, int, Any]] = []
+        for label in range(classes):
+            corners = boxes[image, :, label if boxes.shape[2] > 1 else 0]
+            kept, kept_scores = _select(
+                # Here what is no number drops nothing.
+                partial(_finite_overlap, _Boxes(corners)),
+                scores[image, :, label],
+                min(per_class, len(corners)),
+                float(iou_threshold),
+                float(score_threshold),
+            )
+            found += [(s, label, corners[i]) for i, s in zip(kept, kept_scores, strict=True)]
+        found.sort(key=lambda one: -one[0])
+        del found[size:]
+        valid[image] = len(found)
+        for place, (score, label, corner) in enumerate(found):
+            out_scores[image, place], out_classes[image, place] = score, label
+            out_boxes[image, place] = np.clip(corner, 0, 1) if clip_boxes else corner
+    return out_boxes, out_scores, out_classes, valid
+
+
+# ------------------------------------------------------------------------------------------ drawing
+
+_COLORS = (
+    (1, 1, 0, 1), (0, 0, 1, 1), (1, 0, 0, 1), (0, 1, 0, 1), (0.5, 0, 0.5, 1),
+    (0.5, 0.5, 0, 1), (0.5, 0, 0, 1), (0, 0, 0.5, 1), (0, 1, 1, 1), (1, 0, 1, 1),
+)  # fmt: skip
+
+
+def _drawn_shape(c: InferenceContext) -> TensorShape:
+    dims, boxes = c.with_rank(0, 4).dim_values, c.with_rank(1, 3).dim_values
+    if dims is not None and dims[3] not in (None, 1, 3, 4):
+        raise ValueError("Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA)")
+    if boxes is not None and boxes[2] is not None and boxes[2] != 4:
+        raise ValueError(f"Dimension must be 4 but is {boxes[2]}")
+    return c.inputs[0]
+
+
+def _default_colors(images: Any) -> Any:
+    """Ten colours; a grey image has one, which is white."""
+    return [[1.0]] if images.shape[-1:] == (1,) else _COLORS
+
+
+def _draw(images: Any, boxes: Any, colors: Any) -> Any:
+    if images.ndim != 4:
+        raise errors.invalid_argument("The rank of the images should be 4")
+    if boxes.ndim != 3:
+        raise errors.invalid_argument("The rank of the boxes tensor should be 3")
+    if boxes.shape[0] != images.shape[0]:
+        raise errors.invalid_argument("The batch sizes should be the same")
+    if boxes.shape[2] != 4:
+        raise errors.invalid_argument("Each box needs four corners")
+    depth = images.shape[3]
+    if depth not in (1, 3, 4):
+        raise errors.invalid_argument(
+            "Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA)"
+        )
+    height, width = images.shape[1:3]
+    result = images.copy()
+    # As TensorFlow does: in the boxes' precision; what is no number is the least integer.
+    corners = boxes * np.array([height - 1, width - 1] * 2, boxes.dtype)
+    corners = np.where(np.abs(corners) < 2.0**63, corners, -(2.0**63)).astype(np.int64)
+    for canvas, group in zip(result, corners.tolist(), strict=True):
+        for number, (first_row, first_column, last_row, last_column) in enumerate(group):
+            color = np.array(colors[number % len(colors)], np.float32)[:depth]
+            if first_row > last_row or first_column > last_column:
+                continue
+            if first_row >= height or last_row < 0 or first_column >= width or last_column < 0:
+                continue
+            if not height or not width:
+                raise errors.invalid_argument("an image without pixels has no room for a box")
+            rows = slice(max(first_row, 0), min(last_row, height - 1) + 1)
+            columns = slice(max(first_column, 0), min(last_column, width - 1) + 1)
+            if first_row >= 0:
+                canvas[first_row, columns] = color
+            if last_row < height:
+                canvas[last_row, columns] = color
+            if first_column >= 0:
+                canvas[rows, first_column] = color
+            if last_column < width:
+                canvas[rows, last_column] = color
+    return result
+
+
+@register_op(
+    "DrawBoundingBoxes",
+    "images: T, boxes: float -> output: T",
+    "T: {float, half} = DT_FLOAT",
+    shape=_drawn_shape,
+    **_CPU,
+)
+def draw_bounding_boxes_op(xp: Any, images: Any, boxes: Any) -> Any:
+    """The images with the edges of boxes in ten colours."""
+    return _draw(images, boxes, _default_colors(images))
+
+
+draw_bounding_boxes_op.not_differentiable()
+
+
+@register_op(
+    "DrawBoundingBoxesV2",
+    "images: T, boxes: float, colors: float -> output: T",
+    "T: {float, half} = DT_FLOAT",
+    shape=lambda c: c.with_rank_at_least(0, 3),
+    **_CPU,
+)
+def draw_bounding_boxes_v2(xp: Any, images: Any, boxes: Any, colors: Any) -> Any:
+    """The images with the edges of boxes in given colours; ten colours if there are none."""
+    if colors.ndim != 2:
+        raise errors.invalid_argument(f"colors must be a 2-D matrix{shape_text(colors.shape)}")
+    if colors.shape[0] and images.ndim == 4 and colors.shape[1] < images.shape[3]:
+        raise errors.invalid_argument(
+            f"colors must have equal or more channels than the image provided: {colors.shape[1]} "
+            f"vs. {images.shape[3]}"
+        )
+    return _draw(images, boxes, colors.tolist() or _default_colors(images))

@@ -1,0 +1,1 @@
+"""Messages, files, readers, summaries and printing."""

@@ -1,0 +1,316 @@
+"""Files: checkpoints of the second format, sharded names, whole files.
+
+The format itself is :mod:`tfnb.core.tensor_bundle`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors, file_system
+from tfnb.core.checkpoint_reader import CheckpointReader
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    merge_shapes,
+    no_outputs,
+    unchanged_shape,
+)
+from tfnb.core.tensor_bundle import BundleWriter, index_path, merge_bundles
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.tensor_slice import parse_shape_and_slice
+from tfnb.ops.base.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from tfnb.core.op_kernel import OpKernelContext
+
+EXPORTS = {
+    "tf": ["read_file", "write_file", "matching_files"],
+    "io": ["read_file", "write_file", "matching_files"],
+}
+
+
+def scalar_text(value: Any) -> str:
+    """A scalar string tensor as text.
+
+    Raises:
+      InvalidArgumentError: the tensor is no scalar.
+    """
+    found = np.asarray(value, dtype=object)
+    if found.ndim:
+        raise errors.invalid_argument(
+            f"Expected a scalar string, but it has shape {shape_text(found.shape)}"
+        )
+    return bytes(found[()]).decode("utf-8", "surrogateescape")
+
+
+def _texts(value: Any, what: str) -> list[str]:
+    found = np.asarray(value, dtype=object)
+    if found.ndim != 1:
+        raise errors.invalid_argument(
+            f"Input {what} should be an 1-D tensor of strings, but its shape is "
+            f"{shape_text(found.shape)}"
+        )
+    return [bytes(text).decode("utf-8", "surrogateescape") for text in found]
+
+
+def _string(text: str) -> Any:
+    return np.array(text.encode("utf-8", "surrogateescape"), dtype=object)
+
+
+def _check_counts(names: list[str], slices: list[str], count: int) -> None:
+    if len(names) != len(slices) or len(names) != count:
+        raise errors.invalid_argument(
+            f"tensor_names and shape_and_slices have different number of elements than the "
+            f"tensors: {len(names)}, {len(slices)} and {count}"
+        )
+
+
+# -- checkpoints
+
+
+def _save_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    merge_shapes(c.with_rank(1, 1), c.with_rank(2, 1))
+    return []
+
+
+def _restore_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    names, slices = c.with_rank(1, 1), c.with_rank(2, 1)
+    merge_shapes(names, slices)
+    specs = c.constant_value(2)
+    if specs is None:
+        return [UNKNOWN_SHAPE] * c.num_outputs
+    shapes = []
+    for spec in specs.tolist():
+        if not spec:
+            shapes.append(UNKNOWN_SHAPE)
+            continue
+        _, _, shape = parse_shape_and_slice(spec.decode())
+        shapes.append(TensorShape(list(shape)))
+    return shapes
+
+
+@register_op(
+    "SaveV2",
+    "prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes ->",
+    "dtypes: list(type) >= 1",
+    stateful=True,
+    shape=_save_shape,
+    devices=("CPU",),
+    expensive=True,
+    effects="write prefix",
+    traits="checkpoint",
+)
+def save_v2(
+    ctx: OpKernelContext,
+    prefix: Any,
+    tensor_names: Any,
+    shape_and_slices: Any,
+    tensors: list[Any],
+    *,
+    dtypes: list[Any],
+) -> None:
+    """Writes tensors, or slices of larger ones, to one checkpoint."""
+    names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
+    _check_counts(names, specs, len(tensors))
+    writer = BundleWriter(scalar_text(prefix))
+    try:
+        for name, spec, value, dtype in zip(names, specs, tensors, dtypes):
+            if not spec:
+                writer.add(name, value, dtype)
+                continue
+            shape, where, part = parse_shape_and_slice(spec)
+            if tuple(np.shape(value)) != part:
+                raise errors.invalid_argument(
+                    f"Slice specification of '{name}' asks for a shape of {shape_text(part)}, but "
+                    f"the tensor's is {shape_text(np.shape(value))}: {spec}"
+                )
+            writer.add_slice(name, shape, where, value, dtype)
+        writer.finish()
+    except BaseException:
+        writer.abandon()
+        raise
+
+
+@register_op(
+    "RestoreV2",
+    "prefix: string, tensor_names: string, shape_and_slices: string -> tensors: dtypes",
+    "dtypes: list(type) >= 1",
+    stateful=True,
+    shape=_restore_shape,
+    devices=("CPU",),
+    expensive=True,
+    effects="read prefix",
+    traits="unseen_state checkpoint loads",
+)
+def restore_v2(
+    ctx: OpKernelContext,
+    prefix: Any,
+    tensor_names: Any,
+    shape_and_slices: Any,
+    *,
+    dtypes: list[Any],
+) -> tuple[Any, ...]:
+    """Reads tensors, or slices of them, from a checkpoint."""
+    names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
+    _check_counts(names, specs, len(dtypes))
+    # The op reads the first format, too, so that old checkpoints serve new graphs.
+    with CheckpointReader(scalar_text(prefix)) as reader:
+        return tuple(
+            _restore_one(reader, name, spec, dtype)
+            for name, spec, dtype in zip(names, specs, dtypes)
+        )
+
+
+def _restore_one(reader: CheckpointReader, name: str, spec: str, dtype: Any) -> Any:
+    if not spec:
+        return reader.restore(name, None, None, dtype)
+    shape, where, _ = parse_shape_and_slice(spec)
+    return reader.restore(name, shape, where, dtype)
+
+
+@register_op(
+    "MergeV2Checkpoints",
+    "checkpoint_prefixes: string, destination_prefix: string ->",
+    "delete_old_dirs: bool = true",
+    "allow_missing_files: bool = false",
+    stateful=True,
+    shape=no_outputs,
+    devices=("CPU",),
+    expensive=True,
+    effects="write checkpoint_prefixes, write destination_prefix",
+    traits="checkpoint",
+)
+def merge_v2_checkpoints(
+    ctx: OpKernelContext,
+    checkpoint_prefixes: Any,
+    destination_prefix: Any,
+    *,
+    delete_old_dirs: bool,
+    allow_missing_files: bool,
+) -> None:
+    """Makes one checkpoint of several; the data files move, the tables are merged."""
+    prefixes, merged = (
+        _texts(checkpoint_prefixes, "checkpoint_prefixes"),
+        scalar_text(destination_prefix),
+    )
+    merge_bundles(prefixes, merged, allow_missing_files=allow_missing_files)
+    for prefix in prefixes:
+        if prefix == merged:
+            continue
+        file_system.remove_if_exists(index_path(prefix), prefix)
+        folder = os.path.dirname(prefix)
+        if delete_old_dirs and folder != os.path.dirname(merged):
+            # The folder of several shards goes with the first of them; others may be using it.
+            file_system.remove_empty_directory(folder, prefix)
+
+
+# -- names
+
+
+def _scalars(c: InferenceContext) -> TensorShape:
+    for position in range(len(c.inputs)):
+        c.with_rank(position, 0)
+    return SCALAR_SHAPE
+
+
+def _scalar_number(name: str, value: Any) -> int:
+    if np.ndim(value):
+        shape = ",".join(map(str, np.shape(value)))
+        raise errors.invalid_argument(f"{name} must be a scalar, got shape [{shape}]")
+    return int(value)
+
+
+@register_op(
+    "ShardedFilename",
+    "basename: string, shard: int32, num_shards: int32 -> filename: string",
+    shape=_scalars,
+    devices=("CPU",),
+)
+def sharded_filename(xp: Any, basename: Any, shard: Any, num_shards: Any) -> Any:
+    """basename-SSSSS-of-NNNNN."""
+    number, count = _scalar_number("shard", shard), _scalar_number("num_shards", num_shards)
+    return _string(f"{scalar_text(basename)}-{number:05d}-of-{count:05d}")
+
+
+@register_op(
+    "ShardedFilespec",
+    "basename: string, num_shards: int32 -> filename: string",
+    shape=_scalars,
+    devices=("CPU",),
+)
+def sharded_filespec(xp: Any, basename: Any, num_shards: Any) -> Any:
+    """basename-?????-of-NNNNN."""
+    count = _scalar_number("num_shards", num_shards)
+    return _string(f"{scalar_text(basename)}-?????-of-{count:05d}")
+
+
+# -- whole files
+
+
+def _write_shape(c: InferenceContext) -> list[TensorShape]:
+    c.with_rank(0, 0)
+    c.with_rank(1, 0)
+    return []
+
+
+@register_op(
+    "ReadFile",
+    "filename: string -> contents: string",
+    shape=unchanged_shape,
+    devices=("CPU",),
+    expensive=True,
+    effects="read filename",
+    traits="loads",
+)
+def read_file(xp: Any, filename: Any) -> Any:
+    """The bytes of a file."""
+    return np.array(file_system.read_file(scalar_text(filename)), dtype=object)
+
+
+@register_op(
+    "WriteFile",
+    "filename: string, contents: string ->",
+    stateful=True,
+    shape=_write_shape,
+    devices=("CPU",),
+    expensive=True,
+    effects="write filename",
+)
+def write_file(ctx: OpKernelContext, filename: Any, contents: Any) -> None:
+    """Writes a file; makes its folder where there is none."""
+    data = bytes(np.asarray(contents, dtype=object)[()])
+    file_system.write_file(scalar_text(filename), data, makes_folder=True)
+
+
+@register_op(
+    "MatchingFiles",
+    "pattern: string -> filenames: string",
+    shape=lambda c: TensorShape([None]),
+    devices=("CPU",),
+    expensive=True,
+    effects="read pattern",
+)
+def matching_files(xp: Any, pattern: Any) -> Any:
+    """The files that match one or several patterns, sorted."""
+    patterns = np.asarray(pattern, dtype=object).reshape(-1)
+    found: set[str] = set()
+    for text in patterns.tolist():
+        found.update(file_system.matching_files(text.decode("utf-8", "surrogateescape")))
+    names = np.empty(len(found), dtype=object)
+    for position, name in enumerate(sorted(found)):
+        names[position] = name.encode("utf-8", "surrogateescape")
+    return names
+
+
+for _op in (save_v2, restore_v2, merge_v2_checkpoints, sharded_filename, sharded_filespec):
+    _op.not_differentiable()
+for _op in (read_file, write_file, matching_files):
+    _op.not_differentiable()

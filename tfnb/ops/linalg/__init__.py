@@ -1,0 +1,1 @@
+"""Matrices: einsum, decompositions, solving."""

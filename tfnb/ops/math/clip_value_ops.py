@@ -1,0 +1,87 @@
+"""ClipByValue, and tf.clip_by_value, which TensorFlow builds of Minimum and Maximum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.core import errors
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import unchanged_shape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
+from tfnb.framework.indexed_slices import IndexedSlices
+from tfnb.framework.scopes import name_scope
+from tfnb.ops.array import array_ops
+from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.math.comparison_ops import greater, less, logical_or
+from tfnb.ops.math.cwise_binary_ops import maximum, minimum
+from tfnb.ops.math.reduction_ops import reduce_sum
+
+EXPORTS = {"tf": ["clip_by_value"]}
+
+
+@register_op(
+    "ClipByValue",
+    "t: T, clip_value_min: T, clip_value_max: T -> output: T",
+    "T: numbertype",
+    shape=unchanged_shape,
+)
+def clip_by_value_op(xp: Any, t: Any, clip_value_min: Any, clip_value_max: Any) -> Any:
+    """max(min(t, high), low); the limits are scalars or have the shape of t."""
+    for limit in (clip_value_min, clip_value_max):
+        if limit.ndim and limit.shape != t.shape:
+            raise errors.invalid_argument(
+                "clip_value_min and clip_value_max must be either of "
+                f"the same shape as input, or a scalar. input shape: {shape_text(t.shape)}"
+                f"clip_value_min shape: {shape_text(clip_value_min.shape)}"
+                f"clip_value_max shape: {shape_text(clip_value_max.shape)}"
+            )
+    clipped = _limited(xp, xp.minimum, t, clip_value_max)
+    return _limited(xp, xp.maximum, clipped, clip_value_min)
+
+
+def _limited(xp: Any, function: Any, t: Any, limit: Any) -> Any:
+    """A limit that is not a number limits nothing."""
+    if limit.ndim == 0:
+        return function(t, limit) if limit == limit else t
+    clipped = function(t, limit)
+    return clipped if limit.dtype.kind in "iu" else xp.where(xp.isnan(limit), t, clipped)
+
+
+@clip_by_value_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, low, high = op.inputs
+    shape, low_shape, high_shape = (array_ops.shape(value) for value in (x, low, high))
+    zeros = array_ops.zeros(array_ops.shape(grad), grad.dtype)
+    below, above = less(x, low), greater(x, high)
+    low_axes = array_ops.broadcast_gradient_args(shape, low_shape)[1]
+    high_axes = array_ops.broadcast_gradient_args(shape, high_shape)[1]
+    grad_x = array_ops.where(logical_or(below, above), zeros, grad)
+    of_low, of_high = array_ops.where(below, grad, zeros), array_ops.where(above, grad, zeros)
+    grad_low = array_ops.reshape(reduce_sum(of_low, low_axes), low_shape)
+    return grad_x, grad_low, array_ops.reshape(reduce_sum(of_high, high_axes), high_shape)
+
+
+@dispatchable
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """Every element limited to a range; slices and the rest of a tensor's structure are kept."""
+    with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
+        values = values_of(t, "t")
+        lowered = minimum(values, clip_value_max)
+        # The limits may not broadcast the tensor to a larger shape.
+        values.shape.assert_is_compatible_with(lowered.shape)
+        clipped = maximum(lowered, clip_value_min, name=scope)
+        values.shape.assert_is_compatible_with(clipped.shape)
+        return like(t, clipped)
+
+
+def values_of(t: Any, name: str) -> Any:
+    """Return a tensor of the elements of a tensor or of slices."""
+    return convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name=name)
+
+
+def like(t: Any, values: Any) -> Any:
+    """Return values in the form of ``t``: slices if it is, else as they are."""
+    return (
+        IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
+    )

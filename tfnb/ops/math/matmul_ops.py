@@ -1,0 +1,580 @@
+"""Matrix products: MatMul, BatchMatMul and SparseMatMul.
+
+float16 and bfloat16 are multiplied in float32 and rounded once. Small integers are multiplied in
+float64, where every partial sum is exact, because NumPy's integer product does not use BLAS.
+Corresponds to TensorFlow's ``matmul_op*.cc``, ``batch_matmul_op*.cc`` and ``sparse_matmul_op.cc``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors, float_ops
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    broadcast_shapes,
+    merge_dims,
+    merge_shapes,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.work_sharder import shard
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import name_scope
+from tfnb.ops.array import array_ops
+from tfnb.ops.array.cast_ops import cast
+from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.large_arrays import is_large
+from tfnb.ops.math import reduction_ops
+from tfnb.ops.math.cwise_unary_ops import conj
+
+EXPORTS = {
+    "tf": ["matmul", "sparse_matmul:sparse_mat_mul"],
+    "linalg": ["matmul", "matvec"],
+}
+
+
+def matmul_shape(c: InferenceContext) -> TensorShape:
+    """Infer the shape (rows of a, columns of b); the inner sizes must agree."""
+    a, b = c.with_rank(0, 2).dim_values, c.with_rank(1, 2).dim_values
+    assert a is not None
+    assert b is not None
+    rows, inner_a = a[::-1] if c.attr("transpose_a") else a
+    inner_b, columns = b[::-1] if c.attr("transpose_b") else b
+    merge_dims(inner_a, inner_b)
+    return TensorShape([rows, columns])
+
+
+def _product(xp: Any, a: Any, b: Any) -> Any:
+    """Compute `a @ b` over the last two axes, in the dtype of a."""
+    kind = a.dtype.kind
+    if kind in "fc" and a.itemsize > 2:
+        return _float_product(xp, a, b)
+    if kind in "iu":
+        return _integer_product(xp, a, b)
+    return _float_product(xp, a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+
+
+# Minimum number of multiplications per thread.
+_LEAST_PRODUCTS = 1 << 22
+# Block size of BLAS in rows or columns; a partial block takes as long as a full one.
+_UNIT = 16
+# For few rows times a transposed matrix, BLAS takes longer to transpose the matrix than to
+# multiply, unless the matrix is the first operand.  From _LEAST_TURNED multiplications on, and up
+# to _MOST_ROWS rows, it is faster to compute (b.T @ a.T).T.
+_LEAST_TURNED = 1 << 19
+_MOST_ROWS = 64
+
+
+def _float_product(xp: Any, a: Any, b: Any) -> Any:
+    """Compute `a @ b`; large products are divided among threads."""
+    if xp is not np:
+        return xp.matmul(a, b)
+    if a.ndim == b.ndim == 2:
+        rows, inner = a.shape
+        columns = b.shape[1]
+        products = rows * inner * columns
+        if products < _LEAST_TURNED or rows == 1 or columns == 1:
+            # `dot` has less overhead than `matmul`.
+            return a.dot(b)
+        is_turned = _is_better_turned(a, b)
+        if products >= 2 * _LEAST_PRODUCTS:
+            return _divided_product(a, b, is_turned)
+        return b.T.dot(a.T).T.copy() if is_turned else a.dot(b)
+    if a.shape[:-2] == b.shape[:-2]:
+        return _batched_product(a, b)
+    return np.matmul(a, b)
+
+
+def _is_better_turned(a: Any, b: Any) -> bool:
+    return (
+        1 < len(a) <= _MOST_ROWS
+        and b.T.flags.c_contiguous
+        and not b.flags.c_contiguous
+        and is_large(np, b)
+    )
+
+
+def _divided_product(a: Any, b: Any, is_turned: bool) -> Any:
+    (rows, inner), columns = a.shape, b.shape[1]
+    out = np.empty((rows, columns), a.dtype)
+    if rows >= columns:
+        shard(
+            rows,
+            _LEAST_PRODUCTS // (inner * columns) + 1,
+            lambda first, last: np.matmul(a[first:last], b, out=out[first:last]),
+            _UNIT,
+        )
+        return out
+
+    def work(first: int, last: int) -> None:
+        if is_turned:
+            out[:, first:last] = b[:, first:last].T.dot(a.T).T
+        else:
+            np.matmul(a, b[:, first:last], out=out[:, first:last])
+
+    shard(columns, _LEAST_PRODUCTS // (inner * rows) + 1, work, _UNIT)
+    return out
+
+
+def _batched_product(a: Any, b: Any) -> Any:
+    """Compute the products of matrices with the same leading dimensions."""
+    products = a.size * b.shape[-1]
+    if products < 2 * _LEAST_PRODUCTS:
+        return np.matmul(a, b)
+    out = np.empty((*a.shape[:-1], b.shape[-1]), a.dtype)
+    shard(
+        len(a),
+        _LEAST_PRODUCTS * len(a) // products + 1,
+        lambda first, last: np.matmul(a[first:last], b[first:last], out=out[first:last]),
+    )
+    return out
+
+
+def _integer_product(xp: Any, a: Any, b: Any) -> Any:
+    inner = a.shape[-1]
+    if a.size and b.size and inner > 4:
+        bound = max(-float(a.min()), float(a.max())) * max(-float(b.min()), float(b.max())) * inner
+        if bound < 2.0**53:
+            exact = xp.matmul(a.astype(np.float64), b.astype(np.float64))
+            return exact.astype(np.int64).astype(a.dtype)
+    return xp.matmul(a, b)
+
+
+@register_op(
+    "MatMul",
+    "a: T, b: T -> product: T",
+    "transpose_a: bool = false",
+    "transpose_b: bool = false",
+    "T: {bfloat16, half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64, "
+    "complex128}",
+    "grad_a: bool = false",
+    "grad_b: bool = false",
+    shape=matmul_shape,
+    traits="c_order product marked_gradient",
+)
+def mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    """Compute the matrix product of a and b, each optionally transposed."""
+    if a.ndim != 2 or b.ndim != 2:
+        index, matrix = (0, a) if a.ndim != 2 else (1, b)
+        raise errors.invalid_argument(
+            f"In[{index}] is not a matrix. Instead it has shape {shape_text(matrix.shape)}"
+        )
+    left = a.T if transpose_a else a
+    right = b.T if transpose_b else b
+    (rows, inner), (others, columns) = left.shape, right.shape
+    if inner != others:
+        raise errors.invalid_argument(
+            f"Matrix size-incompatible: In[0]: {shape_text(a.shape)}, In[1]: {shape_text(b.shape)}"
+        )
+    if rows * inner * columns < _LEAST_TURNED and xp is np and left.dtype.char in "fdFD":
+        # Same result as below, with less overhead.
+        return left.dot(right)
+    return _product(xp, left, right)
+
+
+mat_mul.float_ops(float_ops.product)
+
+
+# Small products are never divided or transposed.
+for _left, _right in itertools.product(("", ".T"), repeat=2):
+    mat_mul.expression(
+        f"{{a}}{_left}.dot({{b}}{_right})"
+        " if {a}.ndim == 2 == {b}.ndim and {a}.size < {most} > {b}.size else {kernel}",
+        types=[dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128],
+        attrs={"transpose_a": bool(_left), "transpose_b": bool(_right)},
+        is_elementwise=False,
+        most=math.isqrt(2 * _LEAST_PRODUCTS),
+    )
+
+
+@mat_mul.gradient
+def _(op: Any, grad: Any) -> Any:
+    a, b = conj(op.inputs[0]), conj(op.inputs[1])
+    if op.get_attr("transpose_a"):
+        if op.get_attr("transpose_b"):
+            return (
+                mat_mul(b, grad, transpose_a=True, transpose_b=True, grad_a=True),
+                mat_mul(grad, a, transpose_a=True, transpose_b=True, grad_b=True),
+            )
+        return mat_mul(b, grad, transpose_b=True, grad_a=True), mat_mul(a, grad, grad_b=True)
+    if op.get_attr("transpose_b"):
+        return mat_mul(grad, b, grad_a=True), mat_mul(grad, a, transpose_a=True, grad_b=True)
+    return (
+        mat_mul(grad, b, transpose_b=True, grad_a=True),
+        mat_mul(a, grad, transpose_a=True, grad_b=True),
+    )
+
+
+# ------------------------------------------------------------------------------------------ batches
+
+
+def _batch_shape(c: InferenceContext, *, broadcasts: bool) -> TensorShape:
+    x, y = c.with_rank_at_least(0, 2), c.with_rank_at_least(1, 2)
+    dims_x, dims_y = x.dim_values, y.dim_values
+    if dims_x is None or dims_y is None:
+        if broadcasts or (dims_x is None and dims_y is None):
+            return UNKNOWN_SHAPE
+        # Without broadcasting both have the same rank.
+        known = dims_x if dims_x is not None else dims_y
+        assert known is not None
+        unknown = (None,) * len(known)
+        dims_x = unknown if dims_x is None else dims_x
+        dims_y = unknown if dims_y is None else dims_y
+    rows, inner_x = dims_x[:-3:-1] if c.attr("adj_x") else dims_x[-2:]
+    inner_y, columns = dims_y[:-3:-1] if c.attr("adj_y") else dims_y[-2:]
+    batch_x, batch_y = TensorShape(dims_x[:-2]), TensorShape(dims_y[:-2])
+    batch = broadcast_shapes(batch_x, batch_y) if broadcasts else merge_shapes(batch_x, batch_y)
+    merge_dims(inner_x, inner_y)
+    dims = batch.dim_values
+    return UNKNOWN_SHAPE if dims is None else TensorShape([*dims, rows, columns])
+
+
+def _plain_batch_shape(c: InferenceContext) -> TensorShape:
+    return _batch_shape(c, broadcasts=False)
+
+
+def _broadcast_batch_shape(c: InferenceContext) -> TensorShape:
+    return _batch_shape(c, broadcasts=True)
+
+
+def _adjoint(xp: Any, x: Any) -> Any:
+    flipped = x.swapaxes(-1, -2)
+    return xp.conj(flipped) if x.dtype.kind == "c" else flipped
+
+
+def _batch_product(xp: Any, x: Any, y: Any, adj_x: bool, adj_y: bool, *, broadcasts: bool) -> Any:
+    for index, matrices in enumerate((x, y)):
+        if matrices.ndim < 2:
+            raise errors.invalid_argument(f"In[{index}] ndims must be >= 2: {matrices.ndim}")
+    if not broadcasts and x.shape[:-2] != y.shape[:-2]:
+        if x.ndim != y.ndim:
+            raise errors.invalid_argument(
+                f"In[0] and In[1] has different ndims: {shape_text(x.shape)} vs. "
+                f"{shape_text(y.shape)}"
+            )
+        axis = next(i for i in range(x.ndim) if x.shape[i] != y.shape[i])
+        raise errors.invalid_argument(
+            f"In[0].dim({axis}) and In[1].dim({axis}) must be the same: {shape_text(x.shape)} vs "
+            f"{shape_text(y.shape)}"
+        )
+    left = _adjoint(xp, x) if adj_x else x
+    right = _adjoint(xp, y) if adj_y else y
+    if left.shape[-1] != right.shape[-2]:
+        raise errors.invalid_argument(
+            f"Matrix size-incompatible: In[0]: {shape_text(x.shape)}, In[1]: {shape_text(y.shape)}"
+        )
+    try:
+        return _product(xp, left, right)
+    except ValueError:
+        raise errors.invalid_argument(
+            "In[0] and In[1] must have compatible batch dimensions: "
+            f"{shape_text(x.shape)} vs. {shape_text(y.shape)}"
+        ) from None
+
+
+_BATCH_ATTRS = (
+    "adj_x: bool = false",
+    "adj_y: bool = false",
+    "grad_x: bool = false",
+    "grad_y: bool = false",
+)
+
+
+@register_op(
+    "BatchMatMul",
+    "x: T, y: T -> output: T",
+    "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}",
+    *_BATCH_ATTRS,
+    shape=_plain_batch_shape,
+    traits="c_order product marked_gradient",
+)
+def batch_mat_mul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
+    """Compute matrix products over equal leading dimensions, each side optionally adjoint."""
+    return _batch_product(xp, x, y, adj_x, adj_y, broadcasts=False)
+
+
+batch_mat_mul.float_ops(float_ops.product)
+
+
+def _batch_gradients(product_op: Any, op: Any, grad: Any) -> tuple[Any, Any]:
+    x, y = op.inputs
+    product = partial(product_op, name="MatMul")
+    if op.get_attr("adj_x"):
+        if op.get_attr("adj_y"):
+            return (
+                product(y, grad, adj_x=True, adj_y=True, grad_x=True),
+                product(grad, x, adj_x=True, adj_y=True, grad_y=True),
+            )
+        return product(y, grad, adj_y=True, grad_x=True), product(x, grad, grad_y=True)
+    if op.get_attr("adj_y"):
+        return product(grad, y, grad_x=True), product(grad, x, adj_x=True, grad_y=True)
+    return product(grad, y, adj_y=True, grad_x=True), product(x, grad, adj_x=True, grad_y=True)
+
+
+@batch_mat_mul.gradient
+def _(op: Any, grad: Any) -> Any:
+    def product(a: Any, b: Any, *, adj_x: bool = False, adj_y: bool = False, **_: Any) -> Any:
+        return matmul(a, b, adjoint_a=adj_x, adjoint_b=adj_y)
+
+    return _batch_gradients(product, op, grad)
+
+
+def _named_product(
+    a: Any,
+    b: Any,
+    *,
+    adj_x: bool = False,
+    adj_y: bool = False,
+    grad_x: bool = False,
+    grad_y: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Build the product with the op that matmul chooses."""
+    return matmul(a, b, adjoint_a=adj_x, adjoint_b=adj_y, grad_a=grad_x, grad_b=grad_y, name=name)
+
+
+def _sum_batches(op: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any]:
+    """Sum gradients over the batch axes along which an input was broadcast."""
+    x, y = op.inputs
+    batch_x, batch_y = x.shape[:-2], y.shape[:-2]
+    if batch_x.is_fully_defined() and batch_x == batch_y:
+        return grad_x, grad_y
+    shape_x, shape_y = array_ops.shape(x), array_ops.shape(y)
+    axes_x, axes_y = array_ops.broadcast_gradient_args(shape_x[:-2], shape_y[:-2])
+    return (
+        array_ops.reshape(reduction_ops.reduce_sum(grad_x, axes_x), shape_x),
+        array_ops.reshape(reduction_ops.reduce_sum(grad_y, axes_y), shape_y),
+    )
+
+
+@register_op(
+    "BatchMatMulV2",
+    "x: T, y: T -> output: T",
+    "T: {bfloat16, half, float, double, int16, int32, int64, uint8, uint16, uint32, uint64, "
+    "complex64, complex128}",
+    *_BATCH_ATTRS,
+    shape=_broadcast_batch_shape,
+    traits="c_order product marked_gradient",
+)
+def batch_mat_mul_v2(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
+    """Matrix products over leading dimensions that broadcast."""
+    return _batch_product(xp, x, y, adj_x, adj_y, broadcasts=True)
+
+
+batch_mat_mul_v2.float_ops(float_ops.product)
+
+
+@batch_mat_mul_v2.gradient
+def _(op: Any, grad: Any) -> Any:
+    return _sum_batches(op, *_batch_gradients(_named_product, op, grad))
+
+
+@register_op(
+    "BatchMatMulV3",
+    "x: Ta, y: Tb -> output: Tout",
+    "Ta: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128}",
+    "Tb: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128}",
+    "Tout: {bfloat16, half, float, double, int16, int32, int64, complex64, complex128}",
+    *_BATCH_ATTRS,
+    shape=_broadcast_batch_shape,
+    traits="product marked_gradient",
+)
+def batch_mat_mul_v3(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, Tout: Any) -> Any:
+    """Matrix products in the dtype of the output."""
+    wide = Tout.as_numpy_dtype
+    return _batch_product(xp, x.astype(wide), y.astype(wide), adj_x, adj_y, broadcasts=True)
+
+
+batch_mat_mul_v3.float_ops(float_ops.product)
+
+
+@batch_mat_mul_v3.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, y = op.inputs
+    if x.dtype == y.dtype == grad.dtype:
+        return _sum_batches(op, *_batch_gradients(_named_product, op, grad))
+
+    def product(a: Any, b: Any, **flags: Any) -> Any:
+        target = x.dtype if flags.get("grad_x") else y.dtype
+        return batch_mat_mul_v3(a, b, Tout=target.base_dtype, **flags)
+
+    return _sum_batches(op, *_batch_gradients(product, op, grad))
+
+
+# ---------------------------------------------------------------------------------- sparse matrices
+
+
+@register_op(
+    "SparseMatMul",
+    "a: Ta, b: Tb -> product: float",
+    "transpose_a: bool = false",
+    "transpose_b: bool = false",
+    "a_is_sparse: bool = false",
+    "b_is_sparse: bool = false",
+    "Ta: {float, bfloat16} = DT_FLOAT",
+    "Tb: {float, bfloat16} = DT_FLOAT",
+    shape=matmul_shape,
+)
+def sparse_mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    """Compute the product of dense arrays; attributes say which of them is mostly zero."""
+    if a.ndim != 2:
+        raise errors.invalid_argument("a is not a matrix")
+    if b.ndim != 2:
+        raise errors.invalid_argument("b is not a matrix")
+    left = (a.T if transpose_a else a).astype(np.float32)
+    right = (b.T if transpose_b else b).astype(np.float32)
+    if left.shape[1] != right.shape[0]:
+        raise errors.invalid_argument(
+            f"Matrix size incompatible: a: {shape_text(a.shape)}, b: {shape_text(b.shape)}"
+        )
+    return xp.matmul(left, right)
+
+
+@sparse_mat_mul.gradient
+def _(op: Any, grad: Any) -> Any:
+    a, b = op.inputs
+    a_sparse, b_sparse = op.get_attr("a_is_sparse"), op.get_attr("b_is_sparse")
+    flips_a, flips_b = op.get_attr("transpose_a"), op.get_attr("transpose_b")
+    grad_sparse = grad.op.type == "ReluGrad"
+
+    def product(
+        left: Any, left_sparse: bool, right: Any, right_sparse: bool, dtype: Any, *flips: bool
+    ) -> Any:
+        if flips[1]:
+            right = array_ops.transpose(right)
+        result = matmul(
+            left, right, transpose_a=flips[0], a_is_sparse=left_sparse, b_is_sparse=right_sparse
+        )
+        return cast(result, dtype) if result.dtype != dtype else result
+
+    of_a = (a.dtype.base_dtype,)
+    of_b = (b.dtype.base_dtype,)
+    if flips_a and flips_b:
+        return (
+            product(b, b_sparse, grad, grad_sparse, *of_a, True, True),
+            product(grad, grad_sparse, a, a_sparse, *of_b, True, True),
+        )
+    if flips_a:
+        return (
+            product(b, b_sparse, grad, grad_sparse, *of_a, False, True),
+            product(a, a_sparse, grad, grad_sparse, *of_b, False, False),
+        )
+    if flips_b:
+        return (
+            product(grad, grad_sparse, b, b_sparse, *of_a, False, False),
+            product(grad, grad_sparse, a, a_sparse, *of_b, True, False),
+        )
+    return (
+        product(grad, grad_sparse, b, b_sparse, *of_a, False, True),
+        product(a, a_sparse, grad, grad_sparse, *of_b, True, False),
+    )
+
+
+# --------------------------------------------------------------------------------- Python functions
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The matrix product of the last two dimensions; the others are batches and broadcast.
+
+    Raises:
+      ValueError: both transpose and adjoint are set for one matrix.
+    """
+    with name_scope(name, "MatMul", [a, b]) as scope:
+        for letter, transposes, adjoins in (
+            ("a", transpose_a, adjoint_a),
+            ("b", transpose_b, adjoint_b),
+        ):
+            if transposes and adjoins:
+                raise ValueError(
+                    f"Only one of `transpose_{letter}` and `adjoint_{letter}` can be True. "
+                    f"Received `transpose_{letter}`={transposes}, `adjoint_{letter}`={adjoins}."
+                )
+        a = convert_to_tensor(a, name="a")
+        b = convert_to_tensor(b, preferred_dtype=a.dtype.base_dtype, name="b")
+        flags = {"grad_x": grad_a, "grad_y": grad_b}
+        may_be_batch = a.shape.rank is None or a.shape.rank > 2
+        may_be_batch = may_be_batch or b.shape.rank is None or b.shape.rank > 2
+        if output_type is not None or (may_be_batch and not a_is_sparse and not b_is_sparse):
+            # The batched ops support only the adjoint.
+            if transpose_a:
+                a, adjoint_a = conj(a), True
+            if transpose_b:
+                b, adjoint_b = conj(b), True
+            if output_type is not None:
+                return batch_mat_mul_v3(
+                    a, b, Tout=output_type, adj_x=adjoint_a, adj_y=adjoint_b, **flags, name=scope
+                )
+            return batch_mat_mul_v2(a, b, adj_x=adjoint_a, adj_y=adjoint_b, **flags, name=scope)
+        # MatMul supports only the transpose.
+        if adjoint_a:
+            a, transpose_a = conj(a), True
+        if adjoint_b:
+            b, transpose_b = conj(b), True
+        types = (a.dtype.base_dtype, b.dtype.base_dtype)
+        mixed = dtypes.bfloat16 in types and types[0] != types[1]
+        fits_sparse = all(t in (dtypes.bfloat16, dtypes.float32) for t in types)
+        if mixed or ((a_is_sparse or b_is_sparse) and fits_sparse):
+            product = sparse_mat_mul(
+                a,
+                b,
+                transpose_a=transpose_a,
+                transpose_b=transpose_b,
+                a_is_sparse=a_is_sparse,
+                b_is_sparse=b_is_sparse,
+                name=scope,
+            )
+            if types == (dtypes.bfloat16, dtypes.bfloat16):
+                product = cast(product, dtypes.bfloat16)
+            return product
+        return mat_mul(
+            a,
+            b,
+            transpose_a=transpose_a,
+            transpose_b=transpose_b,
+            grad_a=grad_a,
+            grad_b=grad_b,
+            name=scope,
+        )
+
+
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The product of matrices, the last two dimensions of ``a``, and vectors, the last of ``b``."""
+    with name_scope(name, "MatVec", [a, b]):
+        column = array_ops.expand_dims(b, axis=-1)
+        product = matmul(
+            a,
+            column,
+            transpose_a=transpose_a,
+            adjoint_a=adjoint_a,
+            a_is_sparse=a_is_sparse,
+            b_is_sparse=b_is_sparse,
+        )
+        return array_ops.squeeze(product, axis=-1)

@@ -1,0 +1,436 @@
+"""Ops on sequences: Range, LinSpace, Cumsum, Cumprod, Cross."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.host_memory import check_fits
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import convert_to_tensor, register_tensor_conversion_function
+from tfnb.framework.scopes import name_scope
+from tfnb.framework.tensor import Tensor
+from tfnb.ops.array import array_ops
+from tfnb.ops.array.cast_ops import cast, cast_op
+from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.math.comparison_ops import equal
+from tfnb.ops.math.cwise_binary_ops import div_no_nan_op, maximum
+from tfnb.ops.math.cwise_unary_ops import exp_op, log
+
+EXPORTS = {
+    "tf": ["range:range_", "lin_space:linspace", "linspace", "cumsum", "cumprod", "cross"],
+    "math": ["cumsum", "cumprod", "cumulative_logsumexp"],
+    "linalg": ["cross"],
+}
+
+# -------------------------------------------------------------------------------------------- range
+
+
+def _range_shape(c: InferenceContext) -> TensorShape:
+    for index in builtins.range(3):
+        c.with_rank(index, 0)
+    start, limit, delta = (c.constant_value(index) for index in builtins.range(3))
+    if start is None or limit is None or delta is None:
+        return TensorShape([None])
+    if c.attr("Tidx") is dtypes.float16:
+        # TensorFlow has the kernel, but its graph construction refuses float16 ranges.
+        raise ValueError("Unsupported dtype half")
+    if delta == 0:
+        raise ValueError("Requires delta != 0")
+    if delta > 0 and start > limit:
+        raise ValueError(f"Requires start <= limit when delta > 0: {start}/{limit}")
+    if delta < 0 and start < limit:
+        raise ValueError(f"Requires start >= limit when delta < 0: {start}/{limit}")
+    return TensorShape([_range_size(start, limit, delta)])
+
+
+def _range_size(start: Any, limit: Any, delta: Any) -> int:
+    if np.asarray(start).dtype.kind in "iu":
+        distance, step = abs(int(limit) - int(start)), abs(int(delta))
+        return (distance + step - 1) // step
+    size = abs((float(limit) - float(start)) / float(delta))
+    if size == math.inf:
+        raise ValueError(f"Requires ((limit - start) / delta) <= {2**63 - 1}")
+    return math.ceil(size)
+
+
+@register_op(
+    "Range",
+    "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx",
+    "Tidx: {bfloat16, half, float, double, int8, int16, int32, int64, uint16, uint32, uint64} "
+    "= DT_INT32",
+    shape=_range_shape,
+    host_memory=("start", "limit", "delta", "output"),
+    traits="c_order rearranges",
+)
+def range_op(xp: Any, start: Any, limit: Any, delta: Any) -> Any:
+    """Return start, start + delta, ... up to but not including limit."""
+    start, limit, delta = _scalars(start=start, limit=limit, delta=delta)
+    if delta == 0:
+        raise errors.invalid_argument(f"Requires delta != 0: {delta}")
+    if delta > 0 and start > limit:
+        raise errors.invalid_argument(f"Requires start <= limit when delta > 0: {start}/{limit}")
+    if delta < 0 and start < limit:
+        raise errors.invalid_argument(f"Requires start >= limit when delta < 0: {start}/{limit}")
+    size = _range_size(start, limit, delta)
+    check_fits(np, (size,), start.dtype)
+    steps = np.arange(size)
+    kind = start.dtype.kind
+    if kind in "iu":
+        return (steps * int(delta) + int(start)).astype(start.dtype)
+    return (start + steps.astype(start.dtype) * delta).astype(start.dtype)
+
+
+range_op.not_differentiable()
+
+
+def _scalars(**values: Any) -> list[Any]:
+    """Return the values as scalars; vectors of one element are accepted for compatibility."""
+    for name, value in values.items():
+        if value.ndim > 1 or value.size != 1:
+            raise errors.invalid_argument(
+                f"{name} must be a scalar, not shape {shape_text(value.shape)}"
+            )
+    return [value.reshape(())[()] if value.ndim else value for value in values.values()]
+
+
+def range_(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = "range"
+) -> Any:
+    """Return the numbers start, start + delta, ... below limit; `range_(n)` starts at 0."""
+    if limit is None:
+        start, limit = 0, start
+    with name_scope(name, "Range", [start, limit, delta]) as scope:
+        if not isinstance(start, Tensor):
+            start = convert_to_tensor(start, dtype=dtype, name="start")
+        if not isinstance(limit, Tensor):
+            limit = convert_to_tensor(limit, dtype=dtype, name="limit")
+        if not isinstance(delta, Tensor):
+            delta = convert_to_tensor(delta, dtype=dtype, name="delta")
+        if dtype is None:
+            # The result has the last of their types in this order.
+            order = [
+                dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint16,
+                dtypes.uint32, dtypes.uint64, dtypes.float16, dtypes.bfloat16, dtypes.float32,
+                dtypes.float64,
+            ]  # fmt: skip
+            given = [value.dtype.base_dtype for value in (start, limit, delta)]
+            dtype = max(given, key=order.index)
+        start = cast(start, dtype)
+        limit = cast(limit, dtype)
+        delta = cast(delta, dtype)
+        return range_op(start, limit, delta, name=scope)
+
+
+def _tensor_of_range(
+    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    return range_(value.start, value.stop, value.step, dtype=dtype, name=name)
+
+
+register_tensor_conversion_function(builtins.range, _tensor_of_range)
+
+# ----------------------------------------------------------------------------------------- linspace
+
+
+def _lin_space_shape(c: InferenceContext) -> TensorShape:
+    for index in builtins.range(3):
+        c.with_rank(index, 0)
+    count = c.constant_value(2)
+    if count is None:
+        return TensorShape([None])
+    if count <= 0:
+        raise ValueError(f"Requires num > 0: {count}")
+    return TensorShape([int(count)])
+
+
+@register_op(
+    "LinSpace",
+    "start: T, stop: T, num: Tidx -> output: T",
+    "T: {bfloat16, half, float, double}",
+    "Tidx: {int32, int64} = DT_INT32",
+    shape=_lin_space_shape,
+    host_memory=("start", "stop", "num", "output"),
+    traits="c_order rearranges",
+)
+def lin_space(xp: Any, start: Any, stop: Any, num: Any) -> Any:
+    """Return num evenly spaced numbers from start to stop, both included."""
+    for name, value in (("start", start), ("stop", stop), ("num", num)):
+        if value.ndim:
+            raise errors.invalid_argument(
+                f"{name} must be a scalar, not shape {shape_text(value.shape)}"
+            )
+    count = int(num)
+    if count <= 0:
+        raise errors.invalid_argument(f"Requires num > 0: {count}")
+    if count == 1:
+        return np.asarray(start).reshape(1)
+    dtype = start.dtype
+    check_fits(np, (count,), dtype)
+    step = (stop - start) / dtype.type(count - 1)
+    out = (start + step * np.arange(count).astype(dtype)).astype(dtype)
+    # Set the ends exactly: start + 0 * step is NaN if the step is infinite.
+    out[0], out[-1] = start, stop
+    return out
+
+
+lin_space.not_differentiable()
+
+
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Any:
+    """Return num evenly spaced numbers from start to stop; tensors get a new axis."""
+    with name_scope(name, "linspace", [start, stop]):
+        start = convert_to_tensor(start, name="start")
+        stop = convert_to_tensor(stop, name="stop", dtype=start.dtype)
+        count = _int_tensor(num, "num")
+        # Unused, but TensorFlow's graphs have this node.
+        cast(count, dtype=start.dtype)
+        shape = array_ops.broadcast_dynamic_shape(array_ops.shape(start), array_ops.shape(stop))
+        start = array_ops.broadcast_to(start, shape)
+        stop = array_ops.broadcast_to(stop, shape)
+        first = array_ops.expand_dims(start, axis=axis)
+        last = array_ops.expand_dims(stop, axis=axis)
+        full_shape = array_ops.shape(first)
+        rank = array_ops.shape(full_shape)[0]
+        position = array_ops.where_v2(axis >= 0, axis, rank + axis)
+        between = maximum(count - 2, 0)
+        steps = maximum(count - 1, 1)
+        delta = (last - first) / cast(steps, last.dtype)
+        first = cast(first, delta.dtype)
+        last = cast(last, delta.dtype)
+        # Makes the range fail if num is negative.
+        end = array_ops.where_v2(count >= 0, steps, -1)
+        counted = cast(range_(1, end, dtype=dtypes.int64), delta.dtype)
+        here = equal(position, range_(rank))
+        counted = array_ops.reshape(counted, array_ops.where_v2(here, between, 1))
+        inner = first + delta * counted
+        joined = array_ops.concat((first, inner, last), axis=position)
+        begin = array_ops.zeros_like(full_shape)
+        size = array_ops.concat(
+            (
+                full_shape[0:position],
+                array_ops.reshape(count, [1]),
+                full_shape[position + 1 :],
+            ),
+            axis=0,
+        )
+        return array_ops.slice(joined, begin, size)
+
+
+def _int_tensor(value: Any, name: str) -> Any:
+    tensor = convert_to_tensor(value, name=name, preferred_dtype=dtypes.int32)
+    if not tensor.dtype.is_integer:
+        raise TypeError(
+            f"Argument `tensor` (name: {name}) must be of type integer. Received `tensor` = "
+            f"{tensor} of dtype: {tensor.dtype}"
+        )
+    return cast_op(tensor, DstT=dtypes.int32)
+
+
+# --------------------------------------------------------------------------------- cumulative ops
+
+# Up to this number of steps a Python loop rounds each step as TensorFlow does.
+_MANY_STEPS = 1 << 12
+_CUMULATIVE = ("exclusive: bool = false", "reverse: bool = false")
+
+
+def _cumulative_axis(x: Any, axis: Any) -> int:
+    if axis.ndim:
+        raise errors.invalid_argument(
+            "ScanOp: axis must be a scalar, not " + shape_text(axis.shape)
+        )
+    number, rank = int(axis), int(x.ndim)
+    if not -rank <= number < rank:
+        raise errors.invalid_argument(
+            f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {number}"
+        )
+    return number % rank
+
+
+def _scan(xp: Any, step: Any, x: Any, axis: Any, exclusive: bool, reverse: bool, start: Any) -> Any:
+    number = _cumulative_axis(x, axis)
+    values = xp.flip(x, number) if reverse else x
+    if xp is not np and values.dtype.itemsize == 2 and values.dtype.kind not in "iu":
+        result = step(values.astype(np.float32), number).astype(x.dtype)
+    else:  # On a CPU, two-byte floats are rounded at every step, as in TensorFlow.
+        result = step(values, number)
+    if exclusive and x.shape[number]:
+        shifted = xp.empty_like(result)
+        to = [slice(None)] * x.ndim
+        source = list(to)
+        to[number], source[number] = slice(1, None), slice(None, -1)
+        shifted[tuple(to)] = result[tuple(source)]
+        to[number] = slice(0, 1)
+        shifted[tuple(to)] = start
+        result = shifted
+    return xp.flip(result, number) if reverse else result
+
+
+@register_op(
+    "Cumsum",
+    "x: T, axis: Tidx -> out: T",
+    *_CUMULATIVE,
+    "T: numbertype",
+    "Tidx: {int32, int64} = DT_INT32",
+    shape=unchanged_shape,
+    host_memory=("axis",),
+)
+def cumsum_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
+    """Return sums of all elements up to each one along an axis."""
+    return _scan(
+        xp, lambda v, a: xp.cumsum(v, axis=a, dtype=v.dtype), x, axis, exclusive, reverse, 0
+    )
+
+
+@cumsum_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    exclusive, reverse = op.get_attr("exclusive"), op.get_attr("reverse")
+    return cumsum(grad, op.inputs[1], exclusive=exclusive, reverse=not reverse), None
+
+
+@register_op(
+    "Cumprod",
+    "x: T, axis: Tidx -> out: T",
+    *_CUMULATIVE,
+    "T: numbertype",
+    "Tidx: {int32, int64} = DT_INT32",
+    shape=unchanged_shape,
+    host_memory=("axis",),
+)
+def cumprod_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
+    """Return products of all elements up to each one along an axis."""
+    return _scan(
+        xp, lambda v, a: xp.cumprod(v, axis=a, dtype=v.dtype), x, axis, exclusive, reverse, 1
+    )
+
+
+@cumprod_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, axis = op.inputs
+    exclusive, reverse = op.get_attr("exclusive"), op.get_attr("reverse")
+    product = cumprod(x, axis, exclusive=exclusive, reverse=reverse)
+    total = cumsum(product * grad, axis, exclusive=exclusive, reverse=not reverse)
+    return div_no_nan_op(total, x, name="div_no_nan"), None
+
+
+def _log_sum(xp: Any, x: Any, y: Any) -> Any:
+    """Return log(exp(x) + exp(y)), rounded to the type at each step."""
+    largest = xp.maximum(x, y)
+    found = xp.log1p(xp.exp(xp.minimum(x, y) - largest)) + largest
+    return xp.where(largest == -np.inf, largest, found)
+
+
+@register_op(
+    "CumulativeLogsumexp",
+    "x: T, axis: Tidx -> out: T",
+    *_CUMULATIVE,
+    "T: {bfloat16, half, float, double}",
+    "Tidx: {int32, int64} = DT_INT32",
+    shape=unchanged_shape,
+    host_memory=("axis",),
+)
+def cumulative_logsumexp_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
+    """Return log(sum(exp)) of all elements up to each one along an axis."""
+
+    def step(values: Any, number: int) -> Any:
+        is_narrow = values.dtype.itemsize == 2
+        if xp is np and (not is_narrow or values.shape[number] > _MANY_STEPS):
+            wide = np.float32 if is_narrow else values.dtype
+            found = np.logaddexp.accumulate(values, axis=number, dtype=wide)
+            return found.astype(values.dtype, copy=False)
+        # CuPy's ufuncs have no accumulate; _log_sum rounds two-byte floats after each operation.
+        add = partial(_log_sum, xp) if is_narrow else xp.logaddexp
+        sums = xp.empty_like(values)
+        along, out = xp.moveaxis(values, number, 0), xp.moveaxis(sums, number, 0)
+        for place in range(len(out)):
+            out[place] = add(out[place - 1], along[place]) if place else along[0]
+        return sums
+
+    return _scan(xp, step, x, axis, exclusive, reverse, -np.inf)
+
+
+@cumulative_logsumexp_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, axis = op.inputs
+    sums = op.outputs[0]
+    exclusive, reverse = op.get_attr("exclusive"), op.get_attr("reverse")
+    lowest = grad.dtype.min
+    log_positive = array_ops.where_v2(grad > 0, log(grad), lowest)
+    log_negative = array_ops.where_v2(grad < 0, log(-grad), lowest)
+
+    def side(logarithm: Any) -> Any:
+        total = cumulative_logsumexp(
+            logarithm - sums, axis=axis, reverse=not reverse, exclusive=exclusive
+        )
+        return exp_op(total + x)
+
+    return side(log_positive) - side(log_negative), None
+
+
+def cumsum(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Any:
+    """Return sums of all elements up to each one along an axis."""
+    with name_scope(name, "Cumsum", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        return cumsum_op(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
+
+
+def cumprod(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Any:
+    """Return products of all elements up to each one along an axis."""
+    with name_scope(name, "Cumprod", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        return cumprod_op(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
+
+
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Any:
+    """Return log(sum(exp)) of all elements up to each one along an axis."""
+    with name_scope(name, "CumulativeLogsumexp", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        return cumulative_logsumexp_op(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
+
+
+# ------------------------------------------------------------------------------------ cross product
+
+
+def _cross_shape(c: InferenceContext) -> TensorShape:
+    a = c.with_rank_at_least(0, 1)
+    merged = merge_shapes(a, c.with_rank_at_least(1, 1))
+    dims = a.dim_values
+    if dims is not None and dims[-1] is not None and dims[-1] != 3:
+        raise ValueError(f"Dimension must be 3 but is {dims[-1]}")
+    return merged
+
+
+@register_op("Cross", "a: T, b: T -> product: T", "T: realnumbertype", shape=_cross_shape)
+def cross(xp: Any, a: Any, b: Any) -> Any:
+    """Return the cross product of 3-vectors along the last axis."""
+    if a.shape != b.shape:
+        raise errors.invalid_argument(
+            f"Both inputs must be of same shape: {shape_text(a.shape)} vs. {shape_text(b.shape)}"
+        )
+    if a.ndim < 1:
+        raise errors.invalid_argument(f"Input must be at least 1D{shape_text(a.shape)}")
+    if a.shape[-1] != 3:
+        raise errors.failed_precondition("Cross-products are only defined for 3-element vectors.")
+    a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
+    b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
+    parts = (a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0)
+    return xp.stack(parts, axis=-1)
+
+
+@cross.gradient
+def _(op: Any, grad: Any) -> Any:
+    u, v = op.inputs
+    return cross(v, grad), cross(grad, u)

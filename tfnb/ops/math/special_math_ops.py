@@ -1,0 +1,300 @@
+"""Special functions as ops: error functions, gamma functions, zeta, incomplete beta and gamma.
+
+The mathematics is in ``special_functions.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    SCALAR_SHAPE,
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    broadcast_shape,
+    merge_shapes,
+    unchanged_shape,
+)
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.scopes import control_dependencies, name_scope
+from tfnb.ops.array import array_ops
+from tfnb.ops.base.broadcasting import incompatible_shapes
+from tfnb.ops.math import special_functions as functions
+from tfnb.ops.math.cwise_binary_ops import xlogy
+from tfnb.ops.math.cwise_unary_ops import exp_op, log, square
+from tfnb.ops.math.math_ops import xlog1py
+from tfnb.ops.math.reduction_ops import reduce_sum
+from tfnb.ops.math.unbroadcast import unbroadcast_by_axes
+
+if TYPE_CHECKING:
+    from tfnb.core.tensor_shape import TensorShape
+
+EXPORTS = {
+    "tf": [
+        "betainc", "digamma", "erf", "erfc", "igamma", "igammac", "lbeta", "lgamma", "polygamma",
+        "zeta",
+    ],
+    "math": [
+        "betainc", "digamma", "erf", "erfc", "erfcinv", "erfinv", "igamma", "igammac", "lbeta",
+        "lgamma", "ndtri", "polygamma", "zeta",
+    ],
+}  # fmt: skip
+
+_FLOAT = "T: {bfloat16, half, float, double}"
+
+
+def precise(function: Any, xp: Any, *arguments: Any) -> Any:
+    """The function computed in float64, in the dtype of its first argument."""
+    dtype = arguments[0].dtype
+    wide = [xp.asarray(value, np.float64) for value in arguments]
+    return function(xp, *wide).astype(dtype)
+
+
+# ---------------------------------------------------------------------------------- error functions
+
+
+@register_op("Erf", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="sparse_values")
+def erf(xp: Any, x: Any) -> Any:
+    """The error function."""
+    return precise(functions.erf, xp, x)
+
+
+@erf.gradient
+def _(op: Any, grad: Any) -> Any:
+    factor = convert_to_tensor(2 / math.sqrt(math.pi), dtype=grad.dtype)
+    with control_dependencies([grad]):
+        return grad * factor * exp_op(-square(op.inputs[0]))
+
+
+@register_op("Erfc", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def erfc(xp: Any, x: Any) -> Any:
+    """1 - erf(x)."""
+    return precise(functions.erfc, xp, x)
+
+
+@erfc.gradient
+def _(op: Any, grad: Any) -> Any:
+    factor = convert_to_tensor(-2 / math.sqrt(math.pi), dtype=grad.dtype)
+    with control_dependencies([grad]):
+        return grad * factor * exp_op(-square(op.inputs[0]))
+
+
+@register_op("Erfinv", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def erfinv_op(xp: Any, x: Any) -> Any:
+    """The number whose error function is x."""
+    # Zero has one sign here, whichever it had.
+    return precise(functions.erfinv, xp, x) + x.dtype.type(0)
+
+
+@erfinv_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    factor = convert_to_tensor(math.sqrt(math.pi) / 2, dtype=grad.dtype)
+    with control_dependencies([grad]):
+        return grad * factor * exp_op(square(op.outputs[0]))
+
+
+@register_op("Ndtri", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def ndtri_op(xp: Any, x: Any) -> Any:
+    """The quantile of the normal distribution for the probability x."""
+    return precise(functions.ndtri, xp, x)
+
+
+@ndtri_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    factor = convert_to_tensor(math.sqrt(2 * math.pi), dtype=grad.dtype)
+    with control_dependencies([grad]):
+        return grad * factor * exp_op(square(op.outputs[0]) / 2.0)
+
+
+# ---------------------------------------------------------------------------------- gamma functions
+
+
+@register_op("Lgamma", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def lgamma(xp: Any, x: Any) -> Any:
+    """The logarithm of the modulus of the gamma function."""
+    return precise(functions.lgamma, xp, x)
+
+
+@lgamma.gradient
+def _(op: Any, grad: Any) -> Any:
+    with control_dependencies([grad]):
+        return grad * digamma(op.inputs[0])
+
+
+@register_op("Digamma", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
+def digamma(xp: Any, x: Any) -> Any:
+    """The derivative of lgamma."""
+    return precise(functions.digamma, xp, x)
+
+
+@digamma.gradient
+def _(op: Any, grad: Any) -> Any:
+    x = op.inputs[0]
+    with control_dependencies([grad]):
+        return grad * polygamma(convert_to_tensor(1, dtype=x.dtype), x)
+
+
+def _binary(function: Any, xp: Any, x: Any, y: Any) -> Any:
+    try:
+        return precise(function, xp, x, y)
+    except ValueError:
+        raise incompatible_shapes(x, y) from None
+
+
+@register_op("Igamma", "a: T, x: T -> z: T", _FLOAT, shape=broadcast_shape)
+def igamma(xp: Any, a: Any, x: Any) -> Any:
+    """The lower regularized incomplete gamma function."""
+    return _binary(functions.igamma, xp, a, x)
+
+
+def igamma_gradients(op: Any, grad: Any) -> Any:
+    """The gradients by both inputs of the lower function."""
+    a, x = op.inputs
+
+    def gradients() -> tuple[Any, Any]:
+        by_a = igamma_grad_a(a, x)
+        # The density of the gamma distribution; its logarithm does not overflow.
+        by_x = exp_op(-x + (a - 1) * log(x) - lgamma(a))
+        return by_a * grad, by_x * grad
+
+    return unbroadcast_by_axes(a, x, gradients, grad)
+
+
+igamma.gradient(igamma_gradients)
+
+
+@register_op("Igammac", "a: T, x: T -> z: T", _FLOAT, shape=broadcast_shape)
+def igammac(xp: Any, a: Any, x: Any) -> Any:
+    """The upper regularized incomplete gamma function."""
+    return _binary(functions.igammac, xp, a, x)
+
+
+@igammac.gradient
+def _(op: Any, grad: Any) -> Any:
+    by_a, by_x = igamma_gradients(op, grad)
+    return -by_a, -by_x
+
+
+@register_op(
+    "IgammaGradA",
+    "a: T, x: T -> z: T",
+    "T: {float, double}",
+    shape=broadcast_shape,
+    devices=("CPU",),
+)
+def igamma_grad_a(xp: Any, a: Any, x: Any) -> Any:
+    """The derivative of Igamma by a."""
+    return _binary(lambda _, p, q: functions.igamma_grad_a(p, q), xp, a, x)
+
+
+@register_op(
+    "RandomGammaGrad",
+    "alpha: T, sample: T -> output: T",
+    "T: {float, double}",
+    shape=broadcast_shape,
+    devices=("CPU",),
+)
+def random_gamma_grad(xp: Any, alpha: Any, sample: Any) -> Any:
+    """The derivative of a gamma-distributed sample by alpha."""
+    return _binary(lambda _, p, q: functions.random_gamma_grad(p, q), xp, alpha, sample)
+
+
+@register_op("Zeta", "x: T, q: T -> z: T", "T: {float, double}", shape=broadcast_shape)
+def zeta(xp: Any, x: Any, q: Any) -> Any:
+    """The Hurwitz zeta function: the sum of (q + k)**-x over k >= 0."""
+    return _binary(functions.zeta, xp, x, q)
+
+
+@zeta.gradient
+def _(op: Any, grad: Any) -> Any:
+    x, q = op.inputs
+    return unbroadcast_by_axes(x, q, lambda: (None, -x * zeta(x + 1, q) * grad), grad)
+
+
+@register_op("Polygamma", "a: T, x: T -> z: T", "T: {float, double}", shape=broadcast_shape)
+def polygamma(xp: Any, a: Any, x: Any) -> Any:
+    """The a-th derivative of digamma."""
+    return _binary(functions.polygamma, xp, a, x)
+
+
+@polygamma.gradient
+def _(op: Any, grad: Any) -> Any:
+    n, x = op.inputs
+    return unbroadcast_by_axes(n, x, lambda: (None, polygamma(n + 1, x) * grad), grad)
+
+
+# ------------------------------------------------------------------------------------ beta function
+
+
+def _betainc_shape(c: InferenceContext) -> TensorShape:
+    shapes = [shape for shape in c.inputs if shape.rank != 0]
+    if not shapes:
+        return SCALAR_SHAPE
+    found = UNKNOWN_SHAPE
+    for shape in shapes:
+        if shape.rank is not None:
+            found = merge_shapes(found, shape)
+    return found
+
+
+@register_op("Betainc", "a: T, b: T, x: T -> z: T", "T: {float, double}", shape=_betainc_shape)
+def betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
+    """The regularized incomplete beta function; scalars serve for every element."""
+    shapes = {value.shape for value in (a, b, x) if value.ndim}
+    if len(shapes) > 1:
+        from tfnb.core import errors
+        from tfnb.ops.base.broadcasting import shape_text
+
+        first, second = [v.shape for v in (a, b, x) if v.ndim][:2]
+        names = [n for n, v in zip("abx", (a, b, x), strict=True) if v.ndim]
+        raise errors.invalid_argument(
+            f"Shapes of {names[0]} and {names[1]} are inconsistent: {shape_text(first)} vs. "
+            f"{shape_text(second)}"
+        )
+    return precise(functions.betainc, xp, a, b, x)
+
+
+@betainc.gradient
+def _(op: Any, grad: Any) -> Any:
+    a, b, x = op.inputs
+    shape = array_ops.shape(a), array_ops.shape(x)
+    axes = array_ops.broadcast_gradient_args(*shape)[1]
+    log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
+    # xlogy and xlog1py keep the ends of the interval finite.
+    by_x = exp_op(xlog1py(b - 1, -x) + xlogy(a - 1, x) - log_beta)
+    return None, None, array_ops.reshape(reduce_sum(by_x * grad, axes), shape[1])
+
+
+# ----------------------------------------------------------------------- functions of Python's side
+
+
+def erfinv(x: Any, name: str | None = None) -> Any:
+    """The number whose error function is x."""
+    with name_scope(name, "erfinv", [x]):
+        return erfinv_op(x)
+
+
+def ndtri(x: Any, name: str | None = None) -> Any:
+    """The quantile of the normal distribution for the probability x."""
+    with name_scope(name, "ndtri", [x]):
+        return ndtri_op(x)
+
+
+def erfcinv(x: Any, name: str | None = None) -> Any:
+    """The number whose complementary error function is x."""
+    with name_scope(name, "erfcinv", [x]):
+        x = convert_to_tensor(x, name="start")
+        return -ndtri(0.5 * x) * math.sqrt(0.5)
+
+
+def lbeta(x: Any, name: str | None = None) -> Any:
+    """The logarithm of the modulus of the multivariate beta function, along the last dimension."""
+    with name_scope(name, "lbeta", [x]):
+        x = convert_to_tensor(x, name="x")
+        log_prod_gamma = reduce_sum(lgamma(x), axis=[-1])
+        log_gamma_sum = lgamma(reduce_sum(x, axis=[-1]))
+        return log_prod_gamma - log_gamma_sum

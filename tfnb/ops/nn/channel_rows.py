@@ -1,0 +1,74 @@
+"""Arithmetic of arrays with a vector of one number per channel, computed in long rows.
+
+NumPy adds a vector of 32 channels to images in loops of 32 numbers, and each loop costs as much as
+another hundred numbers.  Neighbouring positions are therefore joined into one row, and the vector
+is repeated to the row's length.  Channels may be any axis; unless it is the last, a row has one
+channel.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.ops.base.large_arrays import is_large, sum_over
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Approximate number of elements of a row: the repeated vector fits into a core's L1 cache.
+_ROW = 2048
+
+
+@lru_cache(maxsize=256)
+def _repeats(positions: int, channels: int) -> int:
+    """Return the number of positions of a row, a divisor of ``positions``."""
+    most = min(positions, max(1, _ROW // max(channels, 1)))
+    return next(number for number in range(most, 0, -1) if positions % number == 0)
+
+
+class ChannelRows:
+    """Converts arrays of one shape to rows, and vectors of channels to match them."""
+
+    def __init__(self, xp: Any, shape: Sequence[int], axis: int) -> None:
+        self._xp = xp
+        self._shape = tuple(shape)
+        self._axis = axis
+        self._repeats = 0  # positions of a row; 0: arrays stay unchanged
+        self._others = tuple(i for i in range(len(shape)) if i != axis)
+        self._lifted = tuple(-1 if i == axis else 1 for i in range(len(shape)))
+
+    def rows(self, x: Any) -> Any:
+        """Return an array of the shape as rows; must be called first."""
+        if not is_large(self._xp, x) or not x.flags.c_contiguous:
+            return x
+        if self._axis == len(self._shape) - 1:
+            channels = self._shape[-1]
+            self._repeats = _repeats(x.size // channels, channels)
+            return x.reshape(-1, self._repeats * channels)
+        return x
+
+    def spread(self, vector: Any) -> Any:
+        """Return a vector of the channels in a form that broadcasts with rows."""
+        if self._repeats:
+            return np.tile(vector, self._repeats) if self._repeats > 1 else vector
+        return vector.reshape(self._lifted)
+
+    def sum(self, rows: Any) -> Any:
+        """Return the sum per channel."""
+        if not self._repeats:
+            return sum_over(self._xp, rows, self._others)
+        folded = sum_over(np, rows, (0,))
+        return folded.reshape(self._repeats, -1).sum(axis=0)
+
+    def whole(self, rows: Any) -> Any:
+        """Return rows as an array of the shape."""
+        return rows.reshape(self._shape)
+
+    @property
+    def count(self) -> int:
+        """The number of positions of each channel."""
+        return math.prod(self._shape[i] for i in self._others)

@@ -1,0 +1,499 @@
+"""Connectionist temporal classification: the loss of unaligned labels, and the greedy decoder.
+
+A labelling is aligned with the frames by repeating labels and putting blanks between them; the loss
+is -log of the sum over all alignments, computed forward and backward in logarithms (Graves et al.,
+2006). Corresponds to TensorFlow's ``ctc_loss_calculator.h`` and ``ctc_decoder_ops.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.op_registry import OpDefinition, register_op
+from tfnb.core.shape_inference import merge_dims
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.ops.array import array_ops
+from tfnb.ops.array.cast_ops import cast
+from tfnb.ops.base.renamed_arguments import renamed
+from tfnb.ops.nn.ctc_beam_search import beam_search
+from tfnb.ops.sparse.sparse_indices import check_valid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tfnb.core.shape_inference import InferenceContext
+
+EXPORTS = {
+    "nn": [
+        "ctc_beam_search_decoder",
+        "ctc_beam_search_decoder_v2",
+        "ctc_greedy_decoder",
+        "ctc_loss",
+    ],
+}
+
+_FLAGS = (
+    "preprocess_collapse_repeated: bool = false",
+    "ctc_merge_repeated: bool = true",
+    "ignore_longer_outputs_than_inputs: bool = false",
+)
+_T = "T: {float, double} = DT_FLOAT"
+_CPU: dict[str, Any] = {"devices": ("CPU",)}
+
+
+# --------------------------------------------------------------------------------------------- loss
+
+
+def _loss_shape(c: InferenceContext) -> list[TensorShape]:
+    inputs = c.with_rank(0, 3).dim_values
+    indices, values = c.with_rank(1, 2).dim_values, c.with_rank(2, 1).dim_values
+    lengths = c.with_rank(3, 1).dim_values
+    if indices is not None and values is not None:
+        merge_dims(indices[0], values[0])
+    batch = merge_dims(
+        None if inputs is None else inputs[1], None if lengths is None else lengths[0]
+    )
+    if inputs is None:
+        return [TensorShape([batch]), TensorShape([None, batch, None])]
+    return [TensorShape([batch]), TensorShape([inputs[0], batch, inputs[2]])]
+
+
+def _labels_by_row(indices: Any, values: Any, batch: int) -> list[list[int]]:
+    if indices.ndim != 2:
+        raise errors.invalid_argument("labels_indices is not a matrix")
+    if values.ndim != 1:
+        raise errors.invalid_argument("labels_values is not a vector")
+    if len(indices) != len(values):
+        raise errors.invalid_argument("len(labels_indices) != len(labels_values)")
+    rows: list[list[int]] = [[] for _ in range(batch)]
+    # The number of columns follows from the indices, computed in int64.
+    columns = max(0, *(np.append(indices[:, 1:], 0) + 1).tolist())
+    check_valid(indices, [batch, columns], "label SparseTensor is not valid: ")
+    for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):
+        rows[row].append(value)
+    return rows
+
+
+def _softmax(logits: NDArray[Any]) -> NDArray[Any]:
+    """Return probabilities in the logits' precision; one that underflows is impossible."""
+    found: NDArray[Any] = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    found /= found.sum(axis=-1, keepdims=True)
+    found[found < np.finfo(found.dtype).tiny] = 0
+    return found
+
+
+def _loss_of_one(
+    probabilities: NDArray[Any], labels: list[int], blank: int, merge_repeated: bool
+) -> tuple[float, NDArray[Any]]:
+    """Return the loss of one row, and its gradient by the logits: (frames, classes)."""
+    frames = len(probabilities)
+    path = np.full(2 * len(labels) + 1, blank)
+    path[1::2] = labels
+    count = len(path)
+    is_blank = path == blank
+    may_stay = is_blank | merge_repeated
+    # A label may follow the previous label without a blank, unless merging would join both.
+    may_skip = np.zeros(count, bool)
+    may_skip[2:] = ~is_blank[2:]
+    if merge_repeated:
+        may_skip[2:] &= path[2:] != path[:-2]
+    emitted = np.log(probabilities[:, path], dtype=np.float64)
+    forward = np.full((frames, count), -np.inf)
+    backward = np.full((frames, count), -np.inf)
+    forward[0, : min(2, count)] = emitted[0, : min(2, count)]
+    backward[-1, max(count - 2, 0) :] = 0.0
+    # Only states reachable from the start and to the end, so that NaN stays out of the others.
+    time, place = np.ogrid[:frames, :count]
+    useful = (place >= count - 2 * (frames - time)) & (place < 2 * (time + 1))
+    for t in range(1, frames):
+        before = forward[t - 1]
+        total = np.where(may_stay, before, -np.inf)
+        total[1:] = np.logaddexp(total[1:], before[:-1])
+        total[2:] = np.logaddexp(total[2:], np.where(may_skip[2:], before[:-2], -np.inf))
+        forward[t] = np.where(useful[t], total + emitted[t], -np.inf)
+    for t in range(frames - 2, -1, -1):
+        after = backward[t + 1] + emitted[t + 1]
+        total = np.where(may_stay, after, -np.inf)
+        total[:-1] = np.logaddexp(total[:-1], after[1:])
+        total[:-2] = np.logaddexp(total[:-2], np.where(may_skip[2:], after[2:], -np.inf))
+        if count == 1 and t == frames - 2:
+            # A path of one blank: TensorFlow's initialization of two states also sets this one.
+            total = np.logaddexp(total, 0.0)
+        backward[t] = np.where(useful[t], total, -np.inf)
+    likelihood = np.logaddexp.reduce(forward[0] + backward[0])
+    gradient = probabilities.copy()
+    if likelihood == -np.inf:  # no alignment is possible
+        return float("inf"), gradient
+    share = np.zeros(gradient.shape)
+    np.add.at(share.T, path, np.exp(forward + backward - likelihood).T)
+    gradient -= share + (likelihood - likelihood)  # NaN everywhere if the loss is NaN
+    return -float(likelihood), gradient
+
+
+def _ctc_loss(
+    inputs: Any,
+    indices: Any,
+    values: Any,
+    lengths: Any,
+    flags: tuple[bool, bool, bool],
+) -> tuple[Any, Any]:
+    collapse, merge_repeated, ignore_longer = flags
+    if inputs.ndim != 3:
+        raise errors.invalid_argument("inputs is not a 3-Tensor")
+    frames, batch, classes = inputs.shape
+    if lengths.ndim != 1:
+        raise errors.invalid_argument("sequence_length is not a vector")
+    if len(lengths) != batch:
+        raise errors.invalid_argument(f"len(sequence_length) != batch_size: {len(lengths)} {batch}")
+    for word, size in (("batch_size", batch), ("max_time", frames)):
+        if size == 0:
+            raise errors.invalid_argument(f"{word} must not be 0")
+    rows = _labels_by_row(indices, values, batch)
+    blank = classes - 1
+    loss = np.zeros(batch, inputs.dtype)
+    gradient = np.zeros(inputs.shape, inputs.dtype)
+    for row, (labels, length) in enumerate(zip(rows, lengths.tolist(), strict=True)):
+        if not 0 <= length <= frames:
+            raise errors.invalid_argument(f"sequence_length({row}) <= {frames}")
+        # Required steps: all labels, before equal neighbours are collapsed.
+        needed = len(labels)
+        if not needed:
+            raise errors.invalid_argument(f"Labels length is zero in batch {row}")
+        if collapse:
+            labels = [a for i, a in enumerate(labels) if i == 0 or a != labels[i - 1]]
+        labels = _until_blank(labels, blank, row)
+        if needed > length:
+            if ignore_longer:
+                continue
+            raise errors.invalid_argument(
+                f"Not enough time for target transition sequence (required: {needed}, "
+                f"available: {length}){row}You can turn this error into a warning by using the "
+                "flag ignore_longer_outputs_than_inputs"
+            )
+        if not classes:
+            raise errors.invalid_argument("inputs have no classes, not even the blank one")
+        value, slopes = _loss_of_one(_softmax(inputs[:length, row]), labels, blank, merge_repeated)
+        loss[row], gradient[:length, row] = value, slopes
+    return loss, gradient
+
+
+def _until_blank(labels: list[int], blank: int, row: int) -> list[int]:
+    """Return a row's labels up to the blank or a class out of range, which ends the row.
+
+    Raises:
+      InvalidArgumentError: another label follows it, or one is negative.
+    """
+    end = next((at for at, label in enumerate(labels) if label >= blank), len(labels))
+    if any(label < blank for label in labels[end:]):
+        raise errors.invalid_argument(
+            "Saw a non-null label (index >= num_classes - 1) following a null label, batch: "
+            f"{row} num_classes: {blank + 1} labels: {labels}"
+        )
+    if any(label < 0 for label in labels):
+        raise errors.invalid_argument(
+            f"All labels must be nonnegative integers, batch: {row} labels: {labels}"
+        )
+    return labels[:end]
+
+
+@register_op(
+    "CTCLoss",
+    "inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32 -> loss: T, "
+    "gradient: T",
+    *_FLAGS,
+    _T,
+    shape=_loss_shape,
+    **_CPU,
+)
+def ctc_loss_op(
+    xp: Any,
+    inputs: Any,
+    labels_indices: Any,
+    labels_values: Any,
+    sequence_length: Any,
+    *,
+    preprocess_collapse_repeated: bool,
+    ctc_merge_repeated: bool,
+    ignore_longer_outputs_than_inputs: bool,
+) -> Any:
+    """The loss of each row and its gradient by the logits; the last class is the blank."""
+    flags = (preprocess_collapse_repeated, ctc_merge_repeated, ignore_longer_outputs_than_inputs)
+    return _ctc_loss(inputs, labels_indices, labels_values, sequence_length, flags)
+
+
+# As in TensorFlow, the op whose blank is the first class has no CPU kernel.
+ctc_loss_v2: OpDefinition = register_op(
+    "CTCLossV2",
+    "inputs: float, labels_indices: int64, labels_values: int32, sequence_length: int32 -> "
+    "loss: float, gradient: float",
+    *_FLAGS,
+    shape=_loss_shape,
+)(None)
+
+
+@ctc_loss_v2.gradient
+@ctc_loss_op.gradient
+def _(op: Any, grad_loss: Any, _: Any) -> Any:
+    slopes = array_ops.prevent_gradient(
+        op.outputs[1], message="There is no second derivative of ctc_loss"
+    )
+    return array_ops.expand_dims(grad_loss, -1) * slopes, None, None, None
+
+
+# ----------------------------------------------------------------------------------------- decoders
+
+
+def _batch_of(c: InferenceContext) -> int | None:
+    inputs, lengths = c.with_rank(0, 3).dim_values, c.with_rank(1, 1).dim_values
+    return merge_dims(
+        None if inputs is None else inputs[1], None if lengths is None else lengths[0]
+    )
+
+
+def _greedy_shape(c: InferenceContext) -> list[TensorShape]:
+    return [
+        TensorShape([None, 2]),
+        TensorShape([None]),
+        TensorShape([2]),
+        TensorShape([_batch_of(c), 1]),
+    ]
+
+
+def _checked_lengths(inputs: Any, sequence_length: Any) -> list[int]:
+    """Return the number of valid frames of each row, after checks.
+
+    Raises:
+      InvalidArgumentError: logits or lengths have the wrong rank, or there are no logits.
+      FailedPreconditionError: not one length per row, or a length exceeds the number of frames.
+    """
+    if inputs.ndim != 3:
+        raise errors.invalid_argument("inputs is not a 3-Tensor")
+    frames, batch, _ = inputs.shape
+    if not inputs.size:
+        raise errors.invalid_argument("inputs must not be empty")
+    if sequence_length.ndim != 1:
+        raise errors.invalid_argument("sequence_length is not a vector")
+    if len(sequence_length) != batch:
+        raise errors.failed_precondition(
+            f"len(sequence_length) != batch_size. len(sequence_length): {len(sequence_length)} "
+            f"batch_size: {batch}"
+        )
+    lengths: list[int] = np.maximum(sequence_length, 0).tolist()
+    for row, length in enumerate(lengths):
+        if length > frames:
+            raise errors.failed_precondition(f"sequence_length({row}) <= {frames}")
+    return lengths
+
+
+def _as_sparse(rows: list[list[int]]) -> tuple[Any, Any, Any]:
+    """Return rows of labels as a sparse matrix: indices, values, shape."""
+    places = [(row, place) for row, labels in enumerate(rows) for place in range(len(labels))]
+    return (
+        np.array(places, np.int64).reshape(-1, 2),
+        np.array([label for labels in rows for label in labels], np.int64),
+        np.array([len(rows), max(map(len, rows), default=0)], np.int64),
+    )
+
+
+@register_op(
+    "CTCGreedyDecoder",
+    "inputs: T, sequence_length: int32 -> decoded_indices: int64, decoded_values: int64, "
+    "decoded_shape: int64, log_probability: T",
+    "merge_repeated: bool = false",
+    "blank_index: int = -1",
+    _T,
+    shape=_greedy_shape,
+    **_CPU,
+)
+def ctc_greedy_decoder_op(
+    xp: Any, inputs: Any, sequence_length: Any, *, merge_repeated: bool, blank_index: int
+) -> Any:
+    """The likeliest class of every frame, without blanks, as a sparse matrix of labels."""
+    lengths = _checked_lengths(inputs, sequence_length)
+    classes = inputs.shape[2]
+    blank = blank_index + classes if blank_index < 0 else blank_index
+    if not 0 <= blank < classes:
+        raise errors.invalid_argument(
+            f"blank_index expected to be between {-classes} and {classes - 1}, inclusive, but was "
+            f"{blank_index}"
+        )
+    rows: list[list[int]] = []
+    scores = np.zeros((len(lengths), 1), inputs.dtype)
+    for row, length in enumerate(lengths):
+        frames = inputs[:length, row]
+        if np.isnan(frames).any():
+            # As in TensorFlow: NaN wins in the first class, and never in later ones.
+            frames = np.where(np.isnan(frames), -np.inf, frames)
+            frames[np.isnan(inputs[:length, row, 0])] = np.nan
+        best = frames.argmax(axis=-1).tolist()
+        scores[row, 0] -= frames.max(axis=-1).sum(dtype=inputs.dtype)
+        rows.append(
+            [
+                label
+                for t, label in enumerate(best)
+                if label != blank and not (merge_repeated and t > 0 and best[t - 1] == label)
+            ]
+        )
+    return *_as_sparse(rows), scores
+
+
+ctc_greedy_decoder_op.not_differentiable()
+
+
+@register_op(
+    "CTCBeamSearchDecoder",
+    "inputs: T, sequence_length: int32 -> decoded_indices: top_paths * int64, "
+    "decoded_values: top_paths * int64, decoded_shape: top_paths * int64, log_probability: T",
+    "beam_width: int >= 1",
+    "top_paths: int >= 1",
+    "merge_repeated: bool = true",
+    _T,
+    **_CPU,
+)
+def ctc_beam_search_decoder_op(
+    xp: Any,
+    inputs: Any,
+    sequence_length: Any,
+    *,
+    beam_width: int,
+    top_paths: int,
+    merge_repeated: bool,
+) -> Any:
+    """The likeliest label sequences of every row, as sparse matrices, likeliest first."""
+    lengths = _checked_lengths(inputs, sequence_length)
+    scores = np.zeros((len(lengths), top_paths), inputs.dtype)
+    if top_paths > beam_width:
+        raise errors.invalid_argument("requested more paths than the beam width.")
+    paths: list[list[list[int]]] = [[] for _ in range(top_paths)]
+    for row, length in enumerate(lengths):
+        found = beam_search(inputs[:length, row], beam_width, top_paths, merge_repeated)
+        if found is None:
+            raise errors.invalid_argument("Less leaves in the beam search than requested.")
+        for path, labels in zip(paths, found[0], strict=True):
+            path.append(labels)
+        scores[row] = found[1]
+    sparse = [_as_sparse(path) for path in paths]
+    return *(part for parts in zip(*sparse, strict=True) for part in parts), scores
+
+
+@ctc_beam_search_decoder_op.shape
+def _(c: InferenceContext) -> list[TensorShape]:
+    batch, count = _batch_of(c), c.attr("top_paths")
+    parts = [TensorShape([None, 2]), TensorShape([None]), TensorShape([2])]
+    return [shape for shape in parts for _ in range(count)] + [TensorShape([batch, count])]
+
+
+ctc_beam_search_decoder_op.not_differentiable()
+
+
+# --------------------------------------------------------------------------------- public functions
+
+
+def ctc_loss(
+    labels: Any,
+    inputs: Any = None,
+    sequence_length: Any = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: Any = None,
+) -> Any:
+    """The loss of each row of a batch.
+
+    Args:
+      labels: int32 SparseTensor, a row of labels per row of the batch.
+      inputs: logits [frames, batch, classes]; the last class is the blank.
+      sequence_length: int32 [batch], the number of valid frames.
+      preprocess_collapse_repeated: whether to collapse repeated labels before the loss.
+      ctc_merge_repeated: whether repeated frames of one label count as one label.
+      ignore_longer_outputs_than_inputs: rows with more labels than frames have no loss, instead of
+        being an error.
+      time_major: False if the inputs are [batch, frames, classes].
+      logits: an alias of `inputs`.
+
+    Raises:
+      TypeError: labels are not a SparseTensor.
+    """
+    if not isinstance(labels, SparseTensor):
+        raise TypeError(
+            f"Expected argument `labels` to be a SparseTensor. Received labels={labels} of type: "
+            f"{type(labels).__name__}"
+        )
+    inputs = convert_to_tensor(renamed("logits", logits, "inputs", inputs), name="logits")
+    original = inputs.dtype
+    if original in (dtypes.float16, dtypes.bfloat16):
+        inputs = cast(inputs, dtypes.float32)
+    if not time_major:
+        inputs = array_ops.transpose(inputs, [1, 0, 2])
+    loss, _ = ctc_loss_op(
+        inputs,
+        labels.indices,
+        labels.values,
+        sequence_length,
+        preprocess_collapse_repeated=preprocess_collapse_repeated,
+        ctc_merge_repeated=ctc_merge_repeated,
+        ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
+    )
+    return cast(loss, original) if loss.dtype is not original else loss
+
+
+def ctc_greedy_decoder(
+    inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
+) -> Any:
+    """A list with one SparseTensor of labels, and -(sum of the largest logits) of each row."""
+    indices, values, shape, scores = ctc_greedy_decoder_op(
+        inputs,
+        sequence_length,
+        merge_repeated=merge_repeated,
+        blank_index=-1 if blank_index is None else blank_index,
+    )
+    return [SparseTensor(indices, values, shape)], scores
+
+
+def ctc_beam_search_decoder(
+    inputs: Any,
+    sequence_length: Any,
+    beam_width: int = 100,
+    top_paths: int = 1,
+    merge_repeated: bool = True,
+) -> Any:
+    """The likeliest label sequences of each row, by beam search.
+
+    Args:
+      inputs: logits [frames, batch, classes]; the last class is the blank.
+      sequence_length: int32 [batch], the number of valid frames.
+      beam_width: the number of sequences kept from frame to frame.
+      top_paths: the number of sequences returned for each row.
+      merge_repeated: whether to return only the first of repeated labels.
+
+    Returns:
+      A list with a SparseTensor [batch, longest] per path, likeliest first, and the logarithms
+      of their probabilities [batch, top_paths].
+    """
+    *parts, scores = ctc_beam_search_decoder_op(
+        inputs,
+        sequence_length,
+        beam_width=beam_width,
+        top_paths=top_paths,
+        merge_repeated=merge_repeated,
+    )
+    return [SparseTensor(*part) for part in zip(*parts, strict=True)], scores
+
+
+def ctc_beam_search_decoder_v2(
+    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+) -> Any:
+    """Like ``ctc_beam_search_decoder``, but keeps repeated labels."""
+    return ctc_beam_search_decoder(
+        inputs,
+        sequence_length=sequence_length,
+        beam_width=beam_width,
+        top_paths=top_paths,
+        merge_repeated=False,
+    )

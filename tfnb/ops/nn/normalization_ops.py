@@ -1,0 +1,776 @@
+"""Batch normalization, local response normalization, L2 loss.
+
+Corresponds to TensorFlow's ``fused_batch_norm_op.cc``, ``batch_norm_op.cc``, ``lrn_op.cc`` and
+``l2loss_op.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import errors, float_ops
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import (
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    merge_dims,
+    merge_shapes,
+    require_rank,
+    scalar_shape,
+)
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.array import array_ops
+from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.large_arrays import is_large, sum_of_squares, sum_over
+from tfnb.ops.nn.channel_rows import ChannelRows
+
+EXPORTS = {
+    "nn": ["l2_loss", "local_response_normalization:lrn", "lrn"],
+}
+
+# ------------------------------------------------------------------------------------------ L2 loss
+
+
+@register_op(
+    "L2Loss", "t: T -> output: T", "T: {half, bfloat16, float, double}", shape=scalar_shape
+)
+def l2_loss(xp: Any, t: Any) -> Any:
+    """sum(t**2) / 2."""
+    wide = t.astype(np.float32) if t.dtype.itemsize == 2 else t
+    total = sum_of_squares(xp, wide)
+    return (total * wide.dtype.type(0.5)).astype(t.dtype)
+
+
+l2_loss.float_ops(float_ops.per_input(3, -1))
+
+
+@l2_loss.gradient
+def _(op: Any, grad: Any) -> Any:
+    return op.inputs[0] * grad
+
+
+# ----------------------------------------------------------------------------- fused batch norm
+
+
+def _channel_axis(data_format: str, rank: int) -> int:
+    return 1 if data_format in ("NCHW", "NCDHW") else rank - 1
+
+
+def _norm_rank(c: InferenceContext) -> int:
+    return 5 if c.attr("data_format") in ("NDHWC", "NCDHW") else 4
+
+
+def _fused_norm_shape(c: InferenceContext, num_extra: int) -> list[TensorShape]:
+    rank = _norm_rank(c)
+    x = require_rank(c.inputs[0], rank)
+    dims = list(x.dim_values or ())
+    axis = _channel_axis(c.attr("data_format"), rank)
+    # The statistics are read where they are used or averaged with the new ones.
+    count = 3 if c.attr("is_training") and c.attr("exponential_avg_factor") == 1 else 5
+    channels = dims[axis]
+    for index in range(1, count):
+        vector = c.with_rank(index, 1).dim_values
+        assert vector is not None
+        channels = merge_dims(channels, vector[0])
+    dims[axis] = channels
+    vector_shape = TensorShape([channels])
+    shapes = [TensorShape(dims), *[vector_shape] * 4]
+    if num_extra:
+        shapes.append(UNKNOWN_SHAPE)
+    return shapes
+
+
+def _fused_norm_grad_shape(c: InferenceContext) -> list[TensorShape]:
+    rank = _norm_rank(c)
+    y_backprop = require_rank(c.inputs[0], rank)
+    x = require_rank(c.inputs[1], rank)
+    axis = _channel_axis(c.attr("data_format"), rank)
+    channels = merge_dims((y_backprop.dim_values or ())[axis], (x.dim_values or ())[axis])
+    for index in (2, 3, 4):
+        vector = c.with_rank(index, 1).dim_values
+        assert vector is not None
+        channels = merge_dims(channels, vector[0])
+    dims = list(y_backprop.dim_values or ())
+    dims[axis] = channels
+    vector_shape = TensorShape([channels])
+    # The last two outputs are there for cuDNN only.
+    empty = TensorShape([0])
+    return [TensorShape(dims), vector_shape, vector_shape, empty, empty]
+
+
+def _check_norm_inputs(
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    factor: float,
+    data_format: str,
+    is_training: bool,
+) -> int:
+    rank = 5 if data_format in ("NDHWC", "NCDHW") else 4
+    if x.ndim not in (4, 5):
+        raise errors.invalid_argument(f"input must be 4 or 5-dimensional{shape_text(x.shape)}")
+    axis = _channel_axis(data_format, rank)
+    channels = x.shape[axis]
+    for name, vector in (("scale", scale), ("offset", offset)):
+        if vector.ndim != 1:
+            raise errors.invalid_argument(f"{name} must be 1-dimensional{shape_text(vector.shape)}")
+        if vector.shape[0] != channels:
+            raise errors.invalid_argument(
+                f"{name} must have the same number of elements as the channels of x, got "
+                f"{vector.shape[0]} and {channels}"
+            )
+    for name, vector in (("mean", mean), ("variance", variance)):
+        if vector.ndim != 1:
+            raise errors.invalid_argument(
+                f"estimated_{name} must be 1-dimensional{shape_text(vector.shape)}"
+            )
+        if (factor != 1 or not is_training) and vector.shape[0] != channels:
+            when = "exponential_avg_factor != 1" if is_training else "is_training is false"
+            raise errors.invalid_argument(
+                f"When {when}, {name} must have the same number of elements as the channels of x, "
+                f"got {vector.shape[0]} and {channels}"
+            )
+    return axis
+
+
+def _batch_norm(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    epsilon: float,
+    factor: float,
+    data_format: str,
+    is_training: bool,
+) -> tuple[Any, Any, Any, Any, Any]:
+    axis = _check_norm_inputs(x, scale, offset, mean, variance, factor, data_format, is_training)
+    dtype, stat_dtype = x.dtype, scale.dtype
+    wide = x.astype(np.float32, copy=False)
+    scale, offset = scale.astype(np.float32, copy=False), offset.astype(np.float32, copy=False)
+    channels = ChannelRows(xp, x.shape, axis)
+    count = channels.count
+    if x.size == 0:
+        nan = xp.full(scale.shape, np.nan, stat_dtype)
+        return xp.zeros(x.shape, dtype), nan, nan, nan, nan
+    rows = channels.rows(wide)
+    if is_training:
+        saved_mean = channels.sum(rows) / np.float32(count)
+        centered = rows - channels.spread(saved_mean)
+        saved_variance = channels.sum(centered * centered) / np.float32(count)
+        unbiased = saved_variance * np.float32(count / max(count - 1, 1))
+        if factor == 1.0:
+            new_mean, new_variance = saved_mean, unbiased
+        else:
+            # The running averages of the old and the new.
+            keep, take = np.float32(1.0 - factor), np.float32(factor)
+            new_mean = keep * mean.astype(np.float32) + take * saved_mean
+            new_variance = keep * variance.astype(np.float32) + take * unbiased
+    else:
+        saved_mean = mean.astype(np.float32, copy=False)
+        saved_variance = variance.astype(np.float32, copy=False)
+        centered = rows - channels.spread(saved_mean)
+        new_mean, new_variance = saved_mean, saved_variance
+    factors = scale / xp.sqrt(saved_variance + np.float32(epsilon))
+    centered *= channels.spread(factors)
+    centered += channels.spread(offset)
+    y = channels.whole(centered)
+    stats = (new_mean, new_variance, saved_mean, saved_variance)
+    as_stats = tuple(s.astype(stat_dtype, copy=False) for s in stats)
+    return y.astype(dtype, copy=False), as_stats[0], as_stats[1], as_stats[2], as_stats[3]
+
+
+_NORM_ATTRS = (
+    "epsilon: float = 9.99999975e-05",
+    "exponential_avg_factor: float = 1",
+    "data_format: {'NHWC', 'NCHW'} = 'NHWC'",
+    "is_training: bool = true",
+)
+_NORM_OUTPUTS = (
+    "y: {0}, batch_mean: {1}, batch_variance: {1}, reserve_space_1: {1}, reserve_space_2: {1}"
+)
+
+
+@register_op(
+    "FusedBatchNorm",
+    "x: T, scale: T, offset: T, mean: T, variance: T -> " + _NORM_OUTPUTS.format("T", "T"),
+    "T: {float}",
+    *_NORM_ATTRS,
+    shape=lambda c: _fused_norm_shape(c, 0),
+)
+def fused_batch_norm_op(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """(x - mean) / sqrt(variance + epsilon) * scale + offset per channel, and the statistics."""
+    return _batch_norm(
+        xp,
+        x,
+        scale,
+        offset,
+        mean,
+        variance,
+        epsilon,
+        exponential_avg_factor,
+        data_format,
+        is_training,
+    )
+
+
+@fused_batch_norm_op.gradient
+def _(op: Any, *grads: Any) -> Any:
+    return _fused_norm_gradient(op, fused_batch_norm_grad, grads[0], has_third=False)
+
+
+@register_op(
+    "FusedBatchNormV2",
+    "x: T, scale: U, offset: U, mean: U, variance: U -> " + _NORM_OUTPUTS.format("T", "U"),
+    "T: {half, bfloat16, float}",
+    "U: {float}",
+    *_NORM_ATTRS,
+    shape=lambda c: _fused_norm_shape(c, 0),
+)
+def fused_batch_norm_v2(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """FusedBatchNorm whose statistics have a type of their own."""
+    return _batch_norm(
+        xp,
+        x,
+        scale,
+        offset,
+        mean,
+        variance,
+        epsilon,
+        exponential_avg_factor,
+        data_format,
+        is_training,
+    )
+
+
+@fused_batch_norm_v2.gradient
+def _(op: Any, *grads: Any) -> Any:
+    return _fused_norm_gradient(op, fused_batch_norm_grad_v2, grads[0], has_third=False)
+
+
+@register_op(
+    "FusedBatchNormV3",
+    "x: T, scale: U, offset: U, mean: U, variance: U -> "
+    + _NORM_OUTPUTS.format("T", "U")
+    + ", reserve_space_3: U",
+    "T: {half, bfloat16, float}",
+    "U: {bfloat16, float}",
+    *_NORM_ATTRS[:2],
+    "data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'",
+    _NORM_ATTRS[3],
+    shape=lambda c: _fused_norm_shape(c, 1),
+)
+def fused_batch_norm_v3(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """FusedBatchNorm with one more output, which only cuDNN fills."""
+    results = _batch_norm(
+        xp,
+        x,
+        scale,
+        offset,
+        mean,
+        variance,
+        epsilon,
+        exponential_avg_factor,
+        data_format,
+        is_training,
+    )
+    return (*results, xp.zeros((), scale.dtype))
+
+
+@fused_batch_norm_v3.gradient
+def _(op: Any, *grads: Any) -> Any:
+    return _fused_norm_gradient(op, fused_batch_norm_grad_v3, grads[0], has_third=True)
+
+
+_NCHW_TO_NHWC = {4: [0, 2, 3, 1], 5: [0, 2, 3, 4, 1]}
+_NHWC_TO_NCHW = {4: [0, 3, 1, 2], 5: [0, 4, 1, 2, 3]}
+
+
+def _fused_norm_gradient(op: Any, grad_op: Any, grad_y: Any, *, has_third: bool) -> Any:
+    x, scale = op.inputs[:2]
+    is_training = op.get_attr("is_training")
+    data_format = op.get_attr("data_format")
+    data_format = data_format.decode() if isinstance(data_format, bytes) else data_format
+    reserved = list(op.outputs[3:5]) if is_training else list(op.inputs[3:5])
+    rank = 5 if "D" in data_format else 4
+    turned = not is_training and data_format.startswith("NC")
+    target_format = data_format
+    if turned:
+        x = array_ops.transpose(x, _NCHW_TO_NHWC[rank])
+        grad_y = array_ops.transpose(grad_y, _NCHW_TO_NHWC[rank])
+        target_format = "NHWC" if rank == 4 else "NDHWC"
+    if has_third:
+        reserved.append(op.outputs[5])
+    dx, dscale, doffset, _, _ = grad_op(
+        grad_y,
+        x,
+        scale,
+        *reserved,
+        epsilon=op.get_attr("epsilon"),
+        data_format=target_format,
+        is_training=is_training,
+    )
+    if turned:
+        dx = array_ops.transpose(dx, _NHWC_TO_NCHW[rank])
+    return dx, dscale, doffset, None, None
+
+
+def _batch_norm_grad(
+    xp: Any,
+    y_backprop: Any,
+    x: Any,
+    scale: Any,
+    mean: Any,
+    variance: Any,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> tuple[Any, Any, Any, Any, Any]:
+    rank = 5 if data_format in ("NDHWC", "NCDHW") else 4
+    for array in (y_backprop, x):
+        if array.ndim not in (4, 5):
+            raise errors.invalid_argument(
+                f"input must be 4 or 5-dimensional{shape_text(array.shape)}"
+            )
+    vectors = (
+        ("scale", "scale"),
+        ("saved mean", "reserve_space_1"),
+        ("saved variance", "reserve_space_2"),
+    )
+    for (name, _), vector in zip(vectors, (scale, mean, variance)):
+        if vector.ndim != 1:
+            raise errors.invalid_argument(f"{name} must be 1-dimensional{shape_text(vector.shape)}")
+    if y_backprop.shape != x.shape:
+        raise errors.invalid_argument(
+            "x and y_backprop must have same shape, but x has shape "
+            f"{shape_text(x.shape)} and y_backprop has shape {shape_text(y_backprop.shape)}"
+        )
+    axis = _channel_axis(data_format, rank)
+    for (_, name), vector in zip(vectors, (scale, mean, variance)):
+        if len(vector) != x.shape[axis]:
+            raise errors.invalid_argument(
+                f"{name} must have the same number of elements as the channels of x, got "
+                f"{len(vector)} and {x.shape[axis]}"
+            )
+    dtype, stat_dtype = x.dtype, mean.dtype
+    if not x.size:
+        zeros, empty = xp.zeros(scale.shape, stat_dtype), xp.zeros(0, stat_dtype)
+        return xp.zeros(x.shape, dtype), zeros, zeros, empty, empty
+    channels = ChannelRows(xp, x.shape, axis)
+    count = np.float32(max(channels.count, 1))
+    centered = channels.rows(xp.ascontiguousarray(x, np.float32))
+    dy = channels.rows(xp.ascontiguousarray(y_backprop, np.float32))
+    centered = centered - channels.spread(mean.astype(np.float32))
+    inverse = np.float32(1) / xp.sqrt(variance.astype(np.float32) + np.float32(epsilon))
+    grad_offset = channels.sum(dy)
+    inner = dy * centered
+    grad_scale = channels.sum(inner) * inverse
+    factors = channels.spread(scale.astype(np.float32) * inverse)
+    if is_training:
+        # The mean and the variance depend on x too.
+        xp.subtract(dy, channels.spread(grad_offset / count), out=inner)
+        centered *= channels.spread(grad_scale * inverse / count)
+        inner -= centered
+        inner *= factors
+    else:
+        xp.multiply(dy, factors, out=inner)
+    empty = xp.zeros(0, stat_dtype)
+    return (
+        channels.whole(inner).astype(dtype, copy=False),
+        grad_scale.astype(stat_dtype, copy=False),
+        grad_offset.astype(stat_dtype, copy=False),
+        empty,
+        empty,
+    )
+
+
+_NORM_GRAD_OUTPUTS = (
+    "x_backprop: T, scale_backprop: {0}, offset_backprop: {0}, reserve_space_{1}: {0}, "
+    "reserve_space_{2}: {0}"
+)
+
+
+@register_op(
+    "FusedBatchNormGrad",
+    "y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T -> "
+    + _NORM_GRAD_OUTPUTS.format("T", 3, 4),
+    "T: {float}",
+    _NORM_ATTRS[0],
+    *_NORM_ATTRS[2:],
+    shape=_fused_norm_grad_shape,
+)
+def fused_batch_norm_grad(
+    xp: Any,
+    y_backprop: Any,
+    x: Any,
+    scale: Any,
+    reserve_space_1: Any,
+    reserve_space_2: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """Gradients of FusedBatchNorm with respect to x, scale and offset."""
+    return _batch_norm_grad(
+        xp,
+        y_backprop,
+        x,
+        scale,
+        reserve_space_1,
+        reserve_space_2,
+        epsilon,
+        data_format,
+        is_training,
+    )
+
+
+@register_op(
+    "FusedBatchNormGradV2",
+    "y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U -> "
+    + _NORM_GRAD_OUTPUTS.format("U", 3, 4),
+    "T: {half, bfloat16, float}",
+    "U: {float}",
+    _NORM_ATTRS[0],
+    *_NORM_ATTRS[2:],
+    shape=_fused_norm_grad_shape,
+)
+def fused_batch_norm_grad_v2(
+    xp: Any,
+    y_backprop: Any,
+    x: Any,
+    scale: Any,
+    reserve_space_1: Any,
+    reserve_space_2: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """Gradients of FusedBatchNormV2 with respect to x, scale and offset."""
+    return _batch_norm_grad(
+        xp,
+        y_backprop,
+        x,
+        scale,
+        reserve_space_1,
+        reserve_space_2,
+        epsilon,
+        data_format,
+        is_training,
+    )
+
+
+@register_op(
+    "FusedBatchNormGradV3",
+    "y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U, "
+    "reserve_space_3: U -> " + _NORM_GRAD_OUTPUTS.format("U", 4, 5),
+    "T: {half, bfloat16, float}",
+    "U: {float}",
+    _NORM_ATTRS[0],
+    "data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'",
+    _NORM_ATTRS[3],
+    shape=_fused_norm_grad_shape,
+)
+def fused_batch_norm_grad_v3(
+    xp: Any,
+    y_backprop: Any,
+    x: Any,
+    scale: Any,
+    reserve_space_1: Any,
+    reserve_space_2: Any,
+    reserve_space_3: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    """Gradients of FusedBatchNormV3 with respect to x, scale and offset."""
+    return _batch_norm_grad(
+        xp,
+        y_backprop,
+        x,
+        scale,
+        reserve_space_1,
+        reserve_space_2,
+        epsilon,
+        data_format,
+        is_training,
+    )
+
+
+def _second_gradient(op: Any, *grads: Any) -> Any:
+    from tfnb.ops.nn.second_batch_norm import second_gradients
+
+    return second_gradients(op, grads)
+
+
+for _op in (fused_batch_norm_grad, fused_batch_norm_grad_v2, fused_batch_norm_grad_v3):
+    _op.gradient(_second_gradient)
+
+
+# --------------------------------------------------------------------- the batch norm of old graphs
+
+
+def _global_norm_shape(c: InferenceContext) -> TensorShape:
+    dims = list(c.with_rank(0, 4).dim_values or ())
+    for index in range(1, 5):
+        vector = c.with_rank(index, 1).dim_values
+        assert vector is not None
+        dims[3] = merge_dims(dims[3], vector[0])
+    return TensorShape(dims)
+
+
+_GLOBAL_NORM_ATTRS = (
+    "T: numbertype",
+    "variance_epsilon: float",
+    "scale_after_normalization: bool",
+)
+_GLOBAL_NORM_DEPRECATED = (9, "Use tf.nn.batch_normalization()")
+
+
+@register_op(
+    "BatchNormWithGlobalNormalization",
+    "t: T, m: T, v: T, beta: T, gamma: T -> result: T",
+    *_GLOBAL_NORM_ATTRS,
+    shape=_global_norm_shape,
+    deprecated=_GLOBAL_NORM_DEPRECATED,
+)
+def batch_norm_with_global_normalization(
+    xp: Any,
+    t: Any,
+    m: Any,
+    v: Any,
+    beta: Any,
+    gamma: Any,
+    *,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+) -> Any:
+    """(t - m) / sqrt(v + epsilon) * gamma + beta over the last dimension."""
+    if t.ndim != 4:
+        raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(t.shape)}")
+    factor = t.dtype.type(1) / xp.sqrt(v + t.dtype.type(variance_epsilon))
+    if scale_after_normalization:
+        factor = factor * gamma
+    return (t - m) * factor + beta
+
+
+@batch_norm_with_global_normalization.gradient
+def _(op: Any, grad: Any) -> Any:
+    t, m, v, _, gamma = op.inputs
+    dx, dm, dv, db, dg = batch_norm_with_global_normalization_grad(
+        t,
+        m,
+        v,
+        gamma,
+        grad,
+        variance_epsilon=op.get_attr("variance_epsilon"),
+        scale_after_normalization=op.get_attr("scale_after_normalization"),
+    )
+    return dx, dm, dv, db, dg
+
+
+def _global_norm_grad_shape(c: InferenceContext) -> list[TensorShape]:
+    dims = list(merge_shapes(c.with_rank(0, 4), c.with_rank(4, 4)).dim_values or ())
+    for index in range(1, 4):
+        vector = c.with_rank(index, 1).dim_values
+        assert vector is not None
+        dims[3] = merge_dims(dims[3], vector[0])
+    return [TensorShape(dims), *[TensorShape([dims[3]])] * 4]
+
+
+@register_op(
+    "BatchNormWithGlobalNormalizationGrad",
+    "t: T, m: T, v: T, gamma: T, backprop: T -> dx: T, dm: T, dv: T, db: T, dg: T",
+    *_GLOBAL_NORM_ATTRS,
+    shape=_global_norm_grad_shape,
+    deprecated=_GLOBAL_NORM_DEPRECATED,
+)
+def batch_norm_with_global_normalization_grad(
+    xp: Any,
+    t: Any,
+    m: Any,
+    v: Any,
+    gamma: Any,
+    backprop: Any,
+    *,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+) -> Any:
+    """Gradients of BatchNormWithGlobalNormalization."""
+    scalar = t.dtype.type
+    axes = (0, 1, 2)
+    inverse = scalar(1) / xp.sqrt(v + scalar(variance_epsilon))
+    centered_sum = (backprop * (t - m)).sum(axis=axes, dtype=t.dtype)
+    db = backprop.sum(axis=axes, dtype=t.dtype)
+    factor = inverse * gamma if scale_after_normalization else inverse
+    dg = centered_sum * inverse if scale_after_normalization else xp.zeros_like(m)
+    outer = gamma if scale_after_normalization else scalar(1)
+    dv = centered_sum * scalar(-0.5) * inverse * inverse * inverse * outer
+    return backprop * factor, -db * factor, dv, db, dg
+
+
+# ------------------------------------------------------------------- local response normalization
+
+_LRN_ATTRS = (
+    "depth_radius: int = 5",
+    "bias: float = 1",
+    "alpha: float = 1",
+    "beta: float = 0.5",
+    "T: {half, bfloat16, float} = DT_FLOAT",
+)
+
+
+# Maximum channels for which a product with a mostly zero matrix is faster than sums.
+_WIDEST_BAND = 256
+
+
+def _window_sum(
+    xp: Any, values: Any, radius: int, spreads: bool = False, itself: bool = True
+) -> Any:
+    """Sums over the neighbours within `radius` along the last axis, each among its own or not.
+
+    With `spreads` a non-finite value makes its whole row NaN, as TensorFlow's product does.
+    """
+    depth = values.shape[-1]
+    spreads &= xp is np and values.size > 0
+    if (spreads or is_large(xp, values)) and depth <= _WIDEST_BAND:
+        # A product with a matrix that holds ones around its diagonal.
+        place = np.arange(depth)
+        apart = abs(place[:, None] - place)
+        near = ((apart <= radius) & (itself | (apart > 0))).astype(values.dtype)
+        sums = np.matmul(values.reshape(-1, depth), near)
+        # Zero times a non-finite value would spread it as NaN.
+        if spreads or np.isfinite(sum_over(np, sums, (0, 1))):
+            return sums.reshape(values.shape)
+    total = values.copy() if itself else xp.zeros_like(values)
+    for distance in range(1, min(radius, depth - 1) + 1):
+        total[..., distance:] += values[..., :-distance]
+        total[..., :-distance] += values[..., distance:]
+    return total + (values * 0).sum(axis=-1, keepdims=True) if spreads else total
+
+
+def _lrn_shape(c: InferenceContext) -> TensorShape:
+    return c.with_rank(0, 4)
+
+
+@register_op("LRN", "input: T -> output: T", *_LRN_ATTRS, shape=_lrn_shape)
+def lrn(xp: Any, x: Any, *, depth_radius: int, bias: float, alpha: float, beta: float) -> Any:
+    """Compute x / (bias + alpha * sum of squares of the neighbouring channels)**beta."""
+    if x.ndim != 4:
+        raise errors.invalid_argument("in must be 4-dimensional")
+    wide = x.astype(np.float32, copy=False)
+    norm = _window_sum(xp, wide * wide, depth_radius, spreads=True)
+    norm *= np.float32(alpha)
+    norm += np.float32(bias)
+    return (wide * _power(xp, norm, -beta)).astype(x.dtype, copy=False)
+
+
+def _power(xp: Any, x: Any, exponent: float) -> Any:
+    """``x ** exponent``, by a root where it is a half."""
+    if exponent == -0.5 and is_large(xp, x):
+        root = np.sqrt(x, out=x)
+        return np.divide(np.float32(1), root, out=root)
+    return x ** np.float32(exponent)
+
+
+@lrn.gradient
+def _(op: Any, grad: Any) -> Any:
+    return lrn_grad(
+        grad,
+        op.inputs[0],
+        op.outputs[0],
+        depth_radius=op.get_attr("depth_radius"),
+        bias=op.get_attr("bias"),
+        alpha=op.get_attr("alpha"),
+        beta=op.get_attr("beta"),
+    )
+
+
+def _lrn_grad_shape(c: InferenceContext) -> TensorShape:
+    return merge_shapes(c.with_rank(0, 4), merge_shapes(c.with_rank(1, 4), c.with_rank(2, 4)))
+
+
+@register_op(
+    "LRNGrad",
+    "input_grads: T, input_image: T, output_image: T -> output: T",
+    *_LRN_ATTRS,
+    shape=_lrn_grad_shape,
+)
+def lrn_grad(
+    xp: Any,
+    input_grads: Any,
+    input_image: Any,
+    output_image: Any,
+    *,
+    depth_radius: int,
+    bias: float,
+    alpha: float,
+    beta: float,
+) -> Any:
+    """The gradient of LRN with respect to its input."""
+    for value in (input_grads, input_image, output_image):
+        if value.ndim != 4:
+            raise errors.invalid_argument("inputs must be 4-dimensional")
+        if value.shape != input_grads.shape:
+            raise errors.invalid_argument(
+                "input_grads, input_image, and out_image should have the same shape"
+            )
+    grads, image, output = (
+        value.astype(np.float32, copy=False) for value in (input_grads, input_image, output_image)
+    )
+    norm = np.float32(bias) + np.float32(alpha) * _window_sum(xp, image * image, depth_radius)
+    slopes = np.float32(2 * alpha * beta) * image
+    own = output / norm
+    # What is infinite meets itself as a factor, and the others in a sum.
+    result = grads * (norm ** np.float32(-beta) - slopes * own)
+    if xp is not np or not np.isfinite(sum_over(np, result, (0, 1, 2, 3))):
+        # A zero incoming gradient gives a zero outgoing one, whatever the factors.
+        sends = grads != 0
+        result, own = (xp.where(sends, terms, 0) for terms in (result, own))
+        senders = _window_sum(xp, sends.astype(np.float32), depth_radius, itself=False)
+        slopes = xp.where(senders > 0, slopes, 0)
+    result -= slopes * _window_sum(xp, grads * own, depth_radius, itself=False)
+    return result.astype(input_grads.dtype, copy=False)

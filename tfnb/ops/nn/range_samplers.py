@@ -1,0 +1,282 @@
+"""Samplers over the classes 0 ... range - 1, from a stretch of Philox's words.
+
+The order in which words are used decides the classes, so it is TensorFlow's (``range_sampler.cc``,
+``simple_philox.cc``, ``distribution_sampler.cc``).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors, file_system
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tfnb.ops.random.philox import Philox
+
+_WORD = 2**32
+_BLOCKS_AT_ONCE = 64
+
+
+class WordStream:
+    """The words of a generator, one after another, and numbers made of them."""
+
+    def __init__(self, generator: Philox) -> None:
+        self._words = self._all(generator)
+
+    @staticmethod
+    def _all(generator: Philox) -> Iterator[int]:
+        while True:
+            yield from generator.blocks(np, _BLOCKS_AT_ONCE).ravel().tolist()
+            generator = generator.skip(_BLOCKS_AT_ONCE)
+
+    def word(self) -> int:
+        """The next 32 bits."""
+        return next(self._words)
+
+    def double_word(self) -> int:
+        """The next 64 bits, the lower half first."""
+        low = next(self._words)
+        return next(self._words) << 32 | low
+
+    def fraction(self) -> np.float32:
+        """A float32 in [0, 1) with 23 bits."""
+        return np.float32((next(self._words) & 0x7FFFFF) / 2**23)
+
+    def precise_fraction(self) -> float:
+        """A float64 in [0, 1) with 52 bits; the first word gives the upper ones."""
+        high = next(self._words) & 0xFFFFF
+        return (high << 32 | next(self._words)) / 2**52
+
+    def below(self, limit: int) -> int:
+        """An integer of 32 bits in [0, limit), without bias."""
+        if limit & (limit - 1) == 0:
+            return self.word() & (limit - 1)
+        least = (_WORD - 1) % limit + 1
+        while True:
+            found = self.word()
+            if found >= least:
+                return found % limit
+
+    def below_wide(self, limit: int) -> int:
+        """An integer of 64 bits in [0, limit), without bias."""
+        if limit & (limit - 1) == 0:
+            return self.double_word() & (limit - 1)
+        least = (_WORD * _WORD - 1) % limit + 1
+        while True:
+            found = self.double_word()
+            if found >= least:
+                return found % limit
+
+
+class RangeSampler:
+    """Draws classes; subclasses say how one is drawn and how probable it is."""
+
+    def __init__(self, limit: int) -> None:
+        self.range = limit
+
+    def draw(self, words: WordStream) -> int:
+        """One class."""
+        raise NotImplementedError
+
+    def probability(self, value: int) -> float:
+        """How probable a class is, as float32."""
+        raise NotImplementedError
+
+    def sample(
+        self, words: WordStream, count: int, is_unique: bool, true_classes: Any
+    ) -> tuple[Any, Any, Any]:
+        """Classes, the expected counts of the true classes, and those of the drawn ones."""
+        drawn: dict[int, None] | list[int]
+        if is_unique:
+            drawn, tries = {}, 0
+            while len(drawn) < count:
+                drawn[self.draw(words)] = None
+                tries += 1
+        else:
+            drawn, tries = [self.draw(words) for _ in range(count)], count
+        classes = np.array(list(drawn), np.int64)
+        return (
+            classes,
+            self._expected(true_classes, count, tries),
+            self._expected(classes, count, tries),
+        )
+
+    def _expected(self, classes: Any, count: int, tries: int) -> Any:
+        counts = [self._expected_count(value, count, tries) for value in classes.ravel().tolist()]
+        return np.array(counts, np.float32).reshape(classes.shape)
+
+    def _expected_count(self, value: int, count: int, tries: int) -> float:
+        probability = float(self.probability(value))
+        if tries == count:
+            return probability * count
+        if probability >= 1.0:
+            return 1.0
+        return -math.expm1(tries * math.log1p(-probability))
+
+
+class AllSampler(RangeSampler):
+    """Every class once."""
+
+    def sample(
+        self, words: WordStream, count: int, is_unique: bool, true_classes: Any
+    ) -> tuple[Any, Any, Any]:
+        """All classes; each is expected once."""
+        ones = np.ones(count, np.float32)
+        return np.arange(count, dtype=np.int64), np.ones(true_classes.shape, np.float32), ones
+
+
+class UniformSampler(RangeSampler):
+    """All classes alike."""
+
+    def draw(self, words: WordStream) -> int:
+        """One class."""
+        return words.below_wide(self.range)
+
+    def probability(self, value: int) -> float:
+        """1 / range."""
+        return float(np.float32(1.0 / self.range))
+
+
+class LogUniformSampler(RangeSampler):
+    """Zipf's law: the logarithm of the class is uniform."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self._log_range = math.log1p(limit)
+
+    def draw(self, words: WordStream) -> int:
+        """One class."""
+        value = int(math.exp(words.precise_fraction() * self._log_range)) - 1
+        # Rounding may reach the limit itself.
+        return value % self.range
+
+    def probability(self, value: int) -> float:
+        """log((value + 2) / (value + 1)) / log(range + 1)."""
+        if value < 0:
+            return math.nan
+        return float(np.float32(math.log((value + 2.0) / (value + 1.0)) / self._log_range))
+
+
+class LearnedUnigramSampler(RangeSampler):
+    """As often as the classes were true ones before; each starts with a count of one."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self._lock = threading.Lock()
+        self._weights = np.ones(limit, np.int64)  # guarded by self._lock
+        self._sums = np.cumsum(self._weights)  # guarded by self._lock
+
+    def draw(self, words: WordStream) -> int:
+        """One class."""
+        place = words.below(int(self._sums[-1]))
+        return int(np.searchsorted(self._sums, place, side="right"))
+
+    def probability(self, value: int) -> float:
+        """The class's share of all counts."""
+        if not 0 <= value < self.range:
+            return 0.0
+        return float(np.float32(self._weights[value]) / np.float32(self._sums[-1]))
+
+    def sample(
+        self, words: WordStream, count: int, is_unique: bool, true_classes: Any
+    ) -> tuple[Any, Any, Any]:
+        """Draws, then counts the true classes."""
+        with self._lock:
+            result = super().sample(words, count, is_unique, true_classes)
+            values = true_classes.ravel()
+            values = values[(values >= 0) & (values < self.range)]
+            np.add.at(self._weights, values, 1)
+            self._sums = np.cumsum(self._weights)
+        return result
+
+
+class FixedUnigramSampler(RangeSampler):
+    """Given weights, drawn by Walker's method of aliases."""
+
+    def __init__(
+        self,
+        limit: int,
+        unigrams: Sequence[float],
+        distortion: float,
+        num_reserved_ids: int,
+        num_shards: int,
+        shard: int,
+    ) -> None:
+        super().__init__(limit)
+        weights = [np.float32(0)] * num_reserved_ids + [
+            np.float32(math.pow(np.float32(weight), np.float32(distortion))) for weight in unigrams
+        ]
+        if not 0 <= shard < num_shards:
+            raise errors.invalid_argument(
+                f"shard must be below num_shards, found {shard} and {num_shards}"
+            )
+        self._weights = [
+            weight for index, weight in enumerate(weights) if index % num_shards == shard
+        ]
+        if len(self._weights) != limit:
+            raise errors.invalid_argument(
+                f"range is {limit}, but there are {len(self._weights)} classes with weights"
+            )
+        self._total = float(np.sum(np.array(self._weights, np.float32), dtype=np.float64))
+        if self._total <= 0:
+            raise errors.invalid_argument("The sum of the weights must be positive")
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Fills the table: a probability to stay, and the class to go to otherwise."""
+        count = len(self._weights)
+        total = 0.0
+        for weight in self._weights:
+            total += float(weight)
+        shares = [float(weight * np.float32(count)) / total for weight in self._weights]
+        others = list(range(count))
+        high = [i for i, share in enumerate(shares) if share >= 1.0]
+        low = [i for i, share in enumerate(shares) if share < 1.0]
+        while high and low:
+            small, large = low.pop(), high.pop()
+            others[small] = large
+            shares[large] -= 1.0 - shares[small]
+            (low if shares[large] < 1.0 else high).append(large)
+        # What is left over by rounding stays.
+        for index in [*low, *high]:
+            shares[index], others[index] = 1.0, index
+        self._shares = np.array(shares, np.float32)
+        self._others = others
+
+    def draw(self, words: WordStream) -> int:
+        """One class."""
+        fraction = words.fraction()
+        index = words.below(len(self._others))
+        return index if fraction < self._shares[index] else self._others[index]
+
+    def probability(self, value: int) -> float:
+        """The class's share of all weights."""
+        if not 0 <= value < len(self._weights):
+            return 0.0
+        return float(np.float32(float(self._weights[value]) / self._total))
+
+
+def read_unigrams(path: str) -> list[float]:
+    """The last column of a file of comma-separated values.
+
+    Raises:
+      NotFoundError: there is no such file.
+      InvalidArgumentError: a line does not end in a number.
+    """
+    text = file_system.read_file(path).decode("utf-8", "replace")
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                found.append(float(line.split(",")[-1]))
+            except ValueError:
+                raise errors.invalid_argument(
+                    f"Wrong vocabulary format at line {number} of {path}: {line!r}"
+                ) from None
+    return found

@@ -1,0 +1,191 @@
+"""Softmax and log-softmax, along the last axis or another.
+
+Corresponds to TensorFlow's ``softmax_op.cc``.  On a CPU
+float16 and bfloat16 are rounded after each step, as there; on a GPU once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors, float_ops
+from tfnb.core.op_registry import register_op
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.ops.array import array_ops
+from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.large_arrays import is_large, shard_rows, sum_over
+from tfnb.ops.base.renamed_arguments import renamed
+from tfnb.ops.math.cwise_binary_ops import sub
+from tfnb.ops.math.cwise_unary_ops import exp_op
+from tfnb.ops.math.reduction_ops import reduce_sum
+from tfnb.ops.math.sequence_ops import range_
+
+if TYPE_CHECKING:
+    from tfnb.core.shape_inference import InferenceContext
+    from tfnb.core.tensor_shape import TensorShape
+
+EXPORTS = {"nn": ["log_softmax", "softmax"], "math": ["log_softmax", "softmax"]}
+
+_FLOAT = "T: {half, bfloat16, float, double}"
+
+
+def _rank_one_or_more(c: InferenceContext) -> TensorShape:
+    return c.with_rank_at_least(0, 1)
+
+
+def widened(x: Any) -> Any:
+    """`x` in the dtype it is computed in: float32 for the two-byte floats."""
+    return x.astype(np.float32) if x.dtype.itemsize == 2 else x
+
+
+def _check_rank(logits: Any) -> None:
+    if logits.ndim < 1:
+        raise errors.invalid_argument(
+            f"logits must have >= 1 dimension, got {shape_text(logits.shape)}"
+        )
+
+
+def shifted_logits(xp: Any, logits: Any) -> Any:
+    """Logits minus their largest, so that no exponential overflows."""
+    if logits.size == 0:
+        return logits
+    return logits - logits.max(axis=-1, keepdims=True)
+
+
+def _stepwise_sum(terms: Any) -> Any:
+    """The sum along the last axis of two-byte floats: rounded at each step if it is short."""
+    count = terms.shape[-1]
+    if not 0 < count < 8:
+        total = terms.astype(np.float32).sum(axis=-1, keepdims=True)
+        return total.astype(terms.dtype)
+    total = terms[..., :1]
+    for index in range(1, count):
+        total = total + terms[..., index : index + 1]
+    return total
+
+
+@register_op("Softmax", "logits: T -> softmax: T", _FLOAT, shape=_rank_one_or_more)
+def softmax_op(xp: Any, logits: Any) -> Any:
+    """exp(logits) / sum(exp(logits)) along the last axis."""
+    _check_rank(logits)
+    if logits.dtype.itemsize == 2 and xp is np:
+        grown = np.exp(shifted_logits(np, logits))
+        return grown * (logits.dtype.type(1) / _stepwise_sum(grown))
+    wide = widened(logits)
+    if is_large(xp, wide):
+        return _large(_softmax_rows, wide)
+    grown = xp.exp(shifted_logits(xp, wide))
+    grown *= wide.dtype.type(1) / grown.sum(axis=-1, keepdims=True)
+    return grown.astype(logits.dtype, copy=False)
+
+
+softmax_op.float_ops(float_ops.per_input(5))
+
+
+def _large(function: Any, x: Any) -> Any:
+    """``function(rows, out)`` of the rows of `x`, on several threads."""
+    out = np.empty(x.shape, x.dtype)
+    rows, target = x.reshape(-1, x.shape[-1]), out.reshape(-1, x.shape[-1])
+    shard_rows(
+        len(rows), rows.shape[1], lambda first, last: function(rows[first:last], target[first:last])
+    )
+    return out
+
+
+# Sums of exponentials between these lost nothing: none was too large, and what was too small for a
+# float is too small beside them.
+_LEAST_SUM, _LARGEST_SUM = 0.5, 1e30
+
+
+def _softmax_rows(x: Any, out: Any) -> None:
+    np.exp(x, out=out)
+    total = sum_over(np, out, (1,), True)
+    if not (total.min() >= _LEAST_SUM and total.max() <= _LARGEST_SUM):
+        np.subtract(x, x.max(axis=1, keepdims=True), out=out)
+        np.exp(out, out=out)
+        total = sum_over(np, out, (1,), True)
+    np.multiply(out, x.dtype.type(1) / total, out=out)
+
+
+def _log_softmax_rows(x: Any, out: Any) -> None:
+    np.subtract(x, x.max(axis=1, keepdims=True), out=out)
+    np.subtract(out, np.log(sum_over(np, np.exp(out), (1,), True)), out=out)
+
+
+@softmax_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    softmax_value = op.outputs[0]
+    total = reduce_sum(grad * softmax_value, -1, keepdims=True)
+    return (grad - total) * softmax_value
+
+
+@register_op("LogSoftmax", "logits: T -> logsoftmax: T", _FLOAT, shape=_rank_one_or_more)
+def log_softmax_op(xp: Any, logits: Any) -> Any:
+    """Compute logits - log(sum(exp(logits))) along the last axis."""
+    _check_rank(logits)
+    if logits.dtype.itemsize == 2 and xp is np:
+        shifted = shifted_logits(np, logits)
+        return shifted - np.log(_stepwise_sum(np.exp(shifted)))
+    wide = widened(logits)
+    if is_large(xp, wide):
+        return _large(_log_softmax_rows, wide)
+    shifted = shifted_logits(xp, wide)
+    total = xp.exp(shifted).sum(axis=-1, keepdims=True)
+    return (shifted - xp.log(total)).astype(logits.dtype, copy=False)
+
+
+@log_softmax_op.gradient
+def _(op: Any, grad: Any) -> Any:
+    softmax_value = exp_op(op.outputs[0])
+    return grad - reduce_sum(grad, -1, keepdims=True) * softmax_value
+
+
+# ----------------------------------------------------------------------- functions of Python's side
+
+
+def _along(op: Any, logits: Any, axis: int, name: str | None) -> Any:
+    """Applies an op of the last axis along another one."""
+    logits = convert_to_tensor(logits)
+    rank = logits.shape.ndims
+    is_last = axis == -1 or (rank is not None and axis == rank - 1)
+    if is_last:
+        return op(logits, name=name)
+    if rank is not None and not -rank <= axis < rank:
+        raise errors.InvalidArgumentError(
+            None,
+            None,
+            f"`dim` must be in the range [{-rank}, {rank}) where {rank} is the number of "
+            f"dimensions in the input. Received: dim={axis}",
+        )
+    shape = logits.shape
+    position: Any = array_ops.rank(logits)
+    position = axis + position if axis < 0 else axis
+    dynamic_rank = array_ops.rank(logits)
+    position = position % rank
+    swapped = swap_axes(logits, position, sub(dynamic_rank, 1))
+    output = op(swapped)
+    output = swap_axes(output, position, sub(dynamic_rank, 1), name=name)
+    output.set_shape(shape)
+    return output
+
+
+def swap_axes(x: Any, axis: Any, last: Any, name: str | None = None) -> Any:
+    """`x` with an axis and the last one exchanged."""
+    order = array_ops.concat([range_(axis), [last], range_(axis + 1, last), [axis]], 0)
+    return array_ops.transpose(x, order, name=name)
+
+
+def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None) -> Any:
+    """exp(logits) / sum(exp(logits)) along an axis (the last by default)."""
+    axis = renamed("axis", axis, "dim", dim)
+    return _along(softmax_op, logits, -1 if axis is None else axis, name)
+
+
+def log_softmax(
+    logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None
+) -> Any:
+    """Compute logits - log(sum(exp(logits))) along an axis (the last by default)."""
+    axis = renamed("axis", axis, "dim", dim)
+    return _along(log_softmax_op, logits, -1 if axis is None else axis, name)

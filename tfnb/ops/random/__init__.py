@@ -1,0 +1,1 @@
+"""Philox and what is drawn with it."""

@@ -1,0 +1,169 @@
+"""From random bits to distributions, number for number as TensorFlow draws them.
+
+Each ``*_from`` function takes blocks (uint32 of shape (n, 4), see philox.py) and gives the numbers
+made of them, four or two per block. Single precision is computed in double and rounded, which is
+what a good C library gives; ``fill`` draws as many blocks as an output needs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.ops.random.philox import BLOCKS_PER_OUTPUT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.dtypes import DType
+    from tfnb.ops.random.philox import Philox
+
+_TRUNCATED_AT = 2.0
+# The logarithm is taken of nothing smaller.
+_EPSILON = 1e-7
+
+
+def per_block(dtype: DType) -> int:
+    """How many numbers of a type are made of one block."""
+    return 2 if dtype.size == 8 else 4
+
+
+def fill(
+    xp: Any, generator: Philox, count: int, dtype: DType, numbers_from: Callable[[Any, Any], Any]
+) -> Any:
+    """``count`` numbers of a distribution that uses each block once."""
+    blocks = generator.blocks(xp, -(-count // per_block(dtype)))
+    return numbers_from(xp, blocks).reshape(-1)[:count]
+
+
+# ------------------------------------------------------------------------------------------ uniform
+
+
+def _float_in_unit(xp: Any, bits: Any) -> Any:
+    """[0, 1) from the low 23 bits."""
+    return ((bits & np.uint32(0x7FFFFF)) | np.uint32(0x3F800000)).view(np.float32) - np.float32(1)
+
+
+def doubles_from(xp: Any, blocks: Any) -> Any:
+    """[0, 1) in double precision, two per block."""
+    high = (blocks[:, 0::2] & np.uint32(0xFFFFF)).astype(np.uint64) << np.uint64(32)
+    bits = high | blocks[:, 1::2] | np.uint64(0x3FF0000000000000)
+    return bits.view(np.float64) - 1.0
+
+
+def _halves_from(xp: Any, blocks: Any) -> Any:
+    bits = (blocks & np.uint32(0x3FF)).astype(np.uint16) | np.uint16(0x3C00)
+    return bits.view(np.float16) - np.float16(1)
+
+
+def _bfloat16s_from(xp: Any, blocks: Any) -> Any:
+    bits = ((blocks & np.uint32(0x7F)) | np.uint32(0x3F80)) << np.uint32(16)
+    return (bits.view(np.float32) - np.float32(1)).astype(dtypes.bfloat16.as_numpy_dtype)
+
+
+_UNIFORM: dict[DType, Callable[[Any, Any], Any]] = {
+    dtypes.float32: _float_in_unit,
+    dtypes.float64: doubles_from,
+    dtypes.float16: _halves_from,
+    dtypes.bfloat16: _bfloat16s_from,
+}
+
+
+def uniforms_from(dtype: DType) -> Callable[[Any, Any], Any]:
+    """The function that makes numbers in [0, 1) of a type."""
+    return _UNIFORM[dtype]
+
+
+def uniform(xp: Any, generator: Philox, count: int, dtype: DType) -> Any:
+    """Numbers in [0, 1)."""
+    return fill(xp, generator, count, dtype, _UNIFORM[dtype])
+
+
+def full_integers(xp: Any, generator: Philox, count: int, dtype: DType) -> Any:
+    """Integers of the whole range of a type of 32 or 64 bits."""
+    return fill(xp, generator, count, dtype, _words_from(dtype)).view(dtype.as_numpy_dtype)
+
+
+def _words_from(dtype: DType) -> Callable[[Any, Any], Any]:
+    def words(xp: Any, blocks: Any) -> Any:
+        return blocks if dtype.size == 4 else blocks.view(np.uint64)
+
+    return words
+
+
+def uniform_integers(
+    xp: Any, generator: Philox, count: int, dtype: DType, low: int, high: int
+) -> Any:
+    """Integers in [low, high), with the slight bias of a remainder."""
+    unsigned = np.uint32 if dtype.size == 4 else np.uint64
+    bits = 8 * dtype.size
+    words = fill(xp, generator, count, dtype, _words_from(dtype))
+    numbers = words % unsigned((high - low) % 2**bits) + unsigned(low % 2**bits)
+    return numbers.view(dtype.as_numpy_dtype)
+
+
+# ------------------------------------------------------------------------------------------- normal
+
+
+def _floats_by_box_muller(xp: Any, blocks: Any) -> Any:
+    """Normal numbers from pairs of words, four per block."""
+    first = xp.maximum(_float_in_unit(xp, blocks[:, 0::2]), np.float32(_EPSILON))
+    angle = (2 * math.pi * _float_in_unit(xp, blocks[:, 1::2]).astype(np.float64)).astype(
+        np.float32
+    )
+    logarithm = xp.log(first.astype(np.float64)).astype(np.float32)
+    radius = xp.sqrt(np.float32(-2) * logarithm)
+    wide = angle.astype(np.float64)
+    out = xp.empty(blocks.shape, np.float32)
+    out[:, 0::2] = xp.sin(wide).astype(np.float32) * radius
+    out[:, 1::2] = xp.cos(wide).astype(np.float32) * radius
+    return out
+
+
+def normal_doubles_from(xp: Any, blocks: Any) -> Any:
+    """Normal numbers in double precision, two per block."""
+    numbers = doubles_from(xp, blocks)
+    angle = 2 * math.pi * numbers[:, 1]
+    radius = xp.sqrt(-2.0 * xp.log(xp.maximum(numbers[:, 0], _EPSILON)))
+    return xp.stack([xp.sin(angle) * radius, xp.cos(angle) * radius], axis=1)
+
+
+def normals_from(dtype: DType) -> Callable[[Any, Any], Any]:
+    """The function that makes normal numbers of a type; short types are rounded from float32."""
+    return normal_doubles_from if dtype is dtypes.float64 else _floats_by_box_muller
+
+
+def normal(xp: Any, generator: Philox, count: int, dtype: DType) -> Any:
+    """Numbers with mean 0 and standard deviation 1."""
+    numbers = fill(xp, generator, count, dtype, normals_from(dtype))
+    return numbers.astype(dtype.as_numpy_dtype, copy=False)
+
+
+def truncated_normal(xp: Any, generator: Philox, count: int, dtype: DType) -> Any:
+    """Normal numbers between -2 and 2: those outside are drawn again.
+
+    Each group of numbers (as many as a block gives) has blocks of its own, which it uses up in
+    order until it is full.
+    """
+    numbers_from = normals_from(dtype)
+    size = per_block(dtype)
+    step = size * BLOCKS_PER_OUTPUT // 4
+    groups = -(-count // size)
+    wide = np.float64 if dtype is dtypes.float64 else np.float32
+    found = xp.empty((groups, size), wide)
+    filled = xp.zeros(groups, np.int64)
+    offsets = xp.arange(groups, dtype=np.uint64) * np.uint64(step)
+    waiting = xp.arange(groups)
+    while len(waiting):
+        numbers = numbers_from(xp, generator.blocks_at(xp, offsets[waiting]))
+        inside = abs(numbers) < _TRUNCATED_AT
+        place = filled[waiting, None] + xp.cumsum(inside, axis=1) - 1
+        rows, columns = xp.nonzero(inside & (place < size))
+        found[waiting[rows], place[rows, columns]] = numbers[rows, columns]
+        filled[waiting] += inside.sum(axis=1)
+        offsets[waiting] += np.uint64(1)
+        waiting = waiting[filled[waiting] < size]
+    return found.reshape(-1)[:count].astype(dtype.as_numpy_dtype, copy=False)

@@ -1,0 +1,1 @@
+"""Matrices in compressed sparse rows."""

@@ -1,0 +1,1 @@
+"""Variables and the ops that change them."""

@@ -1,0 +1,1 @@
+"""Bytes, text and regular expressions."""

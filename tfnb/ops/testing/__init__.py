@@ -1,0 +1,1 @@
+"""Ops that exist for tests."""

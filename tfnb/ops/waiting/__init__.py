@@ -1,0 +1,1 @@
+"""Ops that wait: queues, barriers, accumulators, staging areas, mutexes."""
