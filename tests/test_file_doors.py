@@ -20,11 +20,11 @@ _MAY = {
     "core/file_system.py": "sizes of files that are open",
     "core/tensor_bundle.py": "sizes of files that are open; escapes patterns",
     "core/unfinished_files.py": "removes what killed saves left, where the step may write",
-    "common_runtime/loaded_effects.py": "decides what the door lets through",
+    "common_runtime/executor/loaded_effects.py": "decides what the door lets through",
     "ops/random/sobol_ops.py": "a table that lies in the package",
 }
 # The user's calls, which no kernel makes.
-_OF_THE_USER = ("ops/training/", "ops/saved_model/")
+_OF_THE_USER = ("library/training/", "library/saved_model/")
 
 _MODULES = frozenset(("shutil", "glob", "tempfile", "mmap", "zipfile", "tarfile", "gzip", "bz2"))
 _OF_OS = frozenset(
@@ -68,7 +68,7 @@ def doors_in(source: str) -> list[str]:
 
 
 def _modules() -> list[str]:
-    rooms = ("core", "ops", "graph", "common_runtime")
+    rooms = ("core", "ops", "library", "graph", "common_runtime")
     paths = [path for room in rooms for path in (ROOT / room).rglob("*.py")]
     return sorted(path.relative_to(ROOT).as_posix() for path in paths)
 

@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-TARGET = Path(__file__).resolve().parents[2] / "tfnb" / "ops" / "unicode_scripts_table.py"
+TARGET = (
+    Path(__file__).resolve().parents[2] / "tfnb" / "ops" / "strings" / "unicode_scripts_table.py"
+)
 CODE_POINTS = 0x110000
 
 

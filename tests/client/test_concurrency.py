@@ -25,9 +25,9 @@ import pytest
 
 import tfnb as tf
 from tests.repeats import few
-from tfnb.common_runtime.deadlines import DEADLINES
-from tfnb.common_runtime.executor import ExecutorState
-from tfnb.common_runtime.run_state import RunState
+from tfnb.common_runtime.executor.deadlines import DEADLINES
+from tfnb.common_runtime.executor.executor import ExecutorState
+from tfnb.common_runtime.executor.run_state import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -290,7 +290,7 @@ def first_steps(seed: int) -> None:
     with often_switching():
         failures = run_all(workers, 3, interrupting(seed))
     assert failures == []
-    assert "tfnb.common_runtime.lowering.lowered_partition" in sys.modules
+    assert "tfnb.common_runtime.lowering.run.lowered_partition" in sys.modules
     print(sess.run(model.loop, model.feed))
 
 

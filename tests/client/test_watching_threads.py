@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.common_runtime.allocation_tracker import TemporaryMemory
+from tfnb.common_runtime.looking.allocation_tracker import TemporaryMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from typing import Any
 import ml_dtypes  # noqa: F401 - NumPy learns bfloat16
 import numpy as np
 
-from tfnb.common_runtime.lowering.cuda_functions import C_TYPES
+from tfnb.common_runtime.lowering.support.cuda_functions import C_TYPES
 
 _DTYPES = {c_type: np.dtype(name) for name, c_type in C_TYPES.items()}
 _STATEMENT = re.compile(r"const ([\w ]+) (v\d+) = tfnb::(\w+?)(?:<([\w ]+)>)?\((.*)\);")

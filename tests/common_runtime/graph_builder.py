@@ -12,19 +12,19 @@ import tfnb.ops.control.function_ops
 import tfnb.ops.control.sendrecv_ops
 import tfnb.ops.math.cwise_binary_ops
 import tfnb.ops.math.cwise_unary_ops  # noqa: F401
-from tfnb.common_runtime.cpu_device import CpuDevice
-from tfnb.common_runtime.executor import ExecutorState, drive, run_schedule
-from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, initialize
-from tfnb.common_runtime.kernel_stats import with_pool
-from tfnb.common_runtime.lowering.lowered_step import lowered_for
-from tfnb.common_runtime.run_state import CallFrame, RunState
+from tfnb.common_runtime.device.cpu_device import CpuDevice
+from tfnb.common_runtime.executor.executor import ExecutorState, drive, run_schedule
+from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState, initialize
+from tfnb.common_runtime.executor.kernel_stats import with_pool
+from tfnb.common_runtime.executor.run_state import CallFrame, RunState
+from tfnb.common_runtime.lowering.run.lowered_step import lowered_for
 from tfnb.core import dtypes
 from tfnb.core.op_kernel import StepContext, create_kernel
 from tfnb.core.step_events import StepEvents, StepObserver
 from tfnb.graph.graph import CONTROL_SLOT, Graph, Node
 
 if TYPE_CHECKING:
-    from tfnb.common_runtime.thread_pool import ThreadPool
+    from tfnb.common_runtime.device.thread_pool import ThreadPool
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import tfnb.common_runtime.direct_session_factory
+import tfnb.common_runtime.session.direct_session_factory
 import tfnb.ops.array.constant_ops
 import tfnb.ops.array.identity_ops
 import tfnb.ops.control.control_flow_ops
@@ -12,14 +12,14 @@ import tfnb.ops.control.function_ops
 import tfnb.ops.control.sendrecv_ops
 import tfnb.ops.math.cwise_binary_ops
 import tfnb.ops.state.state_ops  # noqa: F401
-from tfnb.common_runtime.session_factory import SessionOptions, new_session
+from tfnb.common_runtime.session.session_factory import SessionOptions, new_session
 from tfnb.core import dtypes, tensor_util
 from tfnb.core.attr_value import encode_attr
 from tfnb.core.op_registry import get
 from tfnb.proto import config_pb2, graph_pb2
 
 if TYPE_CHECKING:
-    from tfnb.common_runtime.direct_session import DirectSession
+    from tfnb.common_runtime.session.direct_session import DirectSession
 
 
 def graph_def(*nodes: graph_pb2.NodeDef) -> graph_pb2.GraphDef:

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 
-from tfnb.common_runtime.allocation_tracker import (
+from tfnb.common_runtime.looking.allocation_tracker import (
     AllocationTracker,
     TemporaryMemory,
     allocator_name,

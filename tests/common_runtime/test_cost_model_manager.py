@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.common_runtime.graph_defs import binary, const, placeholder, session
-from tfnb.common_runtime.cost_model_manager import CostModelManager
+from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
 from tfnb.graph.graph import Graph
 from tfnb.proto import config_pb2, step_stats_pb2
 

@@ -7,9 +7,9 @@ import weakref
 
 import pytest
 
-from tfnb.common_runtime import deadlines
-from tfnb.common_runtime.deadlines import Deadlines
-from tfnb.common_runtime.run_state import RunState
+from tfnb.common_runtime.executor import deadlines
+from tfnb.common_runtime.executor.deadlines import Deadlines
+from tfnb.common_runtime.executor.run_state import RunState
 from tfnb.core import errors
 from tfnb.core.step_events import IDLE_HOOKS
 

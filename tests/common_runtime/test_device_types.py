@@ -13,11 +13,11 @@ import pytest
 
 import tfnb as tf
 from tests.graph.small_graphs import vocabulary_of_tests
-from tfnb.common_runtime.cpu_device import CpuDevice
-from tfnb.common_runtime.device import Device
-from tfnb.common_runtime.device_mgr import DeviceMgr
-from tfnb.common_runtime.direct_session import DirectSession
-from tfnb.common_runtime.session_factory import SessionOptions
+from tfnb.common_runtime.device.cpu_device import CpuDevice
+from tfnb.common_runtime.device.device import Device
+from tfnb.common_runtime.device.device_mgr import DeviceMgr
+from tfnb.common_runtime.session.direct_session import DirectSession
+from tfnb.common_runtime.session.session_factory import SessionOptions
 from tfnb.core import errors, op_registry
 
 if TYPE_CHECKING:

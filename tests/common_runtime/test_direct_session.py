@@ -10,7 +10,7 @@ import pytest
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
 from tests.common_runtime.graph_defs import binary, const, graph_def, node, placeholder, session
 from tests.common_runtime.native_ops import registered
-from tfnb.common_runtime.session_factory import SessionOptions, new_session
+from tfnb.common_runtime.session.session_factory import SessionOptions, new_session
 from tfnb.core import dtypes, errors
 from tfnb.core.resource_mgr import ResourceHandle
 from tfnb.core.step_events import StepObserver

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
-from tfnb.common_runtime.deadlines import DEADLINES
-from tfnb.common_runtime.executor import ExecutorState, drive
-from tfnb.common_runtime.run_state import CallFrame, RunState
+from tfnb.common_runtime.executor.deadlines import DEADLINES
+from tfnb.common_runtime.executor.executor import ExecutorState, drive
+from tfnb.common_runtime.executor.run_state import CallFrame, RunState
 from tfnb.core import dtypes, errors
 from tfnb.core.op_kernel import StepContext
 from tfnb.core.step_events import StepEvents, StepObserver

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
-from tfnb.common_runtime.immutable_executor_state import (
+from tfnb.common_runtime.executor.immutable_executor_state import (
     INTO_CHILD,
     INTO_NEXT,
     INTO_PARENT,

@@ -12,7 +12,7 @@ from google.protobuf import text_format
 
 import tfnb as tf
 from tests.time_outs import message_of_time_out
-from tfnb.common_runtime.session_factory import SessionOptions, new_session
+from tfnb.common_runtime.session.session_factory import SessionOptions, new_session
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.step_events import PartitionedGraph, StepObserver
 from tfnb.framework.function import Defun

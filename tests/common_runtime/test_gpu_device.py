@@ -16,11 +16,11 @@ from tests.common_runtime.recording_cupy import (
     RecordingCupy,
     forget,
 )
-from tfnb.common_runtime import gpu_device
-from tfnb.common_runtime.device_mgr import DeviceMgr, make_local_devices
-from tfnb.common_runtime.gpu_device import GpuDevice
-from tfnb.common_runtime.gpu_options import GpuSpec
-from tfnb.common_runtime.gpu_staging import StagingPool
+from tfnb.common_runtime.device import gpu_device
+from tfnb.common_runtime.device.device_mgr import DeviceMgr, make_local_devices
+from tfnb.common_runtime.device.gpu_device import GpuDevice
+from tfnb.common_runtime.device.gpu_options import GpuSpec
+from tfnb.common_runtime.device.gpu_staging import StagingPool
 from tfnb.core import array_module, errors
 from tfnb.core.resource_mgr import RefCell
 from tfnb.proto import config_pb2

@@ -16,11 +16,11 @@ import pytest
 
 import tfnb as tf
 from tests.common_runtime.recording_cupy import CUDARuntimeError, _Stream
-from tfnb.common_runtime.gpu_device import GpuDevice
-from tfnb.common_runtime.gpu_graph import GraphSegment
-from tfnb.common_runtime.gpu_options import GpuSpec
-from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
-from tfnb.common_runtime.run_state import RunState
+from tfnb.common_runtime.device.gpu_device import GpuDevice
+from tfnb.common_runtime.device.gpu_graph import GraphSegment
+from tfnb.common_runtime.device.gpu_options import GpuSpec
+from tfnb.common_runtime.executor.run_state import RunState
+from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
 from tfnb.core.step_events import IDLE_HOOKS
 
 F = np.float32

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfnb.common_runtime.gpu_options import GpuSpec, gpu_specs, visible_gpus
+from tfnb.common_runtime.device.gpu_options import GpuSpec, gpu_specs, visible_gpus
 from tfnb.core import errors
 from tfnb.proto import config_pb2
 

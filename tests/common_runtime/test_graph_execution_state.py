@@ -7,7 +7,7 @@ import pytest
 
 import tfnb as tf
 from tests.common_runtime.graph_defs import const, node, placeholder, session
-from tfnb.common_runtime.optimization_registry import REGISTRY, Grouping
+from tfnb.common_runtime.optimizer.optimization_registry import REGISTRY, Grouping
 from tfnb.core import dtypes, errors
 from tfnb.proto import config_pb2
 

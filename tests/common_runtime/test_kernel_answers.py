@@ -9,7 +9,7 @@ import pytest
 
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
 from tests.common_runtime.native_ops import registered
-from tfnb.common_runtime.thread_pool import ThreadPool
+from tfnb.common_runtime.device.thread_pool import ThreadPool
 from tfnb.core import dtypes, errors
 from tfnb.core.resource_mgr import RefCell
 
@@ -200,8 +200,8 @@ def test_a_received_value_of_another_type_is_an_internal_error():
     )  # fmt: skip
     builder.fetch(received)
     immutable = builder.executor()
-    from tfnb.common_runtime.executor import ExecutorState, drive
-    from tfnb.common_runtime.run_state import CallFrame, RunState
+    from tfnb.common_runtime.executor.executor import ExecutorState, drive
+    from tfnb.common_runtime.executor.run_state import CallFrame, RunState
     from tfnb.core.op_kernel import StepContext
     from tfnb.core.step_events import StepEvents
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
 from tests.common_runtime.native_ops import registered
-from tfnb.common_runtime.immutable_executor_state import POOL
-from tfnb.common_runtime.kernel_stats import EXPENSIVE_NS, PoolChoice, with_pool
-from tfnb.common_runtime.thread_pool import ThreadPool
+from tfnb.common_runtime.device.thread_pool import ThreadPool
+from tfnb.common_runtime.executor.immutable_executor_state import POOL
+from tfnb.common_runtime.executor.kernel_stats import EXPENSIVE_NS, PoolChoice, with_pool
 from tfnb.core import dtypes, errors
 
 INT = dtypes.int32

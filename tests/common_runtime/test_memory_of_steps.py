@@ -11,8 +11,8 @@ import pytest
 
 import tfnb as tf
 from tests.traced_memory import traced_memory
-from tfnb.common_runtime.lowering import lowered_step
-from tfnb.common_runtime.lowering.lowered_step import Lowering
+from tfnb.common_runtime.lowering.run import lowered_step
+from tfnb.common_runtime.lowering.run.lowered_step import Lowering
 from tfnb.framework.function import Defun
 
 if TYPE_CHECKING:

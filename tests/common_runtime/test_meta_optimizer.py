@@ -12,8 +12,8 @@ import pytest
 import tfnb as tf
 from tests.common_runtime.rewriter_switches import CONFIGS, build, facts
 from tests.common_runtime.rewriter_switches import config as switches
-from tfnb.common_runtime import rewriter_config
-from tfnb.common_runtime.optimization_registry import (
+from tfnb.common_runtime.optimizer import rewriter_config
+from tfnb.common_runtime.optimizer.optimization_registry import (
     REGISTRY,
     Grouping,
     OptimizationPassOptions,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.common_runtime.graph_defs import binary, const, graph_def, node, placeholder, session
-from tfnb.common_runtime.optimization_registry import (
+from tfnb.common_runtime.optimizer.optimization_registry import (
     REGISTRY,
     Grouping,
     OptimizationPassOptions,

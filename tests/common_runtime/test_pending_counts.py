@@ -9,9 +9,9 @@ import pytest
 
 from tests.common_runtime.graph_builder import GraphBuilder
 from tests.common_runtime.native_ops import registered
-from tfnb.common_runtime.executor import ExecutorState
-from tfnb.common_runtime.pending_counts import initial_count, is_ready
-from tfnb.common_runtime.run_state import CallFrame, RunState
+from tfnb.common_runtime.executor.executor import ExecutorState
+from tfnb.common_runtime.executor.pending_counts import initial_count, is_ready
+from tfnb.common_runtime.executor.run_state import CallFrame, RunState
 from tfnb.core import dtypes
 from tfnb.core.op_kernel import StepContext
 from tfnb.core.step_events import StepEvents, StepObserver

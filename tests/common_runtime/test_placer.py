@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.graph.small_graphs import node, small_graph, small_graph_def, vocabulary_of_tests
-from tfnb.common_runtime.placer import Placer
+from tfnb.common_runtime.placement.placer import Placer
 from tfnb.core import errors
 from tfnb.graph.graph_constructor import graph_from_graph_def
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tfnb.common_runtime import session_factory
-from tfnb.common_runtime.session import Session
-from tfnb.common_runtime.session_factory import SessionOptions
+from tfnb.common_runtime.session import session_factory
+from tfnb.common_runtime.session.session import Session
+from tfnb.common_runtime.session.session_factory import SessionOptions
 from tfnb.core import errors
 from tfnb.proto import config_pb2
 

@@ -7,9 +7,9 @@ import pytest
 
 from tests.common_runtime.graph_defs import binary, const, node, placeholder, session
 from tests.common_runtime.native_ops import registered
-from tfnb.common_runtime import session_factory
-from tfnb.common_runtime.cpu_device import CpuDevice
-from tfnb.common_runtime.session_factory import SessionOptions
+from tfnb.common_runtime.device.cpu_device import CpuDevice
+from tfnb.common_runtime.session import session_factory
+from tfnb.common_runtime.session.session_factory import SessionOptions
 from tfnb.core import dtypes, errors
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.proto import config_pb2

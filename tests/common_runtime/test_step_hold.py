@@ -174,7 +174,7 @@ def test_steps_that_begin_later_are_held() -> None:
 
 def test_an_end_is_not_undone_by_a_hold() -> None:
     """Whoever comes first, the error wins."""
-    from tfnb.common_runtime.run_state import RunState
+    from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.core.step_events import IDLE_HOOKS
 
     step = RunState(None, IDLE_HOOKS)
@@ -191,7 +191,7 @@ def test_an_end_is_not_undone_by_a_hold() -> None:
 
 def test_calls_inside_a_held_step_are_held() -> None:
     """Those that are there, and those that begin."""
-    from tfnb.common_runtime.run_state import RunState
+    from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.core.step_events import IDLE_HOOKS
 
     step = RunState(None, IDLE_HOOKS)

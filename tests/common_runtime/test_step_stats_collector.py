@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tfnb.client.session
-import tfnb.common_runtime.direct_session_factory
+import tfnb.common_runtime.session.direct_session_factory
 import tfnb.ops.all_ops  # noqa: F401 - registers the ops
 from tests.common_runtime.graph_defs import binary, const, node, placeholder, session
 from tests.common_runtime.metadata_text import (
@@ -21,9 +21,9 @@ from tests.common_runtime.metadata_text import (
     sharing_text,
     stats_text,
 )
-from tfnb.common_runtime.immutable_executor_state import NodeItem
-from tfnb.common_runtime.session_factory import SessionOptions, new_session
-from tfnb.common_runtime.step_stats_collector import StepStatsCollector
+from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
+from tfnb.common_runtime.looking.step_stats_collector import StepStatsCollector
+from tfnb.common_runtime.session.session_factory import SessionOptions, new_session
 from tfnb.core import dtypes, errors
 from tfnb.proto import config_pb2, graph_pb2
 

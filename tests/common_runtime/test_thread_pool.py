@@ -7,7 +7,11 @@ import threading
 
 import pytest
 
-from tfnb.common_runtime.thread_pool import InterOpThreadPools, ThreadPool, default_num_threads
+from tfnb.common_runtime.device.thread_pool import (
+    InterOpThreadPools,
+    ThreadPool,
+    default_num_threads,
+)
 from tfnb.core import errors
 from tfnb.proto import config_pb2
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-import tfnb.common_runtime.executor as executor_module
+import tfnb.common_runtime.executor.executor as executor_module
 from tests.common_runtime.graph_builder import GraphBuilder
-from tfnb.common_runtime import waiting
-from tfnb.common_runtime.executor import ExecutorState, drive
-from tfnb.common_runtime.run_state import CallFrame, RunState
+from tfnb.common_runtime.executor import waiting
+from tfnb.common_runtime.executor.executor import ExecutorState, drive
+from tfnb.common_runtime.executor.run_state import CallFrame, RunState
 from tfnb.core import dtypes
 from tfnb.core.op_kernel import StepContext
 from tfnb.core.step_events import IDLE_HOOKS

@@ -27,9 +27,9 @@ _NEEDED = {
     "client/session.py": {"__del__"},
     "client/tensor_handle.py": {"__del__"},
     # A function of C that stops a trace.
-    "common_runtime/allocation_tracker.py": {"ref with a callback"},
-    "common_runtime/gpu_device.py": {"__del__"},
-    "common_runtime/thread_pool.py": {"finalize"},
+    "common_runtime/looking/allocation_tracker.py": {"ref with a callback"},
+    "common_runtime/device/gpu_device.py": {"__del__"},
+    "common_runtime/device/thread_pool.py": {"finalize"},
     "ops/dataset/dataset_file_cache.py": {"finalize"},
     "ops/dataset/dataset_snapshot_ops.py": {"finalize"},
     "ops/dataset/dataset_table_ops.py": {"finalize"},

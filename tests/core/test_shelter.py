@@ -7,8 +7,8 @@ from _thread import start_new_thread
 
 import pytest
 
-from tfnb.common_runtime.deadlines import Deadlines
-from tfnb.common_runtime.run_state import RunState
+from tfnb.common_runtime.executor.deadlines import Deadlines
+from tfnb.common_runtime.executor.run_state import RunState
 from tfnb.core import errors, shelter
 from tfnb.core.shelter import call_sheltered
 from tfnb.core.step_events import IDLE_HOOKS

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.graph.partition_text import partition_text
-from tfnb.common_runtime.placer import Placer
+from tfnb.common_runtime.placement.placer import Placer
 from tfnb.core import errors
 from tfnb.graph.control_flow import build_control_flow_info
 from tfnb.graph.graph_constructor import graph_from_graph_def, graph_to_graph_def

@@ -11,7 +11,7 @@ import pytest
 import tfnb as tf
 from tests.graph.small_graphs import LOOP, node, small_graph, vocabulary_of_tests
 from tests.graph.test_graph_partition import DEVICES
-from tfnb.common_runtime import direct_session
+from tfnb.common_runtime.session import direct_session
 from tfnb.core import errors
 from tfnb.graph.graph_partition import partition
 from tfnb.graph.recv_scheduling import PREFETCHED_EPOCHS, START_TIME, RecvSchedule

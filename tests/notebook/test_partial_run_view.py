@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import tfnb as tf
-from tfnb.common_runtime.partial_run import PartialRunState
+from tfnb.common_runtime.session.partial_run import PartialRunState
 from tfnb.notebook.partial_run_svg import partial_run_svg
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
 from tfnb.core.step_events import StepObserver
 from tfnb.notebook import step_model
 from tfnb.notebook.step_frames import FrameBook

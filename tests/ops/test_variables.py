@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.common_runtime.cpu_device import CpuDevice
+from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.core import op_registry
 from tfnb.core.op_kernel import create_kernel
 from tfnb.core.resource_mgr import RefCell

@@ -12,7 +12,7 @@ from tests.ops.kernel_runner import SampleRun
 from tests.ops.test_sample_gradients import loosened
 from tests.ops.test_samples import assert_same
 from tfnb.client.session import Session
-from tfnb.common_runtime.kernel_errors import annotate
+from tfnb.common_runtime.executor.kernel_errors import annotate
 from tfnb.core import dtypes, errors
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.graph import Graph

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-import tfnb.common_runtime.direct_session_factory
+import tfnb.common_runtime.session.direct_session_factory
 import tfnb.ops.all_ops  # noqa: F401
 from tests.random_graphs.case import Case, Node, Step, array_of, value_of
 from tfnb.client.debugger.debugger import Debugger
-from tfnb.common_runtime.immutable_executor_state import CONTEXT, PURE, PURE_ONE
-from tfnb.common_runtime.lowering import source
-from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
-from tfnb.common_runtime.lowering.replay import replay
-from tfnb.common_runtime.run_state import Leave
-from tfnb.common_runtime.session_factory import SessionOptions, new_session
+from tfnb.common_runtime.executor.immutable_executor_state import CONTEXT, PURE, PURE_ONE
+from tfnb.common_runtime.executor.run_state import Leave
+from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.replay import replay
+from tfnb.common_runtime.lowering.write import source
+from tfnb.common_runtime.session.session_factory import SessionOptions, new_session
 from tfnb.core import errors
 from tfnb.core.step_events import NOT_NEAR, RunsThrough, StepObserver
 from tfnb.proto import config_pb2, graph_pb2
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from tfnb.client.debugger.stop import Stop
-    from tfnb.common_runtime.direct_session import DirectSession
+    from tfnb.common_runtime.session.direct_session import DirectSession
 
 Outcome = dict[str, Any]
 # A malformed loop may run for ever, or wait for what never comes.  Long enough for a busy machine.

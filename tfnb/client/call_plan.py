@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.client.feeds import Feed
 from tfnb.client.session_errors import explain, explain_interrupt, out_of_memory
 from tfnb.client.tensor_handle import TensorHandle, is_handle_op
-from tfnb.common_runtime.fetched_values import as_numbers
+from tfnb.common_runtime.executor.fetched_values import as_numbers
 from tfnb.core import errors
 from tfnb.framework.operation import Operation
 

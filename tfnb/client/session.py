@@ -27,8 +27,8 @@ from tfnb.client.fetches import LEAF_TYPES, FetchMapper, structure_key
 from tfnb.client.process_config import process_config
 from tfnb.client.sent_graph import SentGraph
 from tfnb.client.session_errors import describe
-from tfnb.common_runtime import direct_session_factory, session_factory
-from tfnb.common_runtime.optimization_registry import OptimizationReports
+from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
+from tfnb.common_runtime.session import direct_session_factory, session_factory
 from tfnb.core.collector_pause import without_collector
 from tfnb.core.lost_interrupts import keep_interrupts
 from tfnb.core.weak_registry import WeakRegistry
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
-    from tfnb.common_runtime.partial_run import PartialRunState
-    from tfnb.common_runtime.pass_trace import PassStage
-    from tfnb.common_runtime.running_nodes import RunningNode
+    from tfnb.common_runtime.executor.running_nodes import RunningNode
+    from tfnb.common_runtime.session.partial_run import PartialRunState
+    from tfnb.common_runtime.session.pass_trace import PassStage
     from tfnb.framework.default_session import SessionLike
     from tfnb.framework.default_stack import StackController
     from tfnb.framework.operation import Operation

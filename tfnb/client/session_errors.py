@@ -14,7 +14,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from tfnb.common_runtime.lower_functional_ops import FUNCTIONAL_OPS
+from tfnb.common_runtime.functions.lower_functional_ops import FUNCTIONAL_OPS
 from tfnb.core.errors import FailedPreconditionError, OpError, ResourceExhaustedError
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait

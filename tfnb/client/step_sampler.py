@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from tfnb.client.session import BaseSession
-    from tfnb.common_runtime.running_nodes import RunningNode
+    from tfnb.common_runtime.executor.running_nodes import RunningNode
 
 EXPORTS = {"debugger": ["StepSampler"]}
 

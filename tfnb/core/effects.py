@@ -2,7 +2,7 @@
 
 An op declares its effects where it is registered: ``effects="read filename"``. A node built by the
 user may always have them; a node from a file may have them only if the user allowed it or fed the
-path. The runtime checks this here (``common_runtime/loaded_effects.py``).
+path. The runtime checks this here (``common_runtime/executor/loaded_effects.py``).
 
 Four effects: ``read`` and ``write`` files, ``python`` functions of this process, ``network``.
 

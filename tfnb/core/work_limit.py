@@ -1,7 +1,7 @@
 """How much work a step may do, counted by kernels that go on for long without running nodes.
 
-A step that is limited (``common_runtime/step_limits.py``) says so for its thread; loops inside of
-kernels, such as those of datasets that leave out elements, count each round.
+A step that is limited (``common_runtime/session/step_limits.py``) says so for its thread; loops
+inside of kernels, such as those of datasets that leave out elements, count each round.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.client.debugger.run_difference import RunDifference
 from tfnb.client.session import BaseSession
-from tfnb.common_runtime.partial_run import PartialRunState
+from tfnb.common_runtime.session.partial_run import PartialRunState
 from tfnb.framework.graph import Graph
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor

@@ -163,7 +163,7 @@ def _names(names: Iterable[str]) -> list[str]:
 
 def _lines(run_state: Any) -> list[str]:
     """Where the step is, in a few lines."""
-    from tfnb.common_runtime.waiting import explain_progress, explain_standstill
+    from tfnb.common_runtime.executor.waiting import explain_progress, explain_standstill
 
     try:
         found = explain_standstill(run_state) or explain_progress(run_state)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfnb.common_runtime.partial_run import state_text
+from tfnb.common_runtime.session.partial_run import state_text
 from tfnb.notebook.attr_text import cut_middle, one_line
 from tfnb.notebook.svg_writer import MONO, SvgWriter
 
 if TYPE_CHECKING:
-    from tfnb.common_runtime.partial_run import PartialRunState
+    from tfnb.common_runtime.session.partial_run import PartialRunState
 
 WIDTH = 620.0
 _ROW = 24.0

@@ -16,7 +16,7 @@ from tfnb.notebook.scene import CONTROL, Scene, SceneNode, build_scene
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfnb.common_runtime.pass_trace import NodeSnapshot, PassStage
+    from tfnb.common_runtime.session.pass_trace import NodeSnapshot, PassStage
     from tfnb.framework.graph import Graph
 
 # In the order in which they are told.

@@ -28,7 +28,7 @@ from tfnb.notebook.targets import events_of
 
 if TYPE_CHECKING:
     from tfnb.client.step_sampler import Sample
-    from tfnb.common_runtime.running_nodes import RunningNode
+    from tfnb.common_runtime.executor.running_nodes import RunningNode
     from tfnb.core.step_events import PartitionedGraph, StepEvents
     from tfnb.notebook.step_recorder import EventLog
     from tfnb.notebook.step_waits import StepWait

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfnb.common_runtime.lowering.counts import LoopCounts
+    from tfnb.common_runtime.lowering.support.counts import LoopCounts
 
 MAX_FRAMES = 20_000
 MAX_ACTIVE = 64

@@ -41,7 +41,7 @@ from tfnb.notebook.step_recorder import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.common_runtime.lowering.counts import StepCounts
+    from tfnb.common_runtime.lowering.support.counts import StepCounts
     from tfnb.framework.graph import Graph
     from tfnb.notebook.scene import Scene
     from tfnb.notebook.step_waits import StepWait

@@ -20,7 +20,7 @@ from tfnb.core.step_events import StepObserver
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tfnb.common_runtime.lowering.counts import StepCounts
+    from tfnb.common_runtime.lowering.support.counts import StepCounts
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
 
 MAX_EVENTS = 100_000

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.lowering.journal import FULL
-from tfnb.common_runtime.lowering.replay import JournalReader, replay
+from tfnb.common_runtime.lowering.run.replay import JournalReader, replay
+from tfnb.common_runtime.lowering.support.journal import FULL
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import RefCell
@@ -27,7 +27,7 @@ from tfnb.core.step_events import StepObserver
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.common_runtime.lowering.journal import Journal
+    from tfnb.common_runtime.lowering.support.journal import Journal
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
 
 MAX_EVENTS = 200_000

@@ -40,7 +40,7 @@ class StepWait:
 
 def wait_of(run_state: Any) -> StepWait | None:
     """How a step stands; None where no node of it waits."""
-    from tfnb.common_runtime.waiting import explain_standstill, waiting_nodes
+    from tfnb.common_runtime.executor.waiting import explain_standstill, waiting_nodes
 
     try:
         stop = getattr(run_state.hooks.debugger, "stop", None)

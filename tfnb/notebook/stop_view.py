@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tfnb.client.debugger.breakpoints import Breakpoint
     from tfnb.client.debugger.stop import Stop
-    from tfnb.common_runtime.step_inspection import FrameView, NodeView
+    from tfnb.common_runtime.looking.step_inspection import FrameView, NodeView
 
 MAX_NODES = 200
 MAX_FRAMES = 60

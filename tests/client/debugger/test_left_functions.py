@@ -16,8 +16,8 @@ from tests.random_graphs.ways import _on_one_device, left, never_lowered, stops
 from tests.repeats import few
 from tfnb.client.debugger.breakpoints import value_test
 from tfnb.client.debugger.debugger import Debugger
-from tfnb.common_runtime.lowering.lowered_step import Lowering
-from tfnb.common_runtime.run_state import Leave
+from tfnb.common_runtime.executor.run_state import Leave
+from tfnb.common_runtime.lowering.run.lowered_step import Lowering
 
 
 def nested() -> Any:
@@ -49,7 +49,7 @@ def session() -> Any:
 
 def left_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Where functions are left, as a list that grows."""
-    from tfnb.common_runtime.lowering import lowered_partition
+    from tfnb.common_runtime.lowering.run import lowered_partition
 
     found: list[int] = []
     go_on = lowered_partition.go_on

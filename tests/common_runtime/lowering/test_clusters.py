@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import tfnb as tf
 from tests.common_runtime.lowering.test_control_flow import sources
 from tests.traced_memory import traced_memory
-from tfnb.common_runtime.immutable_executor_state import LARGE_BYTES
-from tfnb.common_runtime.lowering.clusters import plan_tile
-from tfnb.common_runtime.lowering.lowered_step import Lowering, lowering
-from tfnb.common_runtime.lowering.program import Cluster, Compute
+from tfnb.common_runtime.executor.immutable_executor_state import LARGE_BYTES
+from tfnb.common_runtime.lowering.recognise.program import Cluster, Compute
+from tfnb.common_runtime.lowering.rewrite.clusters import plan_tile
+from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,9 +15,9 @@ import tfnb.ops.all_ops  # noqa: F401 - every op
 from tests.common_runtime.cuda_interpreter import interpret
 from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
-from tfnb.common_runtime.cpu_device import CpuDevice
-from tfnb.common_runtime.lowering.cuda_functions import C_TYPES, literal
-from tfnb.common_runtime.lowering.fused import (
+from tfnb.common_runtime.device.cpu_device import CpuDevice
+from tfnb.common_runtime.lowering.support.cuda_functions import C_TYPES, literal
+from tfnb.common_runtime.lowering.support.fused import (
     NotElementwise,
     TracedArray,
     _Source,

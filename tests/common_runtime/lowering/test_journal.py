@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.common_runtime.lowering.replay import JournalReader, replay
+from tfnb.common_runtime.lowering.run.replay import JournalReader, replay
 from tfnb.core import errors
 from tfnb.core.step_events import StepObserver
 

@@ -14,7 +14,7 @@ from tests.notebook.browser.test_accessibility import complaints
 from tests.notebook.browser.test_lab_panel import LIMIT_MS, drawn, press, show_panel, wait_for_text
 from tfnb.client.debugger.run_difference import NodeInRuns, RunDifference
 from tfnb.client.debugger.watched_tensor import WatchedTensor, WatchedValue
-from tfnb.common_runtime.partial_run import PartialRunState
+from tfnb.common_runtime.session.partial_run import PartialRunState
 from tfnb.notebook.summary_svg import duration_text
 from tfnb.notebook.table import cell
 from tfnb.notebook.table import table as node_table

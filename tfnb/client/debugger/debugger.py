@@ -22,7 +22,7 @@ from tfnb.client.debugger.near_breakpoints import near_breakpoints
 from tfnb.client.debugger.stop import Stop
 from tfnb.client.debugger.watched_tensor import WatchedTensor
 from tfnb.client.session import live_sessions
-from tfnb.common_runtime.immutable_executor_state import INTO_PARENT
+from tfnb.common_runtime.executor.immutable_executor_state import INTO_PARENT
 from tfnb.core import errors
 from tfnb.core.step_events import NOT_NEAR, Near, RunsThrough
 from tfnb.core.weak_registry import WeakTable
@@ -33,11 +33,15 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from tfnb.client.session import BaseSession
-    from tfnb.common_runtime.debugged_executor import DebuggedExecutorState
-    from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState
-    from tfnb.common_runtime.lowering.journal import Journal
-    from tfnb.common_runtime.propagator_state import FrameState, IterationState, type_of_tagged_node
-    from tfnb.common_runtime.run_state import RunState
+    from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
+    from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState
+    from tfnb.common_runtime.executor.propagator_state import (
+        FrameState,
+        IterationState,
+        type_of_tagged_node,
+    )
+    from tfnb.common_runtime.executor.run_state import RunState
+    from tfnb.common_runtime.lowering.support.journal import Journal
     from tfnb.core.step_events import StepEvents
 
 EXPORTS = {"debugger": ["Debugger"]}

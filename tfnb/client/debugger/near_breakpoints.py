@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.client.debugger.breakpoints import value_test
 from tfnb.client.debugger.stop_in_function import StopInFunction
-from tfnb.common_runtime.immutable_executor_state import CONTEXT, PURE, PURE_ONE
+from tfnb.common_runtime.executor.immutable_executor_state import CONTEXT, PURE, PURE_ONE
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import RefCell
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tfnb.client.debugger.breakpoints import Breakpoint, type_of_quick_test
-    from tfnb.common_runtime.immutable_executor_state import ImmutableExecutorState, NodeItem
+    from tfnb.common_runtime.executor.immutable_executor_state import (
+        ImmutableExecutorState,
+        NodeItem,
+    )
 
 _log = logging.getLogger("tfnb")
 # What they give is known before the step, so that no line of a function is theirs.

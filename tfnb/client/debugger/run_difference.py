@@ -23,9 +23,9 @@ from tfnb.core.resource_mgr import RefCell, ResourceHandle
 
 if TYPE_CHECKING:
     from tfnb.client.session import BaseSession
-    from tfnb.common_runtime.debugged_executor import DebuggedExecutorState
-    from tfnb.common_runtime.propagator_state import IterationState, type_of_tagged_node
-    from tfnb.common_runtime.run_state import RunState
+    from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
+    from tfnb.common_runtime.executor.propagator_state import IterationState, type_of_tagged_node
+    from tfnb.common_runtime.executor.run_state import RunState
 
 EXPORTS = {
     "debugger": [

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tfnb.common_runtime.step_inspection import FrameView, NodeState, NodeView, StepInspector
-from tfnb.common_runtime.waiting import explain_node
+from tfnb.common_runtime.executor.waiting import explain_node
+from tfnb.common_runtime.looking.step_inspection import (
+    FrameView,
+    NodeState,
+    NodeView,
+    StepInspector,
+)
 from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
-    from tfnb.common_runtime.debugged_executor import DebuggedExecutorState
-    from tfnb.common_runtime.propagator_state import IterationState, type_of_tagged_node
+    from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
+    from tfnb.common_runtime.executor.propagator_state import IterationState, type_of_tagged_node
     from tfnb.core.standstill import Standstill
 
 EXPORTS = {"debugger": ["Stop"]}

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.debugger.stop import LoopPlace, Stop
-from tfnb.common_runtime.debugged_executor import DebuggedExecutorState
-from tfnb.common_runtime.lowering.leave import go_on
-from tfnb.common_runtime.step_progress import frames_below
+from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
+from tfnb.common_runtime.executor.step_progress import frames_below
+from tfnb.common_runtime.lowering.run.leave import go_on
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from tfnb.common_runtime.immutable_executor_state import NodeItem
+    from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
 
 
 class StopInFunction(Stop):

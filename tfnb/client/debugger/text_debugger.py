@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tfnb.client.debugger.stop import Stop
     from tfnb.client.session import BaseSession
-    from tfnb.common_runtime.step_inspection import FrameView
+    from tfnb.common_runtime.looking.step_inspection import FrameView
     from tfnb.core.step_events import StepEvents
 
 EXPORTS = {"debugger": ["TextDebugger"]}

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tfnb.common_runtime.lowering.replay import JournalReader, replay
+from tfnb.common_runtime.lowering.run.replay import JournalReader, replay
 from tfnb.core import array_module
 from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfnb.common_runtime.debugged_executor import DebuggedExecutorState
-    from tfnb.common_runtime.lowering.journal import Journal
-    from tfnb.common_runtime.propagator_state import type_of_tagged_node
+    from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
+    from tfnb.common_runtime.executor.propagator_state import type_of_tagged_node
+    from tfnb.common_runtime.lowering.support.journal import Journal
 
 EXPORTS = {"debugger": ["WatchedTensor"]}
 

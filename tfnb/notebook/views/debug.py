@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tfnb.client.debugger.breakpoints import Breakpoint
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.client.debugger.text_debugger import TextDebugger
-from tfnb.common_runtime.step_inspection import NodeState
+from tfnb.common_runtime.looking.step_inspection import NodeState
 from tfnb.core.errors import OpError
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
 from tfnb.notebook.attr_text import cut_middle

@@ -11,7 +11,7 @@ from tfnb.notebook.table import cell, node_of, short, show_table, table, table_w
 
 if TYPE_CHECKING:
     from tfnb.client.session import BaseSession
-    from tfnb.common_runtime.partial_run import PartialRunState
+    from tfnb.common_runtime.session.partial_run import PartialRunState
 
 _MAX_LINKS = 20
 _NOTHING = "No partial run is in flight."

@@ -1,0 +1,1 @@
+"""Where kernels run: devices, their threads and memory."""

@@ -1,0 +1,139 @@
+"""When steps have to be over: one thread that ends those whose time is up.
+
+A thread for each step with a deadline would cost more than most steps.  All sessions of the process
+share one, which is started when a deadline is set, and ends when none has been set for a while.
+
+State: ``_entries`` is a heap of deadlines, the next one first; one that was called off stays in it,
+empty, until it is reached or half of the heap is such.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from _thread import get_ident, start_new_thread
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from tfnb.common_runtime.executor.waiting import say_what_runs
+from tfnb.core import errors, forking
+from tfnb.core.shelter import call_sheltered
+from tfnb.core.wake_up import WakeUp
+
+if TYPE_CHECKING:
+    from tfnb.common_runtime.executor.run_state import RunState
+
+# How long the thread waits for another deadline before it ends, in seconds.
+_LINGER_S = 2.0
+# How long it sleeps at most, in seconds; a lock refuses to wait for centuries.
+_LONGEST_S = 3600.0
+# A heap with fewer empty entries is not cleared of them.
+_MANY = 64
+
+
+class Deadline:
+    """The end of one step."""
+
+    __slots__ = ("_number", "at", "run_state", "thread")
+
+    def __init__(self, at: float, number: int, run_state: RunState) -> None:
+        self.at = at
+        self.thread = get_ident()
+        self._number = number
+        self.run_state: RunState | None = run_state
+
+    def __lt__(self, other: Deadline) -> bool:
+        return (self.at, self._number) < (other.at, other._number)
+
+
+class Deadlines:
+    """The deadlines of steps in flight; thread safe."""
+
+    def __init__(self) -> None:
+        # Bare locks only: a step may be interrupted in here, and others must not suffer.
+        self._lock = threading.Lock()
+        self._wake = WakeUp()
+        self._entries: list[Deadline] = []  # guarded by self._lock
+        self._num_empty = 0  # of the entries, about
+        self._is_serving = False  # guarded by self._lock
+        self._numbers = itertools.count()
+        forking.renew_in_child(self)
+
+    def renew_after_fork(self) -> None:
+        """Keeps the deadlines of the thread that forked: the steps of others are not here."""
+        self._lock, self._wake = threading.Lock(), WakeUp()
+        self._entries = [entry for entry in self._entries if entry.thread == get_ident()]
+        heapq.heapify(self._entries)
+        self._num_empty, self._is_serving = 0, False
+        if self._entries:
+            self._start()
+
+    def set(self, run_state: RunState, timeout_ms: int) -> Deadline:
+        """Ends a step that is not over in ``timeout_ms`` milliseconds."""
+        entry = Deadline(monotonic() + timeout_ms / 1000, next(self._numbers), run_state)
+        with self._lock:
+            if self._num_empty > _MANY and 2 * self._num_empty > len(self._entries):
+                self._entries = [entry for entry in self._entries if entry.run_state is not None]
+                heapq.heapify(self._entries)
+                self._num_empty = 0
+            heapq.heappush(self._entries, entry)
+            is_next = self._entries[0] is entry
+            if not self._is_serving:
+                call_sheltered(self._start)
+        if is_next:
+            self._wake.set()
+        return entry
+
+    def call_off(self, entry: Deadline) -> None:
+        """The step is over; a second call does nothing."""
+        # Without the lock: a forgotten session that dies while this thread has it comes here too.
+        if entry.run_state is not None:
+            entry.run_state = None
+            self._num_empty += 1
+
+    def num_set(self) -> int:
+        """How many steps in flight have a deadline."""
+        with self._lock:
+            return sum(entry.run_state is not None for entry in self._entries)
+
+    def _start(self) -> None:
+        start_new_thread(self._serve, ())
+        self._is_serving = True
+
+    def _serve(self) -> None:
+        while True:
+            left = self._end_the_late()
+            if left is not None:
+                self._wake.wait(min(left, _LONGEST_S))
+            elif not self._wake.wait(_LINGER_S):
+                with self._lock:
+                    if not self._entries:
+                        self._is_serving = False
+                        return
+
+    def _end_the_late(self) -> float | None:
+        """Ends the steps whose time is up; gives the seconds until the next, None without one."""
+        late: list[RunState] = []
+        left = None
+        with self._lock:
+            now = monotonic()
+            while self._entries:
+                entry = self._entries[0]
+                if (run_state := entry.run_state) is not None:
+                    if entry.at > now:
+                        left = entry.at - now
+                        break
+                    late.append(run_state)
+                    entry.run_state = None
+                else:
+                    self._num_empty = max(0, self._num_empty - 1)
+                heapq.heappop(self._entries)
+        for run_state in late:
+            error = errors.deadline_exceeded("Timed out waiting for notification")
+            say_what_runs(run_state, error)
+            run_state.end(error)
+        return left
+
+
+DEADLINES = Deadlines()

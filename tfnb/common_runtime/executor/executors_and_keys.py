@@ -1,0 +1,174 @@
+"""What a session keeps for one signature: its executors and how feeds and fetches map to them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime.executor.immutable_executor_state import WITHOUT_CONTEXT
+from tfnb.common_runtime.executor.kernel_stats import PoolChoice
+from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
+from tfnb.core import dtypes, errors
+from tfnb.core.resource_mgr import ResourceHandle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tfnb.common_runtime.device.device import Device
+    from tfnb.common_runtime.device.thread_pool import ThreadPool
+    from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState
+    from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
+    from tfnb.common_runtime.session.direct_session import DirectSession
+    from tfnb.core.dtypes import DType
+    from tfnb.core.step_events import PartitionedGraph, PlacedGraph
+    from tfnb.graph.graph import Graph
+
+_signature_ids = itertools.count(1)
+
+
+def new_signature_id() -> int:
+    """An id that no other signature or function has."""
+    return next(_signature_ids)
+
+
+type_of_signature = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class ExecutorItem:
+    """One partition: its graph and what runs it."""
+
+    graph: Graph
+    executor: ImmutableExecutorState
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Executors:
+    """All partitions of a signature, whatever the order its feeds and fetches were named in.
+
+    Attributes:
+      states: what runs each of ``items``.
+      devices_to_sync: devices whose work must be done before a step ends.
+      alone: what runs the only partition, if no device has to be waited for; of several the one
+        they make, once they run as one function.
+      num_runs: how often several partitions ran unwatched, until they became one.
+      last_step_id: of the step that ran last; 0 before.
+      counted: the function of several partitions that counts what runs.
+      stay_apart: several partitions cannot become one.
+      python_pool: the threads of Python functions that may wait for each other.
+      needs_context: whether a kernel of it looks at its step.
+    """
+
+    items: list[ExecutorItem]
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+    feed_types: list[DType]
+    fetch_types: list[DType]
+    has_async: bool
+    reports: OptimizationReports = field(default_factory=OptimizationReports)
+    placed: PlacedGraph | None = None
+    partitioned: PartitionedGraph | None = None
+    step_count: Iterator[int] = field(default_factory=itertools.count)
+    signature_id: int = field(default_factory=new_signature_id)
+    states: tuple[ImmutableExecutorState, ...] = ()
+    devices_to_sync: tuple[Device, ...] = ()
+    has_text_feeds: bool = False
+    alone: ImmutableExecutorState | None = None
+    needs_context: bool = True
+    num_runs: int = 0
+    last_step_id: int = 0
+    counted: LoweredStep | None = None
+    stay_apart: bool = False
+    python_pool: ThreadPool | None = None
+    _pool_choice: PoolChoice | None = None
+
+    def __post_init__(self) -> None:
+        self.states = tuple(item.executor for item in self.items)
+        self.has_text_feeds = dtypes.string in self.feed_types
+        if len(self.states) == 1 and not self.devices_to_sync:
+            alone = self.alone = self.states[0]
+            self.needs_context = any(item.action not in WITHOUT_CONTEXT for item in alone.items)
+
+    @property
+    def pool_choice(self) -> PoolChoice:
+        """What runs each partition where the step has a pool of threads."""
+        choice = self._pool_choice
+        if choice is None:
+            choice = self._pool_choice = PoolChoice(self.states)
+        return choice
+
+    @property
+    def has_resource_feed(self) -> bool:
+        """Whether a fed tensor is the handle of a resource."""
+        return dtypes.resource in self.feed_types
+
+    def refuse_resources(self, feed_values: Sequence[Any]) -> None:
+        """Lets no handle of a variable, queue or table in from outside.
+
+        Raises:
+          InvalidArgumentError: one of the values is such a handle.
+        """
+        for name, dtype, value in zip(self.feeds, self.feed_types, feed_values):
+            if dtype is dtypes.resource:
+                refuse_resource(name, value)
+
+
+@dataclass(slots=True)
+class ExecutorsAndKeys:
+    """Executors seen through one order of feeds and fetches.
+
+    Attributes:
+      feed_order: position of each executor argument among the caller's feeds; None: the same order.
+      fetch_order: position of each of the caller's fetches among the executors' results; None: the
+        same.
+      quick: runs a plain step of the signature, see ``quick_run.py``; None where there is no such
+        way, or not yet.
+      may_be_quick: whether there may be such a way.
+    """
+
+    executors: Executors
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+    feed_order: tuple[int, ...] | None
+    fetch_order: tuple[int, ...] | None
+    quick: Callable[[DirectSession, Sequence[Any]], list[Any]] | None = None
+    may_be_quick: bool = True
+
+
+def refuse_resource(name: str, value: Any) -> None:
+    """Raises InvalidArgumentError where a fed value is the handle of a resource."""
+    if isinstance(value, ResourceHandle):
+        raise errors.invalid_argument(
+            f"Invalid resource type (name: {value.name} type: {value.type_name}) fed to '{name}'. "
+            "Perhaps a resource tensor was being provided as a feed? That is not currently "
+            "allowed; feed the value itself to the tensor that reads the resource."
+        )
+
+
+def view(executors: Executors, signature: type_of_signature) -> ExecutorsAndKeys:
+    """The executors for a caller who named feeds and fetches in another order, or twice."""
+    feeds, fetches, targets = signature
+    return ExecutorsAndKeys(
+        executors,
+        feeds,
+        fetches,
+        targets,
+        _order(executors.feeds, feeds, always=executors.has_resource_feed),
+        _order(fetches, executors.fetches),
+    )
+
+
+def _order(
+    wanted: Sequence[str], given: Sequence[str], *, always: bool = False
+) -> tuple[int, ...] | None:
+    """Where each of ``wanted`` stands in ``given``; None where both are the same sequence.
+
+    Feeds with a resource among them are ``always`` put in order: that is where they are looked at.
+    """
+    if tuple(wanted) == tuple(given) and not always:
+        return None
+    positions = {name: index for index, name in enumerate(given)}
+    return tuple(positions[name] for name in wanted)

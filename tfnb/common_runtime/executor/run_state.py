@@ -1,0 +1,348 @@
+"""The state of one running step: its error, its inbox, its cancellation.
+
+``RunState`` belongs to one step.  The thread that called ``run`` drives all partitions of the step
+in turn; other threads (a queue that got an element, a pool, a timer, ``close``) never touch a
+partition.
+They leave a message in ``inbox`` and set ``wake``, or set ``stop``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections import deque
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime.executor.running_nodes import holds_step
+from tfnb.core.cancellation import CancellationManager
+from tfnb.core.rendezvous import Rendezvous
+from tfnb.core.resource_mgr import ResourceMgr
+from tfnb.core.step_events import IDLE_HOOKS, NOT_NEAR
+from tfnb.core.wake_up import WakeUp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.common_runtime.device.thread_pool import ThreadPool
+    from tfnb.common_runtime.executor.executors_and_keys import ExecutorItem
+    from tfnb.common_runtime.executor.kernel_stats import PooledKernel
+    from tfnb.common_runtime.functions.function_call import PendingCall
+    from tfnb.core.step_events import StepHooks
+
+# Step ids are unique in the process, so that per-step resources of two sessions never meet.
+step_ids = itertools.count(1)
+# The wake-up event of steps in which nothing can wait.
+_NEVER = WakeUp()
+# The inbox of such a step: nothing can be put in.
+_NO_INBOX: Any = ()
+# The pending kernels of such a step.
+_NOBODY_WAITS: Any = MappingProxyType({})
+# The nested calls of a step that has none yet.
+_NO_CHILDREN: Any = frozenset()
+# How long the thread of a held step sleeps between checks, in seconds.
+_NAP_S = 0.02
+# Guards changes of any step's ``stop``, which are rare; the driving thread reads it unlocked.
+# Reentrant: while it is held, an unreferenced session may be finalized, which ends its steps.
+_stop_lock = threading.RLock()
+
+
+class Leave(BaseException):
+    """Leaves an emitted function; the step continues node by node."""
+
+
+class Held(BaseException):
+    """Stored in place of an error: the step is held between two nodes until it is released."""
+
+
+_HELD = Held()
+
+
+def new_step_id() -> int:
+    """Return an id that no other step or call has."""
+    return next(step_ids)
+
+
+class CallFrame:
+    """The arguments and results of one step or function call."""
+
+    __slots__ = ("args", "retvals")
+
+    def __init__(self, args: Any, num_retvals: int) -> None:
+        self.args = args
+        self.retvals: list[Any] = [None] * num_retvals
+
+
+class ToldOutputs:
+    """Reports the outputs of one step's nodes to observers; ``then`` is a second recorder."""
+
+    __slots__ = ("_hook", "_step_id", "then")
+
+    def __init__(
+        self,
+        hook: Callable[[int, int, int, Any], None],
+        step_id: int,
+        then: Callable[[int, Any, Any], None] | None,
+    ) -> None:
+        self._hook = hook
+        self._step_id = step_id
+        self.then = then
+
+    @property
+    def only_hook(self) -> Any:
+        """The hook, if there is no second recorder."""
+        return self._hook if self.then is None else None
+
+    def __call__(self, partition: int, item: Any, outputs: Any) -> None:
+        """Report outputs; called just before ``node_done``."""
+        if self.then is not None:
+            self.then(partition, item, outputs)
+        self._hook(self._step_id, partition, item.id, outputs)
+
+
+class RunState:
+    """The changing state of one step.
+
+    Attributes:
+      stop: the error that the step is to end with, set by any thread that ends it, or the mark that
+        it is held; read between nodes.
+      inbox: (executor, tagged node, outputs or exception) from asynchronous kernels and from the
+        threads of the pool, and (executor, None, None) for an executor whose nodes are to run on; a
+        joined call shares its caller's.
+      is_still: the driving thread sleeps until a kernel answers; nothing is ready.
+      waiting: the kernels that have not answered, by id: (executor, tagged node, inputs, the work
+        of a pool's thread or None); a joined call shares its caller's.
+      executors: the partitions while the step runs; read by progress queries.
+      pool: the threads that expensive kernels of this step run on; None: the driving thread.
+      items: the partitions that run, for observers of calls; empty without observers.
+      call: the pending call of this function call, if it joined its caller's step.
+      children: the nested calls that have not ended.
+      counts: executions of its nodes, if an emitted function left them.
+      left: the partitions, once the emitted function was left and they run node by node.
+      near: where a debugger may want an emitted function to be left.
+      may_be_left: an emitted function that can be left is running; ``emitted`` is that function.
+      journal: where the running emitted function records what it does, if it does;
+        ``kept_journal`` is the journal that also holds the values of tensors.
+    """
+
+    # Most steps never touch these defaults, so that making a step sets only four attributes.
+    inbox: deque[tuple[Any, Any, Any]] = _NO_INBOX
+    wake: WakeUp = _NEVER
+    is_still = False
+    waiting: dict[int, tuple[Any, Any, Any, PooledKernel | None]] = _NOBODY_WAITS
+    pool: ThreadPool | None = None
+    _cancellation_manager: CancellationManager | None = None
+    _rendezvous: Rendezvous | None = None
+    _step_container: ResourceMgr | None = None
+    children: set[RunState] = _NO_CHILDREN
+    call: PendingCall | None = None
+    items: Sequence[ExecutorItem] = ()
+    record_outputs: Callable[[int, Any, Any], None] | None = None
+    depth = 0
+    executors: Sequence[Any] = ()
+    counts: Any = None
+    journal: Any = None
+    kept_journal: Any = None
+    left: Sequence[Any] = ()
+    near = NOT_NEAR
+    may_be_left = False
+    emitted: Any = None
+    _leaves_when_let_go = False
+
+    def __init__(
+        self,
+        call_frame: CallFrame | None,
+        hooks: StepHooks,
+        needs_wake: bool = True,
+        *,
+        rendezvous: Rendezvous | None = None,
+        pool: ThreadPool | None = None,
+    ) -> None:
+        self.step_id = next(step_ids)
+        self.call_frame = call_frame
+        self.hooks = hooks
+        self.stop: BaseException | None = None
+        if needs_wake:
+            self.inbox, self.wake, self.waiting = deque(), WakeUp(), {}
+        if rendezvous is not None:
+            self._rendezvous = rendezvous
+        if pool is not None:
+            self.pool = pool
+
+    @property
+    def num_waiting(self) -> int:
+        """Number of asynchronous kernels that have not answered; for the driving thread only."""
+        return len(self.waiting)
+
+    @property
+    def has_resources(self) -> bool:
+        """Whether the step has resources left to free."""
+        return self._step_container is not None
+
+    @property
+    def cancellation_manager(self) -> CancellationManager:
+        """Where waiting kernels of the step register; made on first use."""
+        if self._cancellation_manager is None:
+            self._cancellation_manager = CancellationManager()
+        return self._cancellation_manager
+
+    @property
+    def rendezvous(self) -> Rendezvous:
+        """The rendezvous of this step's Send and Recv."""
+        if self._rendezvous is None:
+            self._rendezvous = Rendezvous()
+        return self._rendezvous
+
+    @property
+    def step_container(self) -> ResourceMgr:
+        """The resources that end with this step."""
+        if self._step_container is None:
+            self._step_container = ResourceMgr()
+        return self._step_container
+
+    def end(self, error: BaseException) -> None:
+        """Ask the step to end with ``error``; the first caller wins. Any thread may call this."""
+        self._set_stop(error)
+        self.wake.set()
+        for child in list(self.children):
+            child.end(error)
+
+    def _set_stop(self, error: BaseException) -> None:
+        with _stop_lock:
+            if self.stop is None or self.stop is _HELD or isinstance(self.stop, Leave):
+                self.stop = error
+
+    def leave_function(self) -> None:
+        """Ask an emitted function that can be left to leave, so that a debugger can stop it."""
+        with _stop_lock:
+            if self.may_be_left and self.stop is None:
+                self.stop = Leave()
+            elif self.may_be_left and self.stop is _HELD:
+                self._leaves_when_let_go = True
+
+    def was_left(self) -> None:
+        """Withdraw the request to leave the function, because it was left or has ended."""
+        with _stop_lock:
+            self.may_be_left = self._leaves_when_let_go = False
+            if isinstance(self.stop, Leave):
+                self.stop = None
+
+    def hold(self) -> None:
+        """Ask the step to stand still between two nodes until :meth:`let_go`, or until it ends."""
+        with _stop_lock:
+            if self.stop is None:
+                self.stop = _HELD
+        for child in list(self.children):
+            child.hold()
+
+    def let_go(self) -> None:
+        """Release the step if it is held; otherwise do nothing."""
+        with _stop_lock:
+            if self.stop is _HELD:
+                self.stop = Leave() if self._leaves_when_let_go else None
+        for child in list(self.children):
+            child.let_go()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the step is asked to stand still."""
+        return self.stop is _HELD
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error that the step was asked to end with."""
+        return None if self.stop is _HELD else self.stop
+
+    @holds_step(run_state="self")
+    def heed_stop(self) -> None:
+        """Wait while the step is held; called by its driving thread between two nodes.
+
+        Raises:
+          BaseException: the error that the step is to end with.
+        """
+        while (stop := self.stop) is not None:
+            if stop is not _HELD:
+                raise stop
+            time.sleep(_NAP_S)
+
+    def abort(self, error: BaseException) -> None:
+        """Tell everything that waits inside the step that it is over.
+
+        Waiting kernels are told first and may raise an error of their own; running ones end with
+        ``error``.
+        """
+        try:
+            if self._rendezvous is not None:
+                self._rendezvous.start_abort(error)
+            if self._cancellation_manager is not None:
+                self._cancellation_manager.start_cancel()
+        finally:
+            self._set_stop(error)
+        for child in list(self.children):
+            child.abort(error)
+            child.wake.set()
+
+    def nested(
+        self,
+        call_frame: CallFrame,
+        call: PendingCall | None = None,
+        rendezvous: Rendezvous | None = None,
+    ) -> RunState:
+        """Return the state of a function call inside this step: own frame, shared resources.
+
+        It ends when the step is asked to end.  Leave it with :meth:`leave`.
+
+        Args:
+          call_frame: the call's arguments.
+          call: makes the call join this step: its kernels answer into the step's inbox.  Without it
+            the caller drives the call to its end at once.
+          rendezvous: the rendezvous of the call; by default one of its own.
+        """
+        hooks = self.hooks.inside
+        child = RunState(
+            call_frame,
+            IDLE_HOOKS if hooks is None else hooks,
+            rendezvous=rendezvous,
+            needs_wake=call is None,
+            pool=self.pool,
+        )
+        if hooks is not None:
+            record = self.record_outputs
+            child.record_outputs = record.then if isinstance(record, ToldOutputs) else record
+        child.step_id = self.step_id
+        child.depth = self.depth + 1
+        child._step_container = self.step_container
+        if call is not None:
+            child.call = call
+            child.inbox, child.wake, child.waiting = self.inbox, self.wake, {}
+        if self.children is _NO_CHILDREN:
+            self.children = set()
+        self.children.add(child)
+        if self.is_held:
+            child.hold()
+        elif self.stop is not None:
+            child.end(self.stop)
+        return child
+
+    def leave(self, child: RunState) -> None:
+        """Remove a nested call that is over."""
+        self.children.discard(child)
+
+    def with_joined_calls(self) -> list[RunState]:
+        """Return this state and those of all joined calls, nested ones included."""
+        found = [self]
+        for state in found:
+            found += [child for child in list(state.children) if child.call is not None]
+        return found
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether the driving thread sleeps until a kernel answers."""
+        return self.is_still if self.call is None else self.call.caller.stands_still
+
+    def close(self) -> None:
+        """Free the step's resources."""
+        self.executors = ()
+        if self._step_container is not None:
+            self._step_container.clear()

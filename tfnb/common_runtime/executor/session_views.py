@@ -1,0 +1,96 @@
+"""What observers are told of a signature: names and edges as plain tuples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
+from tfnb.core.step_events import PartitionedGraph, PartitionView, PlacedGraph, PlacementView
+from tfnb.graph.control_loops import control_flow_neighbour, is_control_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.common_runtime.executor.executors_and_keys import ExecutorItem, Executors
+    from tfnb.common_runtime.session.graph_execution_state import ClientGraph
+    from tfnb.graph.graph import Node
+
+
+def placed_view(
+    signature_id: int, client_graph: ClientGraph, reports: OptimizationReports
+) -> PlacedGraph:
+    """Where each node of a signature went and why; to be asked once the graph has been cut.
+
+    What the placer decided, except for control flow, which cutting moves beside its data.  Nodes
+    that passes put into the graph since, or that partitioning added, come last.
+    """
+    views = dict(client_graph.placements)
+    for node in client_graph.graph.op_nodes():
+        placed = views.get(node.name)
+        if placed is None:
+            views[node.name] = PlacementView(
+                node.name, node.op, node.requested_device, (), node.assigned_device, _origin(node)
+            )
+        elif placed.chosen != node.assigned_device:
+            why = f"{_why_moved(node)} (was on '{placed.chosen}', as it {placed.why})"
+            views[node.name] = replace(placed, chosen=node.assigned_device, why=why)
+    # What was never in this graph is no change to it.
+    changed = OptimizationReports(report for report in reports if report.name != "pruning")
+    passes = tuple(str(changed).splitlines()) if changed else ()
+    return PlacedGraph(signature_id, tuple(views.values()), passes)
+
+
+def _origin(node: Node) -> str:
+    """Why a node is where it is that no placer saw."""
+    if is_control_loop(node):
+        return "keeps a loop across devices in step here"
+    if node.original_names:
+        names = ", ".join(f"'{name}'" for name in node.original_names)
+        return f"was made from {names}"
+    return "was added by a pass"
+
+
+def _why_moved(node: Node) -> str:
+    beside = control_flow_neighbour(node)
+    if beside is None:
+        return "was moved by a pass"
+    what = "input" if node.is_switch or node.is_exit else "consumer"
+    return f"is control flow and stands beside its {what} '{beside.name}'"
+
+
+def partitioned_view(executors: Executors) -> PartitionedGraph:
+    """A signature's partitions, node ids as the executors use them."""
+    return PartitionedGraph(
+        executors.signature_id,
+        tuple(_partition_view(index, item) for index, item in enumerate(executors.items)),
+        executors.feeds,
+        executors.fetches,
+        executors.targets,
+    )
+
+
+def function_view(signature_id: int, name: str, items: Sequence[ExecutorItem]) -> PartitionedGraph:
+    """A function's partitions, likewise."""
+    views = tuple(_partition_view(index, item) for index, item in enumerate(items))
+    return PartitionedGraph(signature_id, views, function=name)
+
+
+def _partition_view(index: int, item: ExecutorItem) -> PartitionView:
+    executor = item.executor
+    edges = []
+    send_recv = []
+    for node in executor.items:
+        edges += [(node.id, dst.id, False) for _, dst, _ in node.data_edges]
+        edges += [(node.id, dst.id, True) for dst in node.control_edges]
+        if node.is_transfer and node.kernel is not None:
+            send_recv.append((node.id, node.kernel.attrs["tensor_name"].decode()))
+    return PartitionView(
+        index,
+        executor.device.name,
+        tuple(node.name for node in executor.items),
+        tuple(node.op for node in executor.items),
+        tuple(edges),
+        tuple(send_recv),
+        tuple(executor.frames),
+    )

@@ -1,0 +1,1 @@
+"""Library functions: lowering, inlining and calls."""

@@ -1,0 +1,309 @@
+"""A running function call: either immediate, or joined to the step of its caller.
+
+A body in which nothing can wait runs at once, inside the kernel of the calling node
+(:func:`call_now`).  Any other *joins*: its executors answer into the caller's inbox and the thread
+that drives the caller's step drives them too, so that a waiting body does not block the step.
+
+State of a :class:`PendingCall`: ``executors`` and ``run_state`` of the call; ``done`` receives its
+results.  The call is over when no executor has a node to run and none of its kernels is pending.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime.executor.debugged_executor import make_executors
+from tfnb.common_runtime.executor.executor import drive, run_schedule
+from tfnb.common_runtime.executor.run_state import CallFrame, RunState, ToldOutputs, new_step_id
+from tfnb.common_runtime.executor.running_nodes import calls_function
+from tfnb.common_runtime.executor.waiting import absent_value
+from tfnb.common_runtime.looking.step_stats_collector import OutputRecorder
+from tfnb.common_runtime.lowering.run.lowered_step import lowered_for
+from tfnb.core import errors
+from tfnb.core.op_kernel import StepContext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from tfnb.common_runtime.executor.executor import ExecutorState
+    from tfnb.common_runtime.functions.function_library_runtime import InstantiatedFunction
+    from tfnb.core.op_kernel import FunctionCall, OpKernelContext, type_of_done
+
+MAX_DEPTH = 64
+"""Limit of nested function calls; a deeper call is treated as an endless recursion."""
+
+
+class PendingCall:
+    """A call that has joined its caller's step."""
+
+    __slots__ = ("_done", "_is_over", "caller", "ctx", "executors", "function", "run_state")
+
+    def __init__(
+        self,
+        function: InstantiatedFunction,
+        ctx: OpKernelContext,
+        args: Sequence[Any],
+        done: type_of_done,
+    ) -> None:
+        """Begin the call; ``done`` receives the results, in the thread that drives the step.
+
+        Raises:
+          InvalidArgumentError: the number of arguments is wrong, or calls go too deep.
+        """
+        caller = _caller(function, ctx, args)
+        self.function = function
+        self.ctx = ctx
+        self.caller = caller
+        self._done = done
+        self._is_over = False
+        # A tensor sent outside may be for the body, unless the body has such names of its own.
+        shared = caller.rendezvous if function.shares_rendezvous else None
+        frame = CallFrame(args, function.num_retvals)
+        self.run_state = caller.nested(frame, self, shared)
+        step = _begin(function, ctx, self.run_state, frame)
+        self.executors = make_executors(
+            function.states(caller.pool), self.run_state, step, function.name
+        )
+        self.run_state.executors = self.executors
+        caller.inbox.extend((executor, None, None) for executor in self.executors)
+
+    def __repr__(self) -> str:
+        return f"function '{self.function.name}' called by '{self.ctx.node_name}'"
+
+    def finish_async(self, executor: ExecutorState, tagged: Any, outputs: Any) -> None:
+        """Continue after an asynchronous kernel of the body has answered.
+
+        Raises:
+          OpError: the kernel failed.
+        """
+        try:
+            executor.finish_async(tagged, outputs)
+        except Exception as error:
+            self._explain(error)
+            raise
+
+    def go_on(self, executor: ExecutorState) -> None:
+        """Run the nodes of an executor that are ready; end the call if none are left.
+
+        Raises:
+          OpError: a kernel failed.
+        """
+        try:
+            if executor.ready:
+                executor.process()
+        except Exception as error:
+            self._explain(error)
+            raise
+        if self._is_over or self.run_state.num_waiting:
+            return
+        if any(other.ready for other in self.executors):
+            return
+        self._is_over = True
+        frame = self.run_state.call_frame
+        assert frame is not None
+        _end(self.function, self.ctx, self.run_state)
+        for executor in self.executors:
+            executor.immutable.is_checked |= self.run_state.record_outputs is None
+        self._done(_absent_result(self.function, frame, self.executors) or frame.retvals)
+
+    def _explain(self, error: BaseException) -> None:
+        call: PendingCall | None = self
+        while call is not None:
+            add_call_note(error, call.function, call.ctx)
+            call = call.caller.call
+
+
+def add_call_note(
+    error: BaseException, function: InstantiatedFunction, ctx: OpKernelContext
+) -> None:
+    """Add to an error the function in which it happened and the calling node."""
+    error.add_note(f"in function '{function.name}', called by node '{ctx.node_name}'")
+
+
+@calls_function(run_state="run_state", function="function")
+def call_now(
+    function: InstantiatedFunction, ctx: OpKernelContext, args: Sequence[Any]
+) -> list[Any]:
+    """Run a function to its end and return its results.
+
+    If something in it waits, the calling thread waits too, and the rest of the step stands still.
+
+    Raises:
+      InvalidArgumentError: the number of arguments is wrong, a result is dead, or calls go too
+        deep.
+      OpError: the body failed.
+    """
+    caller = _caller(function, ctx, args)
+    frame = CallFrame(args, function.num_retvals)
+    run_state = caller.nested(frame)
+    step = _begin(function, ctx, run_state, frame)
+    states = function.states(run_state.pool)
+    running: list[ExecutorState] = []
+    is_alone = len(states) == 1
+    lowered = lowered_for(states[0], run_state) if is_alone else None
+    predicates: Sequence[Any] = ()
+    try:
+        if lowered is not None:
+            predicates = lowered.run(run_state, step)
+        elif is_alone and states[0].schedule is not None and run_state.hooks.debugger is None:
+            run_schedule(states[0], run_state, step, 0)
+        else:
+            running = make_executors(states, run_state, step, function.name)
+            drive(run_state, running)
+    except Exception as error:
+        add_call_note(error, function, ctx)
+        raise
+    finally:
+        _end(function, ctx, run_state)
+    for position, value in enumerate(frame.retvals):
+        if value is None:
+            name = _result_name(function, position)
+            if lowered is not None:
+                raise lowered.absent_value(predicates, position, name)
+            raise absent_value(running, position, name)
+    return frame.retvals
+
+
+def _caller(function: InstantiatedFunction, ctx: OpKernelContext, args: Sequence[Any]) -> RunState:
+    if len(args) != function.num_args:
+        raise errors.invalid_argument(
+            f"Function '{function.name}' takes {function.num_args} arguments, not {len(args)}."
+        )
+    caller: RunState = ctx.step.run_state  # type: ignore[assignment]
+    if caller.depth >= MAX_DEPTH:
+        raise errors.invalid_argument(
+            f"Function '{function.name}' was called {MAX_DEPTH} calls deep; recursive functions "
+            "are not supported beyond that."
+        )
+    return caller
+
+
+def _begin(
+    function: InstantiatedFunction, ctx: OpKernelContext, run_state: RunState, frame: CallFrame
+) -> StepContext:
+    step = ctx.step
+    hooks = run_state.hooks
+    if hooks.call_started is not None:
+        caller: RunState = step.run_state  # type: ignore[assignment]
+        run_state.step_id, run_state.items = new_step_id(), function.items
+        record = run_state.record_outputs
+        if isinstance(record, OutputRecorder):
+            devices = [item.executor.device.name for item in function.items]
+            run_state.record_outputs = record.inside(run_state.step_id, devices)
+        if hooks.tensors_made is not None:
+            run_state.record_outputs = ToldOutputs(
+                hooks.tensors_made, run_state.step_id, run_state.record_outputs
+            )
+        hooks.call_started(
+            run_state.step_id,
+            function.signature_id,
+            caller.step_id,
+            *_position(caller, ctx),
+            perf_counter_ns(),
+        )
+    return StepContext(
+        step.step_id,
+        run_state,
+        step.function_library,
+        step.session_state,
+        step.session_handle,
+        frame,
+        step.run_options,
+        step.session_metadata,
+        step.emit,
+    )
+
+
+def _position(caller: RunState, ctx: OpKernelContext) -> tuple[int, int]:
+    """Return the partition and the number of the calling node; -1 if unknown."""
+    for partition, item in enumerate(caller.items):
+        if item.executor.device is ctx.device:
+            return partition, item.executor.find_id(ctx.node_name)
+    return -1, -1
+
+
+def _end(function: InstantiatedFunction, ctx: OpKernelContext, run_state: RunState) -> None:
+    caller: RunState = ctx.step.run_state  # type: ignore[assignment]
+    caller.leave(run_state)
+    if run_state.hooks.call_done is not None:
+        run_state.hooks.call_done(run_state.step_id, perf_counter_ns())
+
+
+def _absent_result(
+    function: InstantiatedFunction, frame: CallFrame, executors: Sequence[ExecutorState]
+) -> errors.OpError | None:
+    for position, value in enumerate(frame.retvals):
+        if value is None:
+            return absent_value(executors, position, _result_name(function, position))
+    return None
+
+
+def _result_name(function: InstantiatedFunction, position: int) -> str:
+    return f"result {position} of function '{function.name}'"
+
+
+def converse_now(
+    ctx: OpKernelContext,
+    calls: Generator[FunctionCall, list[Any], Any],
+    find: Callable[[OpKernelContext, FunctionCall], InstantiatedFunction],
+) -> Any:
+    """Make the calls that a kernel yields, one after the other, at once; return its outputs.
+
+    The error of a failed call is raised inside the kernel.
+    """
+    try:
+        call = next(calls)
+        while True:
+            try:
+                results = call_now(find(ctx, call), ctx, call.args)
+            except Exception as error:
+                call = calls.throw(error)
+            else:
+                call = calls.send(results)
+    except StopIteration as end:
+        return end.value
+    finally:
+        calls.close()  # after an interrupt, release what the generator holds
+
+
+class Conversation:
+    """The calls of a kernel that yields them, if one may wait; ``done`` receives the outputs."""
+
+    __slots__ = ("_calls", "_ctx", "_done", "_find")
+
+    def __init__(
+        self,
+        ctx: OpKernelContext,
+        calls: Generator[FunctionCall, list[Any], Any],
+        find: Callable[[OpKernelContext, FunctionCall], InstantiatedFunction],
+        done: type_of_done,
+    ) -> None:
+        self._ctx = ctx
+        self._calls = calls
+        self._find = find
+        self._done = done
+
+    def go_on(self, results: Any = None) -> None:
+        """Send the results of the last call, if there was one, and make the next."""
+        ctx, calls = self._ctx, self._calls
+        try:
+            while True:
+                if isinstance(results, Exception):
+                    call = calls.throw(results)
+                elif isinstance(results, BaseException):
+                    raise results
+                else:
+                    call = calls.send(results)
+                function = self._find(ctx, call)
+                if not function.is_immediate:
+                    PendingCall(function, ctx, call.args, self.go_on)
+                    return
+                try:
+                    results = call_now(function, ctx, call.args)
+                except Exception as error:
+                    results = error
+        except StopIteration as end:
+            self._done(end.value)
+        except Exception as error:
+            self._done(error)

@@ -1,0 +1,1 @@
+"""What observers and debuggers read of a step."""

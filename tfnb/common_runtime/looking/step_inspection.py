@@ -1,0 +1,459 @@
+"""What lies inside a step that stands still: frames, iterations, counts and the values in slots.
+
+A :class:`StepInspector` reads the executors of one step while the thread that drives them is held
+up by a debugger; nothing here takes a lock or changes what it reads, except :meth:`replace`, which
+puts another value into slots that still hold one.  What it gives are plain records, good for a
+table, a picture or a test, that keep nothing of the step alive but the values they name.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime.executor.step_progress import NodeStatus, StepProgress, frames_below
+from tfnb.core import dtypes, errors
+from tfnb.core.resource_mgr import RefCell, ResourceHandle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tfnb.common_runtime.executor.executor import ExecutorState
+    from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
+    from tfnb.common_runtime.executor.propagator_state import (
+        FrameState,
+        IterationState,
+        type_of_tagged_node,
+    )
+    from tfnb.core.dtypes import DType
+
+
+class NodeState(enum.StrEnum):
+    """What a node of an iteration is doing."""
+
+    UNREADY = "not ready"
+    READY = "ready"
+    RUNNING = "runs"
+    WAITING = "waits"
+    DONE = "done"
+    DEAD = "dead"
+
+
+class EntryState(enum.StrEnum):
+    """What became of the value of one input."""
+
+    MISSING = "missing"
+    VALUE = "value"
+    DEAD = "dead"
+    USED = "used"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One input of a node in one iteration.
+
+    Attributes:
+      tensor: the name of the tensor that arrives here, like ``x:0``.
+      state: whether its value has come.
+      value: the value while it lies here, else None.
+      is_ref: whether it is a reference to a variable's buffer; then ``value`` is what that holds.
+    """
+
+    tensor: str
+    state: EntryState
+    value: Any = None
+    is_ref: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """One node in one iteration.
+
+    Attributes:
+      name: of the node.
+      op: its type.
+      state: what it is doing.
+      pending: how many inputs it still waits for, as ``pending_counts.py`` counts them.
+      num_dead: how many came dead.
+      inputs: its data inputs, in their order.
+      missing: the nodes of which nothing came yet, data and control.
+    """
+
+    name: str
+    op: str
+    state: NodeState
+    pending: int
+    num_dead: int
+    inputs: tuple[Entry, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IterationView:
+    """One iteration that lives.
+
+    Attributes:
+      number: 0, 1, 2, ...
+      outstanding_ops: nodes that are ready or run.
+      outstanding_frames: frames that were opened in it and live.
+      num_dead: nodes that are dead in it.
+      num_values: values that lie in its slots.
+      states: how many nodes are in which state.
+    """
+
+    number: int
+    outstanding_ops: int
+    outstanding_frames: int
+    num_dead: int
+    num_values: int
+    states: dict[NodeState, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameView:
+    """One frame that lives.
+
+    Attributes:
+      function: the function whose call this is in, "" for the graph itself.
+      partition: its partition's number; ``device`` is that one's.
+      id: its number in the partition; 0 is the root frame.
+      name: of the frame, "" for the root.
+      parent_id: the frame around it, -1 for the root; ``parent_iteration`` is where it was opened.
+      iteration_count: the number of the youngest iteration.
+      parallel_iterations: how many iterations may live at a time.
+      num_pending_inputs: Enters that have not arrived.
+      deferred: NextIterations that wait until an older iteration ends.
+      dead_exits: Exits that were dead in the youngest iteration.
+      invariants: constant Enters, delivered in every iteration.
+      iterations: those that live, oldest first.
+    """
+
+    function: str
+    partition: int
+    device: str
+    id: int
+    name: str
+    parent_id: int
+    parent_iteration: int
+    iteration_count: int
+    parallel_iterations: int
+    num_pending_inputs: int
+    deferred: tuple[str, ...]
+    dead_exits: tuple[str, ...]
+    invariants: tuple[str, ...]
+    iterations: tuple[IterationView, ...]
+
+
+class StepInspector:
+    """The partitions of one step or call, to be looked at while they stand still.
+
+    Args:
+      executors: all partitions of the step, or of the call of a function.
+      running: the node that is about to run or has just run, which no queue holds.
+      function: the function whose call this is, "" for the graph itself.
+    """
+
+    def __init__(
+        self,
+        executors: Sequence[ExecutorState],
+        running: tuple[ExecutorState, type_of_tagged_node] | None = None,
+        function: str = "",
+    ) -> None:
+        self._executors = executors
+        self._progress = StepProgress(executors)
+        self._function = function
+        self._running = None if running is None else (id(running[1][0]), id(running[1][1]))
+        self._queued = {
+            (id(item), id(iteration))
+            for executor in executors
+            for item, iteration, _ in _queue(executor)
+        }
+        # By their counts these have run; they have given nothing yet.
+        self._coming = {item.name for executor in executors for item, _, _ in _queue(executor)} | (
+            {running[1][0].name} if running is not None else set()
+        )
+        self._sources: dict[tuple[int, int], str] = {}
+        for executor in executors:
+            for item in executor.immutable.items:
+                for output, dst, slot in item.data_edges:
+                    self._sources[id(dst), slot] = f"{item.name}:{output}"
+
+    # -- frames ------------------------------------------------------------------------------------
+
+    def frames(self) -> list[FrameView]:
+        """Every frame that lives, parents before children, partition by partition."""
+        return [
+            self._frame_view(executor, frame)
+            for executor in self._executors
+            for frame in frames_below(executor.propagator.root)
+        ]
+
+    def _frame_view(self, executor: ExecutorState, frame: FrameState) -> FrameView:
+        parent = frame.parent
+        return FrameView(
+            function=self._function,
+            partition=executor.partition,
+            device=executor.immutable.device.name,
+            id=frame.id,
+            name=frame.info.name,
+            parent_id=-1 if parent is None else parent.id,
+            parent_iteration=0 if frame.parent_iteration is None else frame.parent_iteration.number,
+            iteration_count=frame.iteration_count,
+            parallel_iterations=frame.max_parallel_iterations,
+            num_pending_inputs=frame.num_pending_inputs,
+            deferred=tuple(item.name for item, _ in frame.next_iteration_roots),
+            dead_exits=tuple(item.name for item in frame.dead_exits),
+            invariants=tuple(item.name for item, _, _ in frame.invariants),
+            iterations=tuple(
+                self._iteration_view(frame.iterations[number])
+                for number in sorted(frame.iterations)
+            ),
+        )
+
+    def _iteration_view(self, iteration: IterationState) -> IterationView:
+        states: dict[NodeState, int] = {}
+        for item in iteration.frame.info.nodes:
+            state = self.state(item, iteration)
+            states[state] = states.get(state, 0) + 1
+        return IterationView(
+            number=iteration.number,
+            outstanding_ops=iteration.outstanding_ops,
+            outstanding_frames=iteration.outstanding_frames,
+            num_dead=states.get(NodeState.DEAD, 0),
+            num_values=sum(value is not None for value in iteration.inputs),
+            states=states,
+        )
+
+    # -- nodes -------------------------------------------------------------------------------------
+
+    def nodes(self, partition: int, frame_id: int, number: int) -> list[NodeView]:
+        """The nodes of one iteration; none where it does not live."""
+        iteration = self._find_iteration(partition, frame_id, number)
+        if iteration is None:
+            return []
+        return [self._node_view(item, iteration) for item in iteration.frame.info.nodes]
+
+    def states_around(self, partition: int, frame_id: int, number: int) -> dict[str, NodeState]:
+        """What the nodes of a partition are doing, as seen from one iteration of one of its loops.
+
+        Of the loops around it that iteration counts in which this one stands, of those inside the
+        youngest.  Nodes of a loop inside that has ended there are left out.
+        """
+        executor = next((one for one in self._executors if one.partition == partition), None)
+        place = self._find_iteration(partition, frame_id, number)
+        if executor is None or place is None:
+            return {}
+        seen: dict[int, IterationState] = {}
+        around: IterationState | None = place
+        while around is not None:
+            seen[id(around.frame.info)] = around
+            around = around.frame.parent_iteration
+        for frame in frames_below(executor.propagator.root):
+            outer = frame.parent_iteration
+            if outer is None or id(frame.info) in seen or not frame.iterations:
+                continue
+            if seen.get(id(outer.frame.info)) is outer:
+                seen[id(frame.info)] = frame.iterations[max(frame.iterations)]
+        found = {}
+        entered: dict[str, list[NodeState]] = {}
+        for item in executor.immutable.items:
+            iteration = seen.get(id(item.frame))
+            if iteration is not None:
+                found[item.name] = self.state(item, iteration)
+                if item.is_enter:
+                    entered.setdefault(item.frame_name, []).append(found[item.name])
+        for item in executor.immutable.items:
+            if id(item.frame) in seen:
+                continue
+            enters = entered.get(item.frame.name, [])
+            if enters and all(state == NodeState.DEAD for state in enters):
+                found[item.name] = NodeState.DEAD
+            elif NodeState.DONE not in enters:
+                found[item.name] = NodeState.UNREADY
+        return found
+
+    def _find_iteration(self, partition: int, frame_id: int, number: int) -> IterationState | None:
+        for executor in self._executors:
+            if executor.partition == partition:
+                for frame in frames_below(executor.propagator.root):
+                    if frame.id == frame_id:
+                        return frame.iterations.get(number)
+        return None
+
+    def state(self, item: NodeItem, iteration: IterationState) -> NodeState:
+        """What a node of an iteration is doing."""
+        key = id(item), id(iteration)
+        if key == self._running:
+            return NodeState.RUNNING
+        if key in self._queued:
+            return NodeState.READY
+        return {
+            NodeStatus.UNREADY: NodeState.UNREADY,
+            NodeStatus.WAITING: NodeState.WAITING,
+            NodeStatus.DEAD: NodeState.DEAD,
+            NodeStatus.DONE: NodeState.DONE,
+        }[self._progress.status(item, iteration)]
+
+    def _node_view(self, item: NodeItem, iteration: IterationState) -> NodeView:
+        return NodeView(
+            name=item.name,
+            op=item.op,
+            state=self.state(item, iteration),
+            pending=iteration.pending[item.pending_id],
+            num_dead=iteration.dead_counts[item.pending_id],
+            inputs=tuple(self.entries(item, iteration)),
+            missing=tuple(self._missing(item, iteration)),
+        )
+
+    def entries(self, item: NodeItem, iteration: IterationState) -> list[Entry]:
+        """The data inputs of a node in an iteration."""
+        missing = self._missing(item, iteration)
+        is_started = self.state(item, iteration) in (NodeState.DONE, NodeState.WAITING)
+        found = []
+        for slot in range(item.input_start, item.input_stop):
+            tensor = self._sources.get((id(item), slot), "")
+            value = iteration.inputs[slot]
+            if value is not None:
+                is_ref = isinstance(value, RefCell)
+                shown = value.value if is_ref else value
+                found.append(Entry(tensor, EntryState.VALUE, shown, is_ref))
+            elif tensor.rpartition(":")[0] in missing:
+                found.append(Entry(tensor, EntryState.MISSING))
+            else:
+                state = EntryState.USED if is_started else EntryState.DEAD
+                found.append(Entry(tensor, state))
+        return found
+
+    def _missing(self, item: NodeItem, iteration: IterationState) -> list[str]:
+        """The nodes of which nothing has come yet to a node that waits for them."""
+        if self.state(item, iteration) is not NodeState.UNREADY:
+            return []
+        missing = [before.name for before in self._progress.missing_inputs(item, iteration)]
+        missing += [
+            before.name
+            for before in self._progress.sources(item)
+            if before.name in self._coming and before.name not in missing
+        ]
+        return missing
+
+    def find(self, name: str) -> Iterator[tuple[NodeItem, IterationState]]:
+        """The places of a node: one for each iteration of its frame that lives."""
+        for executor in self._executors:
+            position = executor.immutable.find_id(name)
+            if position < 0:
+                continue
+            item = executor.immutable.items[position]
+            for frame in frames_below(executor.propagator.root):
+                if frame.info is item.frame:
+                    for number in sorted(frame.iterations):
+                        yield item, frame.iterations[number]
+
+    # -- values ------------------------------------------------------------------------------------
+
+    def values(self, tensor: str) -> list[tuple[str, int, Any]]:
+        """The values of a tensor that lie in slots: frame, iteration, value; each value once."""
+        found: list[tuple[str, int, Any]] = []
+        for iteration, slot, _ in self._slots(tensor):
+            value = iteration.inputs[slot]
+            shown = value.value if isinstance(value, RefCell) else value
+            place = iteration.frame.info.name, iteration.number
+            if not any(row[:2] == place and row[2] is shown for row in found):
+                found.append((*place, shown))
+        return found
+
+    def replace(
+        self, tensor: str, value: Any, *, frame: str | None = None, iteration: int | None = None
+    ) -> int:
+        """Puts another value into every slot where a tensor's value lies; how many there were.
+
+        Args:
+          tensor: its name, like ``x:0``.
+          value: anything that NumPy makes an array of the tensor's dtype of.
+          frame: only in frames of that name.
+          iteration: only in iterations of that number.
+
+        Raises:
+          InvalidArgumentError: the tensor is a reference or a resource, or the value has another
+            type.
+        """
+        places = [
+            (place, slot, dtype)
+            for place, slot, dtype in self._slots(tensor)
+            if (frame is None or place.frame.info.name == frame)
+            and (iteration is None or place.number == iteration)
+        ]
+        for place, slot, dtype in places:
+            place.inputs[slot] = as_value(tensor, value, dtype, place.inputs[slot])
+        return len(places)
+
+    def _slots(self, tensor: str) -> Iterator[tuple[IterationState, int, DType]]:
+        """The slots in which a value of a tensor lies, and the dtype of what belongs there."""
+        name, _, output = tensor.rpartition(":")
+        if not name:
+            name, output = tensor, "0"
+        for executor in self._executors:
+            position = executor.immutable.find_id(name)
+            if position < 0:
+                continue
+            item = executor.immutable.items[position]
+            for number, dst, slot in item.data_edges:
+                if str(number) != output:
+                    continue
+                dtype = dst.input_types[slot - dst.input_start]
+                for frame in frames_below(executor.propagator.root):
+                    if frame.info is not dst.frame:
+                        continue
+                    for place in list(frame.iterations.values()):
+                        if place.inputs[slot] is not None:
+                            yield place, slot, dtype
+
+
+def as_value(tensor: str, value: Any, dtype: DType, old: Any) -> Any:
+    """A user's value as the runtime keeps it: an array, or at rank 0 a NumPy scalar.
+
+    Raises:
+      InvalidArgumentError: the old value cannot be replaced, or the new one has another type.
+    """
+    if isinstance(old, RefCell | ResourceHandle) or dtype in (dtypes.resource, dtypes.variant):
+        raise errors.invalid_argument(
+            f"'{tensor}' is a handle to something that outlives the step; assign to its variable "
+            "instead."
+        )
+    wanted = np.dtype(dtype.as_numpy_dtype)
+    try:
+        array = np.asarray(value)
+        if wanted.kind == "O":
+            array = np.asarray(_as_bytes(array), dtype=object)
+        elif not _is_alike(array.dtype, wanted):
+            raise TypeError(f"it is {array.dtype.name}")
+        else:
+            array = array.astype(wanted)
+    except (TypeError, ValueError) as error:
+        raise errors.invalid_argument(
+            f"A value for '{tensor}' must be {dtype.name}: {error}"
+        ) from error
+    return array[()] if array.ndim == 0 else array
+
+
+def _is_alike(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether values may be taken over: no fraction and no sign of the real axis is lost."""
+    if wanted.kind == "V":  # bfloat16 and its kin, of which NumPy knows no kind
+        return found.kind in "fiuV"
+    return np.can_cast(found, wanted, "same_kind")
+
+
+def _as_bytes(array: Any) -> Any:
+    flat = [
+        text.encode() if isinstance(text, str) else bytes(text) for text in array.ravel().tolist()
+    ]
+    found = np.empty(len(flat), dtype=object)
+    found[:] = flat
+    return found.reshape(array.shape)
+
+
+def _queue(executor: ExecutorState) -> list[type_of_tagged_node]:
+    """What is ready; while a debugger drives it, that lies in the propagator's queue only."""
+    return [*executor.propagator.ready, *executor.put_off]

@@ -1,0 +1,1 @@
+"""Which shape a partition has: schedules, loops, conditions, registers."""

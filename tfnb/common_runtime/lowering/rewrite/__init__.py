@@ -1,0 +1,1 @@
+"""What an emitted function does differently from its nodes: clusters, sums, releases."""

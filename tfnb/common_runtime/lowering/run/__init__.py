@@ -1,0 +1,1 @@
+"""Running emitted functions, and leaving them."""

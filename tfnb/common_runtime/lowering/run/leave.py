@@ -1,0 +1,292 @@
+"""Continues node by node where an emitted function was left; debuggers stop this way.
+
+A function that may be left (``JournalKind.leaves``) keeps in its variables which way it went: the
+predicates of its conditionals, and the iterations of its loops.  Near a breakpoint, or when the
+step is paused, it raises :class:`Leave` between two nodes.  Its lines are then followed again, each
+loop only in its latest iteration: this tells which nodes have run there, and the variables hold
+their outputs.  From these the reference executor's frames and counts are built as if it
+had run those nodes itself, and it runs the others.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime.executor.debugged_executor import forget_inputs
+from tfnb.common_runtime.executor.immutable_executor_state import INTO_CHILD, INTO_NEXT, INTO_PARENT
+from tfnb.common_runtime.executor.propagator_state import FrameState, IterationState
+from tfnb.common_runtime.lowering.support.journal import DEAD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
+    from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
+    from tfnb.common_runtime.lowering.write.emit import EmittedFunction
+    from tfnb.common_runtime.lowering.write.leave_writer import LeavePlan
+
+_FIRST_FRAME = 1 << 40
+_Done = dict[int, "Sequence[Any]"]  # the outputs of each live node, by its id
+
+
+class _UsedUp:
+    """Stands for a value that all its consumers have used."""
+
+    def __repr__(self) -> str:
+        return "a value that was used up"
+
+
+_USED_UP = _UsedUp()
+
+
+class _Here(Exception):
+    """The line at which the function was left."""
+
+
+class _Ran:
+    """The nodes that ran in the latest iteration of each frame.
+
+    Attributes:
+      frames: name, frame around and iteration there of each frame.
+      iterations: the latest of each.
+      done: the nodes that ran in it.
+      ended: the frames that have ended.
+
+    Dead nodes and loops that were not entered have not run: the reference executor finds them
+    again.
+    """
+
+    def __init__(self, plan: LeavePlan, line: int, values: Mapping[str, Any]) -> None:
+        self._plan = plan
+        self._line = line
+        self._values = values
+        self.frames: dict[int, tuple[str, int, int]] = {}
+        self.iterations: dict[int, int] = {0: 0}
+        self.done: dict[int, _Done] = {0: {}}
+        self.ended: set[int] = set()
+        with suppress(_Here):
+            if line > plan.start:
+                self._block(0, 0)
+
+    def _is_in(self, number: int) -> bool:
+        """Whether the function was left in a block."""
+        block = self._plan.blocks[number]
+        return block.first <= self._line <= block.last
+
+    def _block(self, number: int, frame: int) -> bool:
+        """Follows a block that was entered; says whether the loop around was left."""
+        done, is_left = self.done[frame], False
+        for line, _, kind, what in self._plan.scripts[number]:
+            if line >= self._line:
+                raise _Here
+            if kind == "node":
+                done[what[0]] = self._given(what[0])
+            elif kind == "loop":
+                self._loop(what, frame)
+            elif kind == "leave":
+                is_left = self._leave(what[0], what[1], frame)
+            else:
+                for side in what:
+                    if side is not None:
+                        self._side(side, frame)
+        if self._is_in(number):
+            raise _Here
+        self._never(number, done)
+        return is_left
+
+    def _side(self, number: int, frame: int) -> None:
+        """One side of a question."""
+        if self._plan.is_entered(number, self._values):
+            self._block(number, frame)
+        else:
+            self._dead(number, self.done[frame])
+
+    def _leave(self, leaving: int, going: int, frame: int) -> bool:
+        """A loop was left unless the function stands in what comes behind."""
+        is_left = not self._is_in(going) or self._is_in(leaving)
+        entered, other = (leaving, going) if is_left else (going, leaving)
+        self._block(entered, frame)
+        self._dead(other, self.done[frame])
+        return is_left
+
+    def _loop(self, body: int, around: int) -> None:
+        loop, frame = self._plan.loop_of[body], len(self.done)
+        self.frames[frame] = loop.frame_name, around, self.iterations[around]
+        self.iterations[frame] = self._values.get(f"turn{loop.number}", 0)
+        self.done[frame] = {}
+        if self._line == self._plan.blocks[body].first:
+            raise _Here  # an iteration begins, nothing of it has run
+        self._block(body, frame)
+        self.ended.add(frame)
+
+    def _dead(self, number: int, done: _Done) -> None:
+        """Handles a block that was not entered: only nodes that are never dead have run."""
+        for _, _, kind, what in self._plan.scripts[number]:
+            if kind == "node" and what[0] in self._plan.triggered:
+                done[what[0]] = ()
+            elif kind in ("question", "leave"):
+                for side in what:
+                    if side is not None:
+                        self._dead(side, done)
+        self._never(number, done)
+
+    def _never(self, number: int, done: _Done) -> None:
+        for one in self._plan.never.get(number, ()):
+            if one not in self._plan.loop_of:
+                self._dead(one, done)
+
+    def _given(self, number: int) -> Sequence[Any]:
+        """Which outputs of a node are dead."""
+        plan = self._plan
+        decides = plan.switches.get(number)
+        if decides is None:
+            return ()
+        count, chosen = len(plan.registers[number]), int(self._values[decides[1:]])
+        chosen = chosen if 0 <= chosen < count else count - 1
+        return [None if place == chosen else DEAD for place in range(count)]
+
+
+def go_on(
+    executor: DebuggedExecutorState,
+    emitted: EmittedFunction,
+    line: int,
+    values: Mapping[str, Any],
+    *,
+    tells: bool = True,
+) -> None:
+    """Brings a fresh executor to where a function was left, and has the debugger look there.
+
+    Args:
+      executor: of the partition, in which nothing has run.
+      emitted: the function.
+      line: where it was left.
+      values: its variables.
+      tells: whether the debugger looks.
+    """
+    plan = emitted.leave_plan
+    # Kernels name what they keep by their frame's number, and the function numbered its own.
+    executor.propagator.number_frames_from(_FIRST_FRAME)
+    builder = _Builder(executor, _Ran(plan, line, values), plan.registers, values)
+    builder.build()
+    for number in plan.sites.get(line, ()) if tells else ():
+        builder.tell_of(number)
+
+
+class _Builder:
+    def __init__(
+        self,
+        executor: DebuggedExecutorState,
+        ran: _Ran,
+        registers: Mapping[int, list[str]],
+        values: Mapping[str, Any],
+    ) -> None:
+        self._executor = executor
+        self._items = executor.immutable.items
+        self._ready = executor.ready
+        self._propagator = executor.propagator
+        self._ran = ran
+        self._registers = registers
+        self._values = values
+        self._live: dict[int, _Done] = {}  # what has run in iterations that live, by their id
+        self._places: list[IterationState] = []
+
+    def build(self) -> None:
+        """Makes frames, iterations and counts, and leaves what is ready."""
+        self._iteration(0, self._propagator.root.iterations[0])
+        ready, pushed = list(self._ready), set[tuple[IterationState, int]]()
+        self._ready.clear()
+        for tagged in ready:
+            item, iteration, _ = tagged
+            done = self._live.get(id(iteration))
+            if done is None and iteration.frame.iterations.get(iteration.number) is not iteration:
+                continue  # of an iteration that is gone
+            if done is not None and item.id in done:
+                iteration.outstanding_ops -= 1
+                forget_inputs(item, iteration)
+                pushed.add((iteration, item.id))
+            else:
+                self._ready.append(tagged)
+        for iteration in self._places:
+            for number in self._live[id(iteration)]:
+                if (iteration, number) not in pushed:
+                    # It waits for what is dead, or for a node that only orders.
+                    self._executor.ran_before.add((iteration, number))
+        for iteration in reversed(self._places):
+            if not iteration.outstanding_ops:
+                self._propagator.cleanup(iteration.frame, iteration.number)
+
+    def tell_of(self, number: int) -> None:
+        """Has the debugger hear of a node that ran just before the function was left."""
+        item, executor = self._items[number], self._executor
+        for iteration in self._places:
+            gave = self._live[id(iteration)].get(number)
+            if gave is not None and iteration.frame.info is item.frame:
+                outputs = self._outputs(item, gave)
+                executor.debugger.ran(executor, (item, iteration, False), outputs)
+
+    def _outputs(self, item: NodeItem, gave: Sequence[Any]) -> list[Any]:
+        found: list[Any] = [None] * item.num_outputs
+        for place, register in enumerate(self._registers[item.id]):
+            if not (gave and gave[place] is DEAD):
+                found[place] = self._values.get(register, _USED_UP)
+        return found
+
+    def _iteration(self, frame_id: int, iteration: IterationState) -> None:
+        """Hands on what the nodes of an iteration gave that have run."""
+        propagator, ran, items = self._propagator, self._ran, self._items
+        done = ran.done[frame_id]
+        self._live[id(iteration)] = done
+        self._places.append(iteration)
+        inside = {
+            name: one
+            for one, (name, parent, number) in ran.frames.items()
+            if parent == frame_id and number == ran.iterations[frame_id]
+        }
+        later: list[tuple[NodeItem, Sequence[Any]]] = []
+        for number, gave in done.items():
+            item = items[number]
+            outputs: Sequence[Any] = self._outputs(item, gave)
+            if item.destination == INTO_CHILD:
+                if inside.get(item.frame_name) not in ran.ended:
+                    propagator.enter(item, False, iteration, outputs)
+            elif item.destination in (INTO_PARENT, INTO_NEXT):
+                later.append((item, outputs))
+            else:
+                propagator.activate(item, False, iteration, outputs)
+        for name, one in inside.items():
+            if one in ran.ended:
+                for item in self._propagator.frames_by_name[name].nodes:
+                    if item.destination == INTO_PARENT:
+                        left = ran.done[one].get(item.id)
+                        outputs = () if left is None else self._outputs(item, left)
+                        propagator.activate(item, left is None, iteration, outputs)
+            else:
+                child = iteration.frame.children[iteration.number, name]
+                self._iteration(one, self._begin(child, ran.iterations[one]))
+        for item, outputs in later:
+            if item.destination == INTO_PARENT:
+                propagator.exit(item, False, iteration, outputs)
+            else:
+                propagator.next_iteration(item, False, iteration, outputs)
+
+    def _begin(self, frame: FrameState, number: int) -> IterationState:
+        """The iteration in which a frame is; those before are gone."""
+        if not number:
+            return frame.iterations[0]
+        iteration = IterationState(frame, number)
+        frame.iterations = {number: iteration}
+        frame.iteration_count = number
+        frame.num_outstanding_iterations = 1
+        frame.dead_exits.clear()
+        activate = self._propagator.activate
+        for item, is_dead, outputs in frame.invariants:
+            activate(item, is_dead, iteration, outputs)
+        for item in frame.info.nodes:
+            if item.destination == INTO_NEXT:
+                merges = (dst for _, dst, _ in item.data_edges if dst.is_merge)
+                for merge in merges:
+                    value = self._values.get(self._registers[merge.id][0], _USED_UP)
+                    activate(item, False, iteration, (value,))
+                    break
+        return iteration

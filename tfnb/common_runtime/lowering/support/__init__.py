@@ -1,0 +1,1 @@
+"""What emitted functions call: counts, journals, waits, compiled clusters."""

@@ -1,0 +1,1 @@
+"""Writing the source of a step."""

@@ -1,0 +1,121 @@
+"""What the lines of an emitted function do, block by block: for those who follow a step.
+
+A journal is read along these scripts (``replay.py``), and so is the way that a function went which
+was left (``leave.py``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from tfnb.common_runtime.lowering.recognise.program import Program
+    from tfnb.common_runtime.lowering.support.counts import CountPlan
+
+
+class Step(NamedTuple):
+    """What lines of a block mean; ``order`` is that within a line."""
+
+    line: int
+    order: int
+    kind: str
+    what: Any = None
+
+
+class NodeLines(NamedTuple):
+    """What a writer knows of the lines that it wrote.
+
+    Attributes:
+      steps: what else lines mean, by the number of their block.
+      works: the nodes that take time.
+      own: the nodes that have a line of their own.
+      ends: the last line about an instruction, by its own last.
+    """
+
+    steps: Mapping[int, Sequence[Step]]
+    works: Collection[int]
+    own: Collection[int]
+    ends: Mapping[int, int]
+
+
+class BlockPlan:
+    """What the lines of a function do.
+
+    Attributes:
+      scripts: for each block what its lines do, in their order.
+      registers: the registers of each node's outputs, where they are followed.
+      switches: what each Switch decides by, among what registers hold.
+      blocks, loops: of its ``CountPlan``.
+      never: the blocks of loops that are never entered, by the block around.
+      enters: the Enters of each frame's variables, by the frame's name.
+      triggered, alone: the nodes that are never dead, and those that are alive though their loop is
+        not entered: by the Enters that make them so.
+    """
+
+    def __init__(
+        self,
+        counted: CountPlan,
+        program: Program,
+        lines: NodeLines,
+        predicates: Mapping[int, str],
+        *,
+        has_registers: bool,
+    ) -> None:
+        """Sorts everything by blocks and lines.
+
+        Args:
+          counted: where the nodes are.
+          program: the partition.
+          lines: what is known of the lines.
+          predicates: the register that a Switch decides by, by its id.
+          has_registers: whether registers are followed.
+        """
+        registers = program.registers
+        assert registers is not None
+        self.blocks, self.loops = counted.blocks_and_loops
+        self.triggered = frozenset(program.triggered)
+        self.alone = {number: frozenset(enters) for number, enters in program.alive_alone.items()}
+        self.never: dict[int, list[int]] = {}
+        scripts = {number: list(steps) for number, steps in lines.steps.items()}
+        for number, (line, block) in counted.places.items():
+            # What has no line of its own hands on what the line gave.
+            row = Step(line, 0, "node", (number, int(number in lines.works)))
+            if number not in lines.own:
+                row = row._replace(line=lines.ends.get(line, line), order=3)
+            scripts.setdefault(block, []).append(row)
+        self._add_questions(scripts)
+        self.scripts = [
+            sorted(scripts.get(number, ()), key=lambda step: (step.line, step.order))
+            for number in range(len(self.blocks))
+        ]
+        self.switches = {item: f"?{name}" for item, name in predicates.items()}
+        self.loop_of = {loop.block: loop for loop in self.loops}
+        self.enters: dict[str, set[int]] = {loop.frame_name: set() for loop in self.loops}
+        self.registers: dict[int, list[str]] = {}
+        for item in registers.immutable.items:
+            if item.is_enter and not item.is_constant_enter:
+                self.enters[item.frame_name].add(item.id)
+            if has_registers:
+                self.registers[item.id] = [
+                    registers.register(item, output) for output in range(item.num_outputs)
+                ]
+
+    def _add_questions(self, scripts: dict[int, list[Step]]) -> None:
+        """Sides of conds and loops stand in the script of the block around them."""
+        questions: dict[tuple[int, int], list[int | None]] = {}
+        for number, one in enumerate(self.blocks):
+            kind = one.kind.name
+            if kind in ("COUNTED", "REST", "LEAVING", "GOING_ON"):
+                sides = questions.setdefault((one.parent, one.statement), [None, None])
+                sides[kind in ("REST", "GOING_ON")] = number
+            elif kind == "BODY":
+                row = Step(one.statement, 2, "loop", number)
+                scripts.setdefault(one.parent, []).append(row)
+            elif kind == "NEVER":
+                self.never.setdefault(one.parent, []).append(number)
+        for (parent, line), (first, other) in questions.items():
+            is_leave = first is not None and self.blocks[first].kind.name == "LEAVING"
+            row = Step(line, 2, "leave" if is_leave else "question", (first, other))
+            scripts.setdefault(parent, []).append(row)

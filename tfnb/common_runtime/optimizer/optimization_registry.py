@@ -1,0 +1,157 @@
+"""Passes over a graph on its way to the executors, in four groupings.
+
+A pass is a class with a ``name`` and ``run(options) -> list[str]``: it may change the graph, and
+says in one line each what it did, so that it can be shown.  :func:`run_grouping` calls the passes
+of a grouping in the order of their phase numbers.  Corresponds to TensorFlow's
+``optimization_registry.h``.
+"""
+
+from __future__ import annotations
+
+import enum
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.common_runtime.device.device import Device
+    from tfnb.graph.function_library import FunctionLibraryDefinition
+    from tfnb.graph.graph import Graph
+    from tfnb.proto import config_pb2
+
+    type_of_on_pass = Callable[["PassReport", Graph], None]
+
+
+class Grouping(enum.IntEnum):
+    """When a pass runs."""
+
+    PRE_PLACEMENT = 0
+    POST_PLACEMENT = 1
+    POST_REWRITE_FOR_EXEC = 2
+    POST_PARTITIONING = 3
+
+
+@dataclass(slots=True)
+class OptimizationPassOptions:
+    """What a pass works on.
+
+    Attributes:
+      graph: the graph to change; None where there is nothing yet.
+      config: the session's configuration, with its switches.
+      devices: the session's devices.
+      device: the partition's device, after partitioning.
+      library: where a pass may add functions; nodes added to the graph may call them.
+      targets: names of nodes that run for their effect: they stay, under their names.
+      is_partial_run: whether the graph is fed and fetched piece by piece, so that what one fetch
+        needs must not grow.
+      function_name: the function whose body the graph is; "" for what the session itself runs.
+      on_pass: is told what each pass did, with the graph as it is then.
+    """
+
+    graph: Graph | None
+    config: config_pb2.ConfigProto
+    devices: Sequence[Device] = ()
+    device: Device | None = None
+    library: FunctionLibraryDefinition | None = None
+    targets: frozenset[str] = frozenset()
+    is_partial_run: bool = False
+    function_name: str = ""
+    on_pass: type_of_on_pass | None = None
+
+
+class OptimizationPass(Protocol):
+    """One rewriting of a graph."""
+
+    name: str
+
+    def run(self, options: OptimizationPassOptions) -> list[str]:
+        """Changes ``options.graph``; returns what it did, a line each."""
+        ...
+
+
+@dataclass(slots=True, frozen=True)
+class PassReport:
+    """What one pass did to one graph."""
+
+    grouping: Grouping
+    phase: int
+    name: str
+    actions: tuple[str, ...]
+
+
+class OptimizationReports(tuple[PassReport, ...]):
+    """What all passes did to one signature, in the order they ran; printed, it is plain text.
+
+    >>> folding = PassReport(Grouping.POST_PARTITIONING, 10, "constant_folding", ("'x' is gone",))
+    >>> print(OptimizationReports([folding]))
+    constant_folding (post partitioning, 10)
+      'x' is gone
+    >>> print(OptimizationReports())
+    No pass changed anything.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """A line for each pass, below it what it did."""
+        lines = []
+        for report in self:
+            grouping = report.grouping.name.lower().replace("_", " ")
+            lines.append(f"{report.name} ({grouping}, {report.phase})")
+            lines += [f"  {action}" for action in report.actions]
+        return "\n".join(lines) or "No pass changed anything."
+
+
+class OptimizationPassRegistry:
+    """The passes by grouping and phase; filled while modules are imported."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._passes: dict[Grouping, list[tuple[int, OptimizationPass]]] = {}  # guarded by _lock
+
+    def register(self, grouping: Grouping, phase: int, optimization: OptimizationPass) -> None:
+        """Adds a pass; of one phase, the one registered first runs first."""
+        with self._lock:
+            passes = self._passes.setdefault(grouping, [])
+            passes.append((phase, optimization))
+            passes.sort(key=lambda entry: entry[0])
+
+    def deregister(self, grouping: Grouping, optimization: OptimizationPass) -> None:
+        """Takes a pass off; one that is not there is no error."""
+        with self._lock:
+            passes = self._passes.get(grouping, [])
+            passes[:] = [entry for entry in passes if entry[1] is not optimization]
+
+    def run_grouping(
+        self, grouping: Grouping, options: OptimizationPassOptions
+    ) -> list[PassReport]:
+        """Runs the passes of a grouping in order; reports those that did something."""
+        reports = []
+        for phase, optimization in list(self._passes.get(grouping, ())):
+            actions = optimization.run(options)
+            if actions:
+                report = PassReport(grouping, phase, optimization.name, tuple(actions))
+                reports.append(report)
+                if options.on_pass is not None and options.graph is not None:
+                    options.on_pass(report, options.graph)
+        return reports
+
+    def listing(self) -> list[tuple[Grouping, int, str]]:
+        """Grouping, phase and name of every pass, in the order they run."""
+        with self._lock:
+            return [
+                (grouping, phase, one.name)
+                for grouping in Grouping
+                for phase, one in self._passes.get(grouping, ())
+            ]
+
+
+REGISTRY = OptimizationPassRegistry()
+
+# What is done to the bodies of functions and is no pass of its own.
+PRUNED = PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", ("what no result needs is gone",))
+SIMPLIFIED = PassReport(
+    Grouping.POST_PARTITIONING, 1000, "simplify_body", ("what only joins other nodes is gone",)
+)

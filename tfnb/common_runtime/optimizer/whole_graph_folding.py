@@ -1,0 +1,128 @@
+"""Computes what is constant before the graph is cut: also behind control edges and in loops.
+
+The pass of :mod:`constant_folding` leaves a node with a control input alone.  Here its value is
+computed all the same and the constant that takes its place, under its name, waits for whatever the
+node and its constants waited for: it is alive in the same branches and iterations.  Shapes that the
+graph itself knows become constants that still wait for the tensor, so that an error in it is heard.
+Corresponds to TensorFlow's ``optimizers/constant_folding.cc``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime.optimizer.constant_folding import compute_constant, is_pure
+from tfnb.common_runtime.optimizer.static_shapes import control_inputs_of
+from tfnb.core.op_registry import ops_with
+from tfnb.core.op_traits import Trait
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfnb.common_runtime.device.device import Device
+    from tfnb.common_runtime.optimizer.constant_folding import type_of_kernels
+    from tfnb.common_runtime.optimizer.graph_rewriter import GraphRewriter
+    from tfnb.common_runtime.optimizer.optimization_registry import OptimizationPassOptions
+    from tfnb.graph.graph import Node
+
+# A constant may be larger than this, in bytes, only if it is smaller than what it is made from.
+_MAX_BYTES = 100 << 10
+
+_OF_SHAPES = ops_with(Trait.SHAPE_QUERY)
+
+
+def fold_whole_graph(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
+    """Lets nodes whose inputs are all constants be constants, one for each output."""
+    devices = {device.name: device for device in options.devices}
+    limit = options.config.graph_options.optimizer_options.max_folded_constant_in_bytes
+    actions = []
+    kernels: dict[str, type_of_kernels] = {name: {} for name in devices}
+    for node in rewriter.order():
+        if not node.data_in_edges or not _has_constant_inputs(node):
+            continue
+        found = _values(rewriter, node, devices, kernels, limit or _MAX_BYTES)
+        if found is None:
+            continue
+        values, controls = found
+        op = node.op
+        if node.num_outputs == 1:
+            rewriter.become_constant(node, values[0], node.output_types[0], controls)
+        else:
+            rewriter.become_constants(node, values, controls)
+        actions.append(f"'{node.name}' ({op}) became a constant")
+    return actions
+
+
+def _has_constant_inputs(node: Node) -> bool:
+    return all(edge.src.kind.is_constant for edge in node.data_in_edges.values())
+
+
+def _values(
+    rewriter: GraphRewriter,
+    node: Node,
+    devices: Mapping[str, Device],
+    kernels: Mapping[str, type_of_kernels],
+    limit: int,
+) -> tuple[tuple[Any, ...], list[Node]] | None:
+    """The outputs of a node with constant inputs and what its constants waited for."""
+    if not node.num_outputs or not node.num_inputs or node.name in rewriter.targets:
+        return None
+    if node.num_outputs > 1 and any(e.is_control and e.dst.is_op for e in node.out_edges):
+        return None
+    inputs = rewriter.inputs(node)
+    if inputs is None:
+        return None
+    device = devices.get(node.assigned_device)
+    if device is None or device.device_type != "CPU" or not is_pure(node, device):
+        return None
+    args = [src.attrs["value"].value() for src, _ in inputs]
+    limit = max(limit, sum(arg.nbytes for arg in args))
+    sizes = [
+        math.prod(dims) * (dtype.size or 1)
+        for output, dtype in enumerate(node.output_types)
+        if (dims := rewriter.shapes.dims((node, output))) is not None
+    ]
+    if sum(sizes) > limit:
+        return None
+    found = compute_constant(node, args, device, kernels[device.name])
+    if found is None or len(found) != node.num_outputs:
+        return None
+    if sum(getattr(value, "nbytes", 0) for value in found) > limit:
+        return None
+    controls = dict.fromkeys(one for src, _ in inputs for one in control_inputs_of(src))
+    return found, list(controls)
+
+
+def materialize_shapes(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
+    """Lets Shape, Size and Rank of a tensor whose shape the graph knows be constants."""
+    actions = []
+    for node in rewriter.nodes_of(_OF_SHAPES):
+        inputs = rewriter.inputs(node)
+        if inputs is None or inputs[0][0].is_switch:
+            continue
+        value = _shape_value(rewriter, node, inputs[0])
+        if value is None:
+            continue
+        op, source = node.op, inputs[0][0]
+        rewriter.become_constant(node, value, node.output_types[0], [source])
+        actions.append(f"'{node.name}' ({op}) of '{source.name}' is always {value.tolist()}")
+    return actions
+
+
+def _shape_value(
+    rewriter: GraphRewriter, node: Node, tensor: tuple[Node, int]
+) -> np.ndarray[Any, Any] | None:
+    dtype = node.output_types[0].numpy_dtype
+    if node.op == "Rank":
+        rank = rewriter.shapes.rank(tensor)
+        return None if rank is None else np.asarray(rank, dtype)
+    dims = rewriter.shapes.dims(tensor)
+    if dims is None:
+        return None
+    wanted: Any = dims if node.op == "Shape" else int(np.prod(dims, dtype=np.int64))
+    if np.max(wanted, initial=0) > np.iinfo(dtype).max:
+        return None
+    return np.asarray(wanted, dtype)

@@ -1,0 +1,75 @@
+"""What a function's body says about the devices of the resources that go through it.
+
+A call that gives resources is looked into before placement: a result that is an argument is the
+same resource, and one that the body makes is where the body says.  Corresponds to TensorFlow's
+``placer_inspection_required_ops_utils.cc`` and ``inspecting_placer.cc``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tfnb.core import dtypes, errors
+from tfnb.graph.function_body import instantiate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.common_runtime.placement.colocation_graph import ColocationGraph
+    from tfnb.common_runtime.placement.colocation_member import Member
+    from tfnb.graph.function_library import FunctionLibraryDefinition
+    from tfnb.graph.graph import Graph, Node
+
+
+@dataclass(slots=True)
+class ResourceGroup:
+    """Arguments and results of a call that must share a device, and what they demand of it."""
+
+    root: Member
+    args: list[int] = field(default_factory=list)
+    results: list[int] = field(default_factory=list)
+
+
+def inspect_call(
+    call: Node,
+    library: FunctionLibraryDefinition | None,
+    stack: tuple[str, ...],
+    new_groups: Callable[[Graph, tuple[str, ...]], ColocationGraph],
+) -> list[ResourceGroup]:
+    """The groups among the resources that a ``PartitionedCall`` takes and gives.
+
+    Args:
+      call: the node.
+      library: where its function is; no groups come of a function that is not there.
+      stack: the functions whose bodies lead here.
+      new_groups: makes the groups of a body, given its graph and the functions that lead there.
+
+    Raises:
+      UnimplementedError: the function calls itself, perhaps through others.
+      InvalidArgumentError: the body's own demands contradict each other.
+    """
+    name = call.attrs["f"].name
+    definition = None if library is None else library.find(name)
+    if definition is None:
+        return []
+    if name in stack:
+        chain = "\n".join(f"  {one}" for one in (*stack, name))
+        raise errors.unimplemented(
+            f"Recursive function calls are not supported. Node {{{{node {call.name}}}}} inside the "
+            f"body of {stack[-1]} calls function {name}, which is already present in the call "
+            f"stack:\n{chain}"
+        )
+    body = instantiate(definition, call.attrs["f"].attrs, library)
+    groups = new_groups(body.graph, (*stack, name))
+    groups.add_nodes(list(body.graph.op_nodes()))
+    found: dict[Member, ResourceGroup] = {}
+    for nodes, is_arg in ((body.arg_nodes, True), (body.ret_nodes, False)):
+        for index, node in enumerate(nodes):
+            types = node.output_types if is_arg else node.input_types
+            if types[0].base_dtype is not dtypes.resource:
+                continue
+            root = groups.root(node)
+            group = found.setdefault(root, ResourceGroup(root))
+            (group.args if is_arg else group.results).append(index)
+    return [group for group in found.values() if group.results]

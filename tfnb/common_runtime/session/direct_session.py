@@ -1,0 +1,986 @@
+"""The session that runs a graph in this process.
+
+State of a :class:`DirectSession`:
+
+* fixed: devices, configuration, the step events;
+* grown under ``_lock``: the graph (in ``GraphExecutionState``), the executors by signature, the
+  kernels that keep state (``_kernels``, by node name, for the session's life);
+* changing: the steps in flight (``_active``), each of which belongs to the thread that runs it.
+
+``run`` is ``prepare`` (signature to executors, cached) and ``run_prepared`` (one step). Corresponds
+to TensorFlow's ``direct_session.cc``.  It differs in that the calling thread itself drives the
+step.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import weakref
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tfnb.common_runtime.functions.lower_functional_ops
+import tfnb.common_runtime.optimizer.meta_optimizer  # noqa: F401 - register the passes
+from tfnb.common_runtime.device.thread_pool import NO_POOLS, InterOpThreadPools
+from tfnb.common_runtime.executor.deadlines import DEADLINES
+from tfnb.common_runtime.executor.debugged_executor import make_executors
+from tfnb.common_runtime.executor.executor import drive, run_schedule
+from tfnb.common_runtime.executor.executors_and_keys import (
+    ExecutorItem,
+    Executors,
+    ExecutorsAndKeys,
+    type_of_signature,
+    view,
+)
+from tfnb.common_runtime.executor.fetched_values import check_retvals, own_all
+from tfnb.common_runtime.executor.immutable_executor_state import initialize
+from tfnb.common_runtime.executor.loaded_effects import FedTexts, watch_if_loaded
+from tfnb.common_runtime.executor.run_state import CallFrame, RunState, ToldOutputs
+from tfnb.common_runtime.executor.running_nodes import counts_of, running_nodes, runs_signature
+from tfnb.common_runtime.executor.session_views import partitioned_view, placed_view
+from tfnb.common_runtime.executor.waiting import explain_steps, explained
+from tfnb.common_runtime.functions.called_functions import check_dataset
+from tfnb.common_runtime.functions.function_library_runtime import FunctionLibraryRuntime
+from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
+from tfnb.common_runtime.looking.step_stats_collector import RunRecorder, add_allocations
+from tfnb.common_runtime.lowering.run.lowered_step import lowered_for, lowered_together
+from tfnb.common_runtime.optimizer.optimization_registry import (
+    REGISTRY,
+    Grouping,
+    OptimizationPassOptions,
+    OptimizationReports,
+)
+from tfnb.common_runtime.session import replaced_graph, session_settings
+from tfnb.common_runtime.session.callables import Callables
+from tfnb.common_runtime.session.graph_execution_state import GraphExecutionState
+from tfnb.common_runtime.session.partial_run import PartialRuns, PartialRunState
+from tfnb.common_runtime.session.pass_trace import PassStage, trace_passes
+from tfnb.common_runtime.session.python_threads import pool_for_python_functions
+from tfnb.common_runtime.session.quick_run import quick_run
+from tfnb.common_runtime.session.session import Session
+from tfnb.common_runtime.session.session_state import SessionState
+from tfnb.common_runtime.session.step_hold import StepHold
+from tfnb.common_runtime.session.step_limits import LimitObserver
+from tfnb.core import errors, forking, op_registry
+from tfnb.core.made_once import made_once
+from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
+from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
+from tfnb.core.step_events import IDLE_HOOKS, StepEvents
+from tfnb.core.weak_registry import WeakRegistry
+from tfnb.graph.function_library import FunctionDefinition
+from tfnb.graph.graph_partition import partition
+from tfnb.graph.late_reads import order_early_writers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import FrameType
+
+    from tfnb.common_runtime.device.device import Device, DeviceAttributes
+    from tfnb.common_runtime.device.device_mgr import DeviceMgr
+    from tfnb.common_runtime.device.thread_pool import ThreadPool
+    from tfnb.common_runtime.executor.deadlines import Deadline
+    from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState
+    from tfnb.common_runtime.executor.running_nodes import RunningNode
+    from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
+    from tfnb.common_runtime.lowering.support.counts import StepCounts
+    from tfnb.common_runtime.session.session_factory import SessionOptions
+    from tfnb.core.effects import StepLimits
+    from tfnb.core.plain_graph_def import type_of_graph_def
+    from tfnb.core.standstill import Standstill
+    from tfnb.graph.cost_model import CostModel
+    from tfnb.graph.graph import Graph, Node
+    from tfnb.proto import config_pb2
+
+# For steps in which no kernel looks at it.
+_NO_STEP: Any = None
+
+_session_numbers = itertools.count(1)
+# How long close waits at most for idle threads of a pool to end, in seconds.
+_JOIN_S = 1.0
+
+
+class DirectSession(Session):
+    """A session in this process; thread safe."""
+
+    def __init__(self, options: SessionOptions, device_mgr: DeviceMgr) -> None:
+        config = self._config = options.config
+        for name in ("_Arg", "_Recv"):
+            # Loads what a step may need: an interrupt in its import would leave a lock behind.
+            op_registry.find(name)
+        settings = session_settings.settings_of(config)
+        self._thread_pools = InterOpThreadPools(config) if settings.has_pools else NO_POOLS
+        self._default_pool = self._thread_pools.default
+        self._device_mgr = device_mgr
+        self._lock = threading.RLock()
+        forking.guard(self, "_lock")
+        forking.renew_in_child(self)
+        self._state = GraphExecutionState(device_mgr, config)
+        self._closed = False
+        self._is_down = False
+        self._finalized = False
+        self._is_static = False  # the graph was created as one that does not grow
+        self._metadata_key = (
+            session_settings.claim_metadata(config) if settings.has_metadata else None
+        )
+        self._executors: dict[type_of_signature, ExecutorsAndKeys] = {}
+        self._made: WeakRegistry[Executors] = WeakRegistry()  # whatever they are for
+        self._kernels: dict[str, OpKernel] = {}  # stateful ones; guarded by self._lock
+        self._active: set[RunState] = set()
+        # No pool, no deadline and no measurement unless a run asks for them.
+        self._steps_are_plain = (
+            self._default_pool is None
+            and settings.timeout_ms <= 0
+            and settings.cost_model_every <= 0
+        )
+        self._edge_names = itertools.count(0)
+        self._timeout_ms = settings.timeout_ms
+        self._cost_model_every = settings.cost_model_every
+        self._cost_model_after = settings.cost_model_after
+        self.session_handle = f"direct_{next(_session_numbers)}"
+        self.step_events = StepEvents.for_session()
+        self.session_state = SessionState()
+        self._limit_observer: LimitObserver | None = None
+        self._hold: StepHold | None = None  # guarded by self._lock
+        # It does not hold on to the session: one that is closed and forgotten is gone at once.
+        self._functions = FunctionLibraryRuntime(weakref.proxy(self))
+
+    # Objects that few sessions need are made on first use.
+
+    @made_once
+    def cost_model_manager(self) -> CostModelManager:
+        """The cost models of the signatures that are measured."""
+        return CostModelManager()
+
+    @made_once
+    def fed_texts(self) -> FedTexts:
+        """The texts that the session was fed."""
+        return FedTexts()
+
+    @made_once
+    def _sync_on_finish(self) -> bool:
+        return session_settings.sync_on_finish()
+
+    @made_once
+    def _callables(self) -> Callables:
+        return Callables(weakref.proxy(self))
+
+    @made_once
+    def _partial_runs(self) -> PartialRuns:
+        return PartialRuns(weakref.proxy(self))
+
+    def _steps_of_partial_runs(self) -> list[RunState]:
+        return self._partial_runs.run_states() if "_partial_runs" in self.__dict__ else []
+
+    # -- the graph ---------------------------------------------------------------------------------
+
+    def create(self, graph_def: type_of_graph_def) -> None:
+        """Gives the session its graph; a graph without nodes is ignored.
+
+        Raises:
+          AlreadyExistsError: it has one.
+          InvalidArgumentError: a global pool of threads has another size than the session's
+            configuration says.
+        """
+        self._check_open()
+        if self._thread_pools.error is not None:
+            raise self._thread_pools.error
+        if not graph_def.node:
+            return
+        with self._lock:
+            if self._was_created:
+                raise errors.already_exists("A Graph has already been created for this session.")
+            self.extend(graph_def)
+            self._is_static = self._config.experimental.optimize_for_static_graph
+
+    def extend(self, graph_def: type_of_graph_def) -> None:
+        """Adds nodes to the graph; steps in flight and cached executors are not disturbed.
+
+        Raises:
+          InvalidArgumentError: a node is malformed or was sent before; nothing is added then.
+        """
+        self._check_open()
+        self._check_not_finalized()
+        with self._lock:
+            if self._is_static:
+                raise errors.failed_precondition(
+                    "Extending the graph is not supported when `optimize_for_static_graph` is true."
+                )
+            self._state.extend(graph_def)
+
+    def replace_graph(self, graph_def: type_of_graph_def) -> None:
+        """Takes another graph in place of the one it has.
+
+        Steps in flight, partial runs and callables go on with the graph they were made of. What
+        is held for nodes that stayed the same stays where it is; variables, queues and tables of
+        others are gone.
+
+        Raises:
+          InvalidArgumentError: a node is malformed; nothing has changed then.
+          FailedPreconditionError: the session was finalized, or its graph is static.
+        """
+        self._check_open()
+        self._check_not_finalized()
+        with self._lock:
+            if self._is_static:
+                raise errors.failed_precondition(
+                    "The graph cannot change when `optimize_for_static_graph` is true."
+                )
+            state = GraphExecutionState(self._device_mgr, self._config)
+            state.extend(graph_def)
+            old, new = self._state.graph, state.graph
+            if old is not None and new is not None:
+                state.keep_placement(self._state)
+                same = replaced_graph.unchanged_nodes(old, new)
+                self._kernels = {name: k for name, k in self._kernels.items() if name in same}
+                replaced_graph.forget_changed(old, new, self._device_mgr.devices)
+            self._functions = FunctionLibraryRuntime(weakref.proxy(self))
+            self._state, self._executors = state, {}
+            self._partial_runs.forget_signatures()
+
+    @property
+    def _was_created(self) -> bool:
+        return self._state.graph is not None
+
+    def has_node(self, name: str) -> bool:
+        """Whether the session was given a node of that name."""
+        graph = self._state.graph
+        return graph is not None and graph.find_node(name) is not None
+
+    # -- running -----------------------------------------------------------------------------------
+
+    def run(
+        self,
+        feeds: Mapping[str, Any],
+        fetches: Sequence[str],
+        targets: Sequence[str],
+        run_options: config_pb2.RunOptions | None = None,
+        run_metadata: config_pb2.RunMetadata | None = None,
+    ) -> list[Any]:
+        """Runs one step.
+
+        Args:
+          feeds: tensor name -> array of the tensor's dtype.
+          fetches: names of tensors to return.
+          targets: names of ops to run.
+          run_options: time-out, trace and partition graphs of this step.
+          run_metadata: is overwritten with what ``run_options`` ask for.
+
+        Raises:
+          OpError: what the step failed with.
+        """
+        prepared = self.prepare(tuple(feeds), tuple(fetches), tuple(targets))
+        return self.run_prepared(prepared, list(feeds.values()), run_options, run_metadata)
+
+    def run_plainly(
+        self, feeds: Mapping[str, Any], fetches: Sequence[str], targets: Sequence[str]
+    ) -> list[Any]:
+        """Runs one step without options."""
+        return self.run(feeds, fetches, targets)
+
+    def prepare(
+        self,
+        feeds: tuple[str, ...],
+        fetches: tuple[str, ...],
+        targets: tuple[str, ...],
+    ) -> ExecutorsAndKeys:
+        """The executors for a signature; made on first use, then kept for the session's life.
+
+        Raises:
+          CancelledError: the session is closed.
+          InvalidArgumentError, NotFoundError: the graph cannot be pruned, placed or partitioned.
+        """
+        self._check_open()
+        signature = (feeds, fetches, targets)
+        found = self._executors.get(signature)
+        if found is not None:
+            return found
+        self._check_not_finalized()
+        # The slow path: the same names in another order, or twice, share one set of executors.
+        canonical = (
+            _sorted(feeds, "feed"),
+            tuple(sorted(set(fetches))),
+            tuple(sorted(set(targets))),
+        )
+        if not self._was_created:
+            raise errors.invalid_argument("Session was not created with a graph before Run()!")
+        state, known = self._state, self._executors.get(canonical)
+        executors = self.create_executors(*canonical) if known is None else known.executors
+        with self._lock:
+            if self._state is not state:  # another graph came meanwhile
+                return view(executors, signature)
+            # If two threads built the same executors, the first result is kept.
+            first = self._executors.setdefault(canonical, view(executors, canonical))
+            return self._executors.setdefault(signature, view(first.executors, signature))
+
+    def optimization_reports(
+        self, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = ()
+    ) -> OptimizationReports:
+        """Reports what the passes did to a signature's graph, which is prepared but not run.
+
+        Printed, it is plain text: a line for each pass, below it a line for each thing it did.
+        Which passes run is up to ``ConfigProto.graph_options``: ``optimizer_options`` and
+        ``rewrite_options``.
+
+        Args:
+          fetches: names of tensors to return.
+          feeds: names of fed tensors.
+          targets: names of ops to run.
+
+        Raises:
+          CancelledError, InvalidArgumentError, NotFoundError: as :meth:`prepare`.
+        """
+        return self.prepare(tuple(feeds), tuple(fetches), tuple(targets)).executors.reports
+
+    def optimization_stages(
+        self, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = ()
+    ) -> list[PassStage]:
+        """The graph of a signature before and after each pass; nothing is prepared or run.
+
+        Args:
+          fetches: names of tensors to return.
+          feeds: names of fed tensors.
+          targets: names of ops to run.
+
+        Raises:
+          CancelledError, InvalidArgumentError, NotFoundError: as :meth:`prepare`.
+        """
+        self._check_open()
+        signature = (tuple(feeds), tuple(fetches), tuple(targets))
+        return trace_passes(self._state, self._device_mgr, self._config, signature, self._functions)
+
+    def run_prepared(
+        self,
+        prepared: ExecutorsAndKeys,
+        feed_values: Sequence[Any],
+        run_options: config_pb2.RunOptions | None = None,
+        run_metadata: config_pb2.RunMetadata | None = None,
+    ) -> list[Any]:
+        """Runs one step of prepared executors in the calling thread.
+
+        Args:
+          prepared: from :meth:`prepare`.
+          feed_values: one array per feed, in the order of ``prepared.feeds``; never written to.
+          run_options: time-out, trace and partition graphs of this step.
+          run_metadata: is overwritten with what ``run_options`` ask for.
+
+        Returns:
+          One fresh value per fetch, in the order of ``prepared.fetches``.
+
+        Raises:
+          OpError: what the step failed with; the session can be used on.
+          KeyboardInterrupt: the user interrupted the step; likewise.
+        """
+        if self._closed:
+            raise errors.cancelled("Session has been closed.")
+        executors = prepared.executors
+        if (
+            run_options is None
+            and run_metadata is None
+            and executors.alone is not None
+            and self._steps_are_plain
+        ):
+            now = self.step_events.hooks
+            if now is IDLE_HOOKS and executors.alone.lowered is not None:
+                if prepared.quick is not None:
+                    return prepared.quick(self, feed_values)
+                if prepared.may_be_quick and executors.alone.is_checked:
+                    prepared.quick = quick_run(self, prepared)
+                    prepared.may_be_quick = prepared.quick is not None
+                return self._run_lowered(executors.alone.lowered, prepared, feed_values)
+            if now.only_debugs and executors.alone.until_near is not None:
+                assert now.debugger is not None
+                near, until_near = executors.alone.until_near
+                if now.debugger.near_now(executors.alone) is near:
+                    debugged = RunState(None, now, executors.has_async)
+                    debugged.near = near
+                    return self._run_lowered(until_near, prepared, feed_values, debugged)
+        args = feed_values
+        if prepared.feed_order is not None:
+            args = [feed_values[position] for position in prepared.feed_order]
+            executors.refuse_resources(args)
+        hooks, recorder, timeout_ms = self.step_events.hooks, None, self._timeout_ms
+        pool = self._default_pool or executors.python_pool
+        if run_options is not None:
+            index = run_options.inter_op_thread_pool
+            pool = self._thread_pools.choose(index, len(executors.items))
+            if index != -1:
+                pool = pool or executors.python_pool
+            if run_options.timeout_in_ms > 0:
+                timeout_ms = run_options.timeout_in_ms
+            if (
+                run_options.output_partition_graphs
+                and self._config.experimental.disable_output_partition_graphs
+            ):
+                raise errors.invalid_argument(
+                    "RunOptions.output_partition_graphs() is not supported when "
+                    "disable_output_partition_graphs is true."
+                )
+            if run_metadata is not None or run_options.report_tensor_allocations_upon_oom:
+                recorder = RunRecorder(
+                    executors,
+                    run_options,
+                    run_metadata,
+                    find_function=self._functions.find_items,
+                    session_metadata=self._session_metadata,
+                    cost_models=self._cost_models_due(executors),
+                )
+        if recorder is None and self._cost_model_every > 0:
+            recorder = RunRecorder(executors, cost_models=self._cost_models_due(executors))
+        tell_of_outputs = hooks.tensors_made
+        if recorder is not None:
+            hooks = recorder.hooks(hooks)
+        call_frame = CallFrame(args, len(executors.fetches))
+        states: Sequence[ImmutableExecutorState] = executors.states
+        if pool is not None and hooks.debugger is not None:
+            pool = None  # node by node, in one thread
+        if pool is None:
+            run_state = RunState(call_frame, hooks, needs_wake=executors.has_async)
+        else:
+            states = executors.pool_choice.choose()
+            needs_wake = executors.has_async or states is not executors.states
+            run_state = RunState(call_frame, hooks, needs_wake=needs_wake, pool=pool)
+            begin_ns = perf_counter_ns()
+        if executors.has_text_feeds and self.has_watched_nodes:
+            self.fed_texts.note(args, run_state.step_id)
+        if recorder is not None and recorder.collector is not None:
+            run_state.record_outputs = recorder.collector.recorder(run_state.step_id)
+        if tell_of_outputs is not None:
+            run_state.record_outputs = ToldOutputs(
+                tell_of_outputs, run_state.step_id, run_state.record_outputs
+            )
+        deadline = None
+        try:
+            self._active.add(run_state)
+            # A `close` from here on finds the step; the check below finds an earlier `close`.
+            if self._closed:
+                raise errors.cancelled("Session has been closed.")
+            if timeout_ms > 0:
+                deadline = DEADLINES.set(run_state, timeout_ms)
+            with np.errstate(all="ignore"):
+                self.run_step(executors, run_state, states)
+            if pool is not None:
+                executors.pool_choice.took(states, perf_counter_ns() - begin_ns)
+        except errors.ResourceExhaustedError as error:
+            add_allocations(error, None if recorder is None else recorder.collector)
+            raise
+        finally:
+            try:
+                self._end_of(run_state, deadline)
+            except KeyboardInterrupt:
+                # Just before the end: nothing of the step may stay behind.
+                self._end_of(run_state, deadline)
+                raise
+            if recorder is not None:
+                recorder.finish()
+        results = call_frame.retvals
+        if prepared.fetch_order is not None:
+            results = [results[position] for position in prepared.fetch_order]
+        del call_frame.retvals
+        return own_all(results)
+
+    @runs_signature(executors="executors", run_state="run_state")
+    def _run_lowered(
+        self,
+        lowered: LoweredStep,
+        prepared: ExecutorsAndKeys,
+        feed_values: Sequence[Any],
+        debugged: RunState | None = None,
+    ) -> list[Any]:
+        """Runs a prepared signature that consists of one emitted function.
+
+        ``debugged`` is the step if a debugger may leave the function.
+        """
+        executors = prepared.executors
+        args = feed_values
+        if prepared.feed_order is not None:
+            args = [feed_values[position] for position in prepared.feed_order]
+            executors.refuse_resources(args)
+        frame = CallFrame(args, len(executors.fetches))
+        if debugged is None:
+            run_state = RunState(frame, IDLE_HOOKS, lowered.waits)
+        else:
+            run_state = debugged
+            run_state.call_frame, run_state.items = frame, executors.items
+        if executors.has_text_feeds and self.has_watched_nodes:
+            self.fed_texts.note(args, run_state.step_id)
+        executors.last_step_id = run_state.step_id
+        needs_context = executors.needs_context or debugged is not None
+        step = self.step_context(run_state) if needs_context else _NO_STEP
+        active = self._active
+        reaction, before = NUMERIC_REACTION.get(), None
+        try:
+            active.add(run_state)
+            # A `close` from here on finds the step; the check below finds an earlier `close`.
+            if self._closed:
+                raise errors.cancelled("Session has been closed.")
+            before = NUMERIC_REACTION.set(IGNORE_ALL)
+            predicates = lowered.run(run_state, step)
+            if run_state.left:
+                check_retvals(executors, run_state, run_state.left)
+            elif lowered.has_conditional_fetch:
+                lowered.check_retvals(frame, predicates, executors.fetches)
+        except BaseException as failure:
+            run_state.abort(failure)
+            if isinstance(failure, errors.ResourceExhaustedError):
+                add_allocations(failure, None)
+            raise
+        finally:
+            try:
+                if before is not None:
+                    NUMERIC_REACTION.reset(before)
+                else:
+                    NUMERIC_REACTION.set(reaction)
+                active.discard(run_state)
+                if self._closed or run_state.has_resources:
+                    self._end_of(run_state, None)
+            except KeyboardInterrupt:
+                # Just before the end: nothing of the step may stay behind.
+                NUMERIC_REACTION.set(reaction)
+                self._end_of(run_state, None)
+                raise
+        results = frame.retvals
+        if prepared.fetch_order is not None:
+            results = [results[position] for position in prepared.fetch_order]
+        del frame.retvals
+        return own_all(results)
+
+    def _end_of(self, run_state: RunState, deadline: Deadline | None) -> None:
+        """Forgets a step; a second call does nothing."""
+        self._active.discard(run_state)
+        run_state.close()
+        if deadline is not None:
+            DEADLINES.call_off(deadline)
+        if self._closed and not self._active:
+            self._drop()
+
+    @runs_signature(executors="executors", run_state="run_state")
+    def run_step(
+        self,
+        executors: Executors,
+        run_state: RunState,
+        states: Sequence[ImmutableExecutorState],
+    ) -> None:
+        """Runs all partitions of a signature for one step, by these tables."""
+        hooks = run_state.hooks
+        error: str | None = None
+        if hooks.inside is not None:
+            run_state.items = executors.items
+        executors.last_step_id = run_state.step_id
+        step, lowered = self.step_context(run_state), None
+        try:
+            if hooks.step_started is not None:
+                hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
+            is_alone = len(states) == 1
+            if is_alone:
+                lowered = lowered_for(states[0], run_state)
+            elif states is executors.states:
+                lowered = lowered_together(executors, run_state)
+            if lowered is not None:
+                try:
+                    predicates = lowered.run(run_state, step)
+                    if run_state.left:
+                        check_retvals(executors, run_state, run_state.left)
+                    elif lowered.has_conditional_fetch:
+                        frame = run_state.call_frame
+                        assert frame is not None
+                        lowered.check_retvals(frame, predicates, executors.fetches)
+                except BaseException as failure:
+                    run_state.abort(failure)
+                    raise
+            elif is_alone and states[0].schedule is not None and hooks.debugger is None:
+                try:
+                    run_schedule(states[0], run_state, step, 0)
+                except BaseException as failure:
+                    found = explained(run_state, failure)
+                    run_state.abort(found)
+                    if found is not failure:
+                        raise found from failure.__cause__
+                    raise
+            else:
+                running = make_executors(states, run_state, step)
+                drive(run_state, running)
+                check_retvals(executors, run_state, running)
+            for device in executors.devices_to_sync:
+                device.synchronize()
+        except BaseException as failure:
+            error = f"{type(failure).__name__}: {failure}"
+            raise
+        finally:
+            if hooks.step_counted is not None and lowered is not None:
+                counts = lowered.counts_of(run_state)
+                if counts is not None:
+                    hooks.step_counted(run_state.step_id, counts)
+            if hooks.step_done is not None:
+                hooks.step_done(run_state.step_id, perf_counter_ns(), error)
+
+    def step_context(self, run_state: RunState) -> StepContext:
+        """Returns the context that the kernels of a step share."""
+        return StepContext(
+            run_state.step_id,
+            run_state,
+            self._functions,
+            self.session_state,
+            self.session_handle,
+            run_state.call_frame,
+        )
+
+    # -- callables and partial runs ----------------------------------------------------------------
+
+    def make_callable(self, options: config_pb2.CallableOptions) -> int:
+        """Prepares a signature under a handle."""
+        self._check_open()
+        self._check_not_finalized()
+        if not self._was_created:
+            raise errors.invalid_argument(
+                "Session was not created with a graph before MakeCallable()!"
+            )
+        return self._callables.make(options)
+
+    def finalize(self) -> None:
+        """Refuses new signatures, callables and nodes from now on; what was made keeps running.
+
+        With ``finalize_resource_manager`` no device takes new resources either; what belongs to one
+        step only (TensorArrays, stacks) is not kept there.
+        """
+        self._check_open()
+        self._check_not_finalized()
+        self._finalized = True
+        if self._config.experimental.finalize_resource_manager:
+            for device in self._device_mgr.devices:
+                device.resource_manager.finalize()
+
+    def run_callable(
+        self,
+        handle: int,
+        feed_values: Sequence[Any],
+        run_metadata: config_pb2.RunMetadata | None = None,
+    ) -> list[Any]:
+        """Runs a callable; feeds in the order it was made with."""
+        self._check_open()
+        return self._callables.run(handle, feed_values, run_metadata)
+
+    def release_callable(self, handle: int) -> None:
+        """Forgets a callable."""
+        self._callables.release(handle)
+
+    def partial_run_setup(
+        self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]
+    ) -> str:
+        """Starts a step that is fed and fetched piece by piece; returns its handle."""
+        self._check_open()
+        if not self._was_created:
+            raise errors.invalid_argument(
+                "Session was not created with a graph before PRunSetup()!"
+            )
+        return self._partial_runs.setup(feeds, fetches, targets)
+
+    def partial_run_states(self) -> list[PartialRunState]:
+        """Returns the progress of each partial run, in the order of their start."""
+        return self._partial_runs.states()
+
+    def partial_run(
+        self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]
+    ) -> list[Any]:
+        """Feeds and fetches a part of a step."""
+        self._check_open()
+        return self._partial_runs.run(handle, feeds, fetches)
+
+    def _cost_models_due(self, executors: Executors) -> CostModelManager | None:
+        """The cost models, if this step of the signature is one that is measured."""
+        if self._cost_model_every <= 0:
+            return None
+        measured = next(executors.step_count) - self._cost_model_after
+        if measured < 0 or (measured + 1) % self._cost_model_every:
+            return None
+        return self.cost_model_manager
+
+    def export_cost_models(self) -> dict[Graph, CostModel]:
+        """Partition graph -> what its nodes cost, for every step that was measured."""
+        return self.cost_model_manager.export()
+
+    @property
+    def _session_metadata(self) -> config_pb2.SessionMetadata | None:
+        experimental = self._config.experimental
+        return experimental.session_metadata if self._metadata_key is not None else None
+
+    @property
+    def default_pool(self) -> ThreadPool | None:
+        """The threads that steps run on which choose none; None: the calling thread."""
+        return self._default_pool
+
+    def set_step_limits(self, limits: StepLimits) -> None:
+        """Holds steps to limits from now on."""
+        with self._lock:
+            if self._limit_observer is not None:
+                self.step_events.remove(self._limit_observer)
+                self._limit_observer = None
+            if limits:
+                self._limit_observer = LimitObserver(self, limits)
+                self.step_events.add(self._limit_observer)
+
+    def last_run(self) -> tuple[int, int]:
+        """The ids of the step that began last, and of its signature; 0 where none ran."""
+        with self._lock:
+            ids = [(one.last_step_id, one.signature_id) for one in self._made if one.last_step_id]
+        return max(ids, default=(0, 0))
+
+    def emitted_sources(self) -> list[str]:
+        """The Python functions that signatures of the session run as, the oldest first."""
+        return [step.source for step in self.lowered_steps()]
+
+    def lowered_steps(self) -> list[LoweredStep]:
+        """The same, as what runs them."""
+        found = {}
+        for prepared in list(self._executors.values()):
+            executors = prepared.executors
+            for state in executors.states if executors.alone is None else (executors.alone,):
+                if state.lowered is not None:
+                    found[id(state)] = state.lowered
+        return list(found.values())
+
+    # -- devices, life -----------------------------------------------------------------------------
+
+    @property
+    def device_mgr(self) -> DeviceMgr:
+        """The session's devices."""
+        return self._device_mgr
+
+    def local_device_manager(self) -> DeviceMgr:
+        """The session's devices; they are there before a graph is."""
+        return self._device_mgr
+
+    @property
+    def config(self) -> config_pb2.ConfigProto:
+        """How the session was configured."""
+        return self._config
+
+    @property
+    def graph(self) -> Graph | None:
+        """The full graph the session was given, or None."""
+        return self._state.graph
+
+    @property
+    def execution_state(self) -> GraphExecutionState:
+        """The session's graph and its placement."""
+        return self._state
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """Name, type, memory limit in bytes and incarnation of every device."""
+        self._check_open()
+        return self._device_mgr.list_attributes()
+
+    def reset_containers(self, containers: Iterable[str]) -> None:
+        """Empties containers on every device."""
+        self._device_mgr.clear_containers(containers)
+
+    def active_steps(self) -> list[RunState]:
+        """The steps in flight."""
+        return list(self._active)
+
+    def running_nodes(self) -> list[RunningNode]:
+        """The node that runs now, of each step in flight; without those that wait."""
+        return running_nodes([*self._active, *self._steps_of_partial_runs()])
+
+    def step_counts(self) -> dict[int, StepCounts]:
+        """Returns node run counts of the steps in flight that are emitted functions, by step."""
+        return counts_of(self._active)
+
+    def hold_steps(self) -> None:
+        """Pauses all steps between two nodes, including those that begin later."""
+        with self._lock:
+            if self._hold is None and not self._closed:
+                self._hold = StepHold(self)
+                self._hold.begin()
+
+    def let_steps_go(self) -> None:
+        """Resumes the paused steps."""
+        with self._lock:
+            hold, self._hold = self._hold, None
+        if hold is not None:
+            hold.end()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether steps of this session are paused until :meth:`let_steps_go`."""
+        return self._hold is not None
+
+    def waiting(self) -> Standstill | None:
+        """Returns what every step in flight waits for or does; None without steps."""
+        return explain_steps([*self._active, *self._steps_of_partial_runs()])
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the session was told to close."""
+        return self._closed
+
+    def close(self) -> None:
+        """Ends all steps in flight and drops the session's state; a second call does nothing."""
+        with self._lock:
+            if self._is_down:
+                return
+            self._closed = True
+        if self._active or self._steps_of_partial_runs():
+            error = errors.cancelled("Session has been closed.")
+            self._partial_runs.close(error)
+            for run_state in list(self._active):
+                run_state.abort(error)
+                run_state.wake.set()
+        session_settings.release(self._metadata_key)
+        pools = self._thread_pools
+        if pools is not NO_POOLS:
+            pools.close()
+        if not self._active:
+            if pools is not NO_POOLS:
+                pools.join(_JOIN_S)
+            self._drop()
+        self._is_down = True  # not before: an interrupted close goes on when called again
+
+    def renew_after_fork(self) -> None:
+        """In a child the steps of other threads are not in flight."""
+        mine: set[int] = set()
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            mine |= {id(one) for one in frame.f_locals.values() if isinstance(one, RunState)}
+            frame = frame.f_back
+        for run_state in list(self._active):
+            if id(run_state) not in mine:
+                self._active.discard(run_state)
+
+    def _drop(self) -> None:
+        """Frees executors, kernels and what the devices hold; no step of the session runs."""
+        self._executors.clear()
+        self._kernels.clear()
+        self._device_mgr.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise errors.cancelled("Session has been closed.")
+
+    def _check_not_finalized(self) -> None:
+        if self._finalized:
+            raise errors.failed_precondition("Session has been finalized.")
+
+    # -- making executors --------------------------------------------------------------------------
+
+    def create_executors(
+        self,
+        feeds: tuple[str, ...],
+        fetches: tuple[str, ...],
+        targets: tuple[str, ...],
+        *,
+        is_partial_run: bool = False,
+        connections: Sequence[tuple[str, str]] = (),
+        feed_devices: Sequence[str] = (),
+        fetch_devices: Sequence[str] = (),
+        sync_on_finish: bool = True,
+    ) -> Executors:
+        """Prunes, places, partitions and prepares a signature.
+
+        Args:
+          feeds: names of tensors that get values from outside.
+          fetches: names of tensors whose values go outside.
+          targets: names of ops to run.
+          is_partial_run: whether feeds and fetches travel by name through the step's rendezvous.
+          connections: pairs (from, to): consumers of tensor ``to`` get ``from`` instead.
+          feed_devices: the device that holds each feed's value, "" for the host.
+          fetch_devices: the device that is to hold each fetch's value.
+          sync_on_finish: whether a step ends only when its devices have computed everything;
+            the environment's TF_SYNC_ON_FINISH can switch it off for a whole session.
+        """
+        client_graph = self._state.build_graph(
+            feeds,
+            fetches,
+            targets,
+            use_function_convention=not is_partial_run,
+            connections=connections,
+            feed_devices=feed_devices,
+            fetch_devices=fetch_devices,
+        )
+        session_settings.check_executor_type(self._config, client_graph.graph)
+        for names, types, places in (
+            (feeds, client_graph.feed_types, feed_devices),
+            (fetches, client_graph.fetch_types, fetch_devices),
+        ):
+            for name, dtype, place in zip(names, types, places):
+                if place:
+                    self._device_mgr.lookup(place).check_can_hold(name, dtype)
+        if not is_partial_run:
+            order_early_writers(client_graph.graph)
+        partitions = partition(client_graph.graph, self._device_mgr.devices, self._edge_names)
+        items = []
+        reports = client_graph.reports
+        for device_name, graph in partitions.items():
+            device = self._device_mgr.lookup(device_name)
+            options = OptimizationPassOptions(
+                graph,
+                self._config,
+                self._device_mgr.devices,
+                device,
+                library=self._state.library,
+                targets=frozenset(targets),
+                is_partial_run=is_partial_run,
+            )
+            reports += REGISTRY.run_grouping(Grouping.POST_PARTITIONING, options)
+            graph.fixup_source_and_sink_edges()
+            items.append(ExecutorItem(graph, initialize(graph, device, self.create_kernel)))
+        executors = Executors(
+            items,
+            feeds,
+            fetches,
+            targets,
+            client_graph.feed_types,
+            client_graph.fetch_types,
+            has_async=len(items) > 1 or any(item.executor.has_async for item in items),
+            reports=OptimizationReports(reports),
+            devices_to_sync=tuple(
+                item.executor.device
+                for item in items
+                if item.executor.device.is_asynchronous and sync_on_finish and self._sync_on_finish
+            ),
+        )
+        with self._lock:
+            self._made.add(executors)
+        executors.python_pool = pool_for_python_functions(client_graph.graph)
+        executors.placed = placed_view(executors.signature_id, client_graph, executors.reports)
+        executors.partitioned = partitioned_view(executors)
+        self.step_events.placed(executors.placed)
+        self.step_events.partitioned(executors.partitioned)
+        return executors
+
+    def create_kernel(self, node: Node, device: Device) -> OpKernel:
+        """A node's kernel; one that keeps state lives as long as the session."""
+        definition = node.op_definition
+        assert definition is not None
+        if isinstance(definition, FunctionDefinition):
+            return self._functions.call_kernel(node, device)
+        if not definition.is_stateful or node.is_send or node.is_recv:
+            kernel = self._make_kernel(node, device)
+            return self._functions.bind(kernel) if kernel.kind == "calls" else kernel
+        with self._lock:
+            found = self._kernels.get(node.name)
+            if found is None or found.device is not device:
+                found = self._make_kernel(node, device)
+                if found.kind == "calls":
+                    found = self._functions.bind(found)
+                self._kernels[node.name] = found
+            return found
+
+    def _make_kernel(self, node: Node, device: Device) -> OpKernel:
+        definition = node.op_definition
+        assert definition is not None
+        check_dataset(node.op, node.attrs, self._functions.has_function)
+        version = self._state.graph_def_version
+        kernel = create_kernel(definition, node.name, node.attrs, device, version)
+        return watch_if_loaded(kernel, node.attrs, self)
+
+
+def _sorted(feeds: tuple[str, ...], what: str) -> tuple[str, ...]:
+    names = tuple(sorted(feeds))
+    for name, following in itertools.pairwise(names):
+        if name == following:
+            raise errors.invalid_argument(f"Endpoint '{name}' fed more than once as a {what}.")
+    return names

@@ -1,0 +1,48 @@
+"""Threads for Python functions of one step that may wait for each other.
+
+A step runs in the thread that called ``run``, so that a Python function which waits for another
+one of its step would wait for ever.  TensorFlow's pool runs both at the same time.  A signature
+with several Python functions whose order its edges leave open gets a pool of its own, with a thread
+for each of them, unless the session's configuration declares one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from tfnb.common_runtime.device.thread_pool import ThreadPool
+from tfnb.graph.algorithm import is_not_back_edge, reverse_post_order
+
+if TYPE_CHECKING:
+    from tfnb.graph.graph import Graph, Node
+
+
+def pool_for_python_functions(graph: Graph) -> ThreadPool | None:
+    """A pool for a signature's Python functions; None where no two of them can run together."""
+    callers = [node for node in graph.op_nodes() if _calls_python(node)]
+    if len(callers) < 2:
+        return None
+    place = {node: at for at, node in enumerate(reverse_post_order(graph, is_not_back_edge))}
+    callers.sort(key=lambda node: place[node])
+    if all(_precedes(first, second) for first, second in itertools.pairwise(callers)):
+        return None
+    return ThreadPool("PythonFunctions", len(callers))
+
+
+def _calls_python(node: Node) -> bool:
+    definition = node.op_definition
+    return definition is not None and any(effect.kind == "python" for effect in definition.effects)
+
+
+def _precedes(first: Node, second: Node) -> bool:
+    """Whether one node waits for the other."""
+    seen, todo = {first.id}, [first]
+    while todo:
+        for edge in todo.pop().out_edges:
+            if edge.dst is second:
+                return True
+            if edge.dst.is_op and edge.dst.id not in seen:
+                seen.add(edge.dst.id)
+                todo.append(edge.dst)
+    return False

@@ -1,0 +1,54 @@
+"""What a session keeps of the state of its nodes when it is given another graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core.resource_mgr import DEFAULT_CONTAINER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tfnb.common_runtime.device.device import Device
+    from tfnb.graph.graph import Graph, Node
+
+
+def unchanged_nodes(old: Graph, new: Graph) -> set[str]:
+    """The names of nodes that are the same op with the same attributes in both graphs."""
+    return {
+        node.name
+        for node in new.op_nodes()
+        if (before := old.find_node(node.name)) is not None
+        and before.op == node.op
+        and before.requested_device == node.requested_device
+        and _own_attrs(before) == _own_attrs(node)
+    }
+
+
+def forget_changed(old: Graph, new: Graph, devices: Iterable[Device]) -> None:
+    """Drops the variables, queues and tables that no node of the new graph stands for as before."""
+    kept = set(_resources(new))
+    gone = {name for name, identity in _resources(old) if (name, identity) not in kept}
+    gone -= {name for name, identity in set(_resources(old)) & kept}
+    if not gone:
+        return
+    for device in devices:
+        resources = device.resource_manager
+        for container, kind, name in resources.names():
+            if (container, name) in gone:
+                resources.delete(resources.make_handle(name, kind, container=container))
+
+
+def _resources(graph: Graph) -> Iterable[tuple[tuple[str, str], str]]:
+    """Names of what a graph's nodes keep, as (container, name), and what kind of thing each is."""
+    for node in graph.op_nodes():
+        if node.is_stateful and "shared_name" in node.attrs:
+            container = node.attrs.get("container", b"").decode() or DEFAULT_CONTAINER
+            name = node.attrs["shared_name"].decode() or node.name
+            named = ("container", "shared_name")
+            identity = {key: v for key, v in _own_attrs(node).items() if key not in named}
+            yield (container, name), f"{node.op} {sorted(identity.items(), key=str)}"
+
+
+def _own_attrs(node: Node) -> dict[str, Any]:
+    return {key: value for key, value in node.attrs.items() if not key.startswith("_")}
