@@ -3,7 +3,8 @@
     python scripts/generate_public_names.py           # after EXPORTS or an op changed
     python scripts/generate_public_names.py --check   # says whether that was forgotten
 
-Names come from the ``EXPORTS`` of the modules in framework, ops and client; ops from the registry.
+Names come from the ``EXPORTS`` of the modules in framework, ops, library and client; ops from the
+registry.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from tfnb.client.public.other_names import OTHER_NAMES
 from tfnb.client.public.table import OPS, TABLE
 from tfnb.core import op_registry, provided
 
-_OPS_PACKAGE = "tfnb.ops"
+_OPS_PACKAGES = ("tfnb.ops", "tfnb.library")
 # Importing these gives tensors their operators, so they come with whatever op is used first.
 _BASE_FAMILIES = ("tfnb.ops.math.math_ops",)
 
@@ -82,7 +82,7 @@ def resolve(namespace: str, name: str) -> Any:
     module_name, local = origin
     if not module_name:
         return namespace_module(local)
-    if module_name.startswith(_OPS_PACKAGE):
+    if module_name.startswith(_OPS_PACKAGES):
         _import_base_families()
     module = importlib.import_module(module_name)
     return getattr(module, local) if local else module
