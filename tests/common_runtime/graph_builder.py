@@ -17,7 +17,7 @@ from tfnb.common_runtime.executor.executor import ExecutorState, drive, run_sche
 from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState, initialize
 from tfnb.common_runtime.executor.kernel_stats import with_pool
 from tfnb.common_runtime.executor.run_state import CallFrame, RunState
-from tfnb.common_runtime.lowering.run.lowered_step import lowered_for
+from tfnb.common_runtime.lowering.run.lowered_step import lowered_for, over_large_input
 from tfnb.core import dtypes
 from tfnb.core.op_kernel import StepContext, create_kernel
 from tfnb.core.step_events import StepEvents, StepObserver
@@ -123,7 +123,7 @@ def run_executor(
         if lowered is not None:
             lowered.run(run_state, step)
         elif immutable.schedule is not None:
-            run_schedule(immutable, run_state, step, 0)
+            run_schedule(immutable, run_state, step, 0, over_large_input)
         else:
             drive(run_state, [ExecutorState(immutable, run_state, step, 0)])
     return frame.retvals

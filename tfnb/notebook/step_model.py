@@ -41,7 +41,7 @@ from tfnb.notebook.step_recorder import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.common_runtime.lowering.support.counts import StepCounts
+    from tfnb.common_runtime.executor.running_nodes import NodeCounts
     from tfnb.framework.graph import Graph
     from tfnb.notebook.scene import Scene
     from tfnb.notebook.step_waits import StepWait
@@ -188,7 +188,7 @@ class RunningStep:
                 self.levels[source] = 1 << COUNT_SHIFT
                 self.partitions[nodes[source].partition].done += 1
 
-    def take(self, counts: StepCounts) -> None:
+    def take(self, counts: NodeCounts) -> None:
         """Take the run counts so far of a step that reports no node events."""
         all_live, all_dead = counts.nodes()
         loops, first = counts.loops(), 0

@@ -20,7 +20,7 @@ from tfnb.core.step_events import StepObserver
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tfnb.common_runtime.lowering.support.counts import StepCounts
+    from tfnb.common_runtime.executor.running_nodes import NodeCounts
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
 
 MAX_EVENTS = 100_000
@@ -84,12 +84,12 @@ class StepRecorder(StepObserver):
         """Records the end of a step."""
         self._append_step((self._number(), STEP_DONE, self._session, step_id, t_ns, error))
 
-    def step_counted(self, step_id: int, counts: StepCounts) -> None:
+    def step_counted(self, step_id: int, counts: NodeCounts) -> None:
         """Records what ran."""
         row = (self._number(), STEP_COUNTED, self._session, step_id, counts, 0)
         self._append_step(row)
 
-    def look(self, found: Mapping[int, StepCounts]) -> None:
+    def look(self, found: Mapping[int, NodeCounts]) -> None:
         """Records what ran of steps in flight; ``DirectSession.step_counts`` tells."""
         for step_id, counts in found.items():
             row = (self._number(), STEP_SEEN, self._session, step_id, counts)

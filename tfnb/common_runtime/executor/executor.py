@@ -510,9 +510,21 @@ def end_step(run_state: RunState, error: BaseException) -> None:
 
 @runs_nodes(run_state="run_state", item="item")
 def run_schedule(
-    immutable: ImmutableExecutorState, run_state: RunState, step: StepContext, partition: int
+    immutable: ImmutableExecutorState,
+    run_state: RunState,
+    step: StepContext,
+    partition: int,
+    over_large_input: Callable[[NodeItem, list[Any]], Any],
 ) -> None:
     """Runs a partition without control flow: every node once, in a fixed order.
+
+    Args:
+      immutable: the partition.
+      run_state: the step.
+      step: what its kernels see of the step.
+      partition: the number of the partition.
+      over_large_input: writes the result of a node over a large input that nothing else holds;
+        returns None if the node is to be computed plainly.
 
     Raises:
       OpError: a kernel failed, or the step was cancelled.
@@ -547,10 +559,7 @@ def run_schedule(
                     and args[0].__class__ is np.ndarray
                     and args[0].nbytes >= LARGE_BYTES
                 ):
-                    # Imported with the first large array.
-                    from tfnb.common_runtime.lowering.rewrite.clusters import compute_over_input
-
-                    value = compute_over_input(item, args)
+                    value = over_large_input(item, args)
                 if value is None:
                     value = item.compute(*args)  # type: ignore[misc]
                 for _, _, slot in item.data_edges:

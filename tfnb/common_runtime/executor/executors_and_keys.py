@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.device.device import Device
     from tfnb.common_runtime.device.thread_pool import ThreadPool
-    from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState
-    from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
-    from tfnb.common_runtime.session.direct_session import DirectSession
+    from tfnb.common_runtime.executor.immutable_executor_state import (
+        ImmutableExecutorState,
+        LoweredFunction,
+    )
     from tfnb.core.dtypes import DType
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
     from tfnb.graph.graph import Graph
@@ -79,7 +80,7 @@ class Executors:
     needs_context: bool = True
     num_runs: int = 0
     last_step_id: int = 0
-    counted: LoweredStep | None = None
+    counted: LoweredFunction | None = None
     stay_apart: bool = False
     python_pool: ThreadPool | None = None
     _pool_choice: PoolChoice | None = None
@@ -134,7 +135,7 @@ class ExecutorsAndKeys:
     targets: tuple[str, ...]
     feed_order: tuple[int, ...] | None
     fetch_order: tuple[int, ...] | None
-    quick: Callable[[DirectSession, Sequence[Any]], list[Any]] | None = None
+    quick: Callable[[Any, Sequence[Any]], list[Any]] | None = None
     may_be_quick: bool = True
 
 

@@ -16,7 +16,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tfnb.common_runtime.executor.pending_counts import initial_count
 from tfnb.core import errors
@@ -27,12 +27,12 @@ from tfnb.graph.graph import SINK_ID
 from tfnb.graph.late_reads import SENDS_CELL, LateReads, find_late_reads, loop_may_wait_for_write
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
     from tfnb.common_runtime.device.device import Device
     from tfnb.common_runtime.executor.kernel_stats import KernelStats
-    from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
-    from tfnb.common_runtime.lowering.support.journal import JournalKind
     from tfnb.core.dtypes import DType
-    from tfnb.core.op_kernel import OpKernel
+    from tfnb.core.op_kernel import OpKernel, StepContext
     from tfnb.core.step_events import Near
     from tfnb.graph.graph import Graph, Node
 
@@ -156,6 +156,43 @@ class FrameInfo:
 ROOT_PLACEHOLDER: Final = FrameInfo("", 0)
 
 
+class LoweredFunction(Protocol):
+    """A partition as an emitted function."""
+
+    has_conditional_fetch: bool
+    has_loops: bool
+    waits: bool
+
+    @property
+    def only(self) -> Any:
+        """Its function, if one function serves all arguments."""
+
+    @property
+    def source(self) -> str:
+        """The source of the function."""
+
+    def functions(self) -> Sequence[Any]:
+        """Return the functions written until now."""
+
+    def variant_for(self, args: Sequence[Any]) -> Any:
+        """Return the function for these arguments."""
+
+    def run(self, run_state: Any, step: StepContext) -> Sequence[Any]:
+        """Run it in a step and return the predicates of its conds."""
+
+    def counts_of(self, run_state: Any) -> Any:
+        """Return how often its nodes ran in a step, or None."""
+
+    def failure(self, emitted: Any, run_state: Any, error: BaseException) -> BaseException:
+        """Return the error that ends a step."""
+
+    def check_retvals(self, frame: Any, predicates: Sequence[Any], names: Sequence[str]) -> None:
+        """Refuse a step that ended without a value for one of its fetches."""
+
+    def absent_value(self, predicates: Sequence[Any], position: int, name: str) -> errors.OpError:
+        """Return the error of a step that ended without a value for a fetch."""
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class ImmutableExecutorState:
     """One partition, ready to run any number of times.
@@ -191,13 +228,13 @@ class ImmutableExecutorState:
     schedule: list[NodeItem] | None = None
     num_values: int = 0
     num_runs: int = 0
-    lowered: LoweredStep | None = None
+    lowered: LoweredFunction | None = None
     cannot_be_lowered: bool = False
-    counted: LoweredStep | None = None
+    counted: LoweredFunction | None = None
     cannot_be_counted: bool = False
     num_recorded: int = 0
-    recorded: dict[JournalKind, LoweredStep | None] = field(default_factory=dict)
-    until_near: tuple[Near, LoweredStep] | None = None
+    recorded: dict[Hashable, LoweredFunction | None] = field(default_factory=dict)
+    until_near: tuple[Near, LoweredFunction] | None = None
     kernel_stats: KernelStats | None = None
     is_checked: bool = False
     devices_to_sync: tuple[Device, ...] = ()

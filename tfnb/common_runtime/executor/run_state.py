@@ -13,7 +13,7 @@ import threading
 import time
 from collections import deque
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.running_nodes import holds_step
 from tfnb.core.cancellation import CancellationManager
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.thread_pool import ThreadPool
     from tfnb.common_runtime.executor.executors_and_keys import ExecutorItem
     from tfnb.common_runtime.executor.kernel_stats import PooledKernel
-    from tfnb.common_runtime.functions.function_call import PendingCall
+    from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.step_events import StepHooks
 
 # Step ids are unique in the process, so that per-step resources of two sessions never meet.
@@ -101,6 +101,36 @@ class ToldOutputs:
         self._hook(self._step_id, partition, item.id, outputs)
 
 
+class Named(Protocol):
+    """A function with its name."""
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+
+
+class JoinedCall(Protocol):
+    """A function call that has joined its caller's step."""
+
+    @property
+    def function(self) -> Named:
+        """The called function."""
+
+    @property
+    def caller(self) -> RunState:
+        """The state of the step or call that made it."""
+
+    @property
+    def ctx(self) -> OpKernelContext:
+        """The context of the calling node."""
+
+    def go_on(self, executor: Any) -> None:
+        """Run the nodes of one of its executors that are ready."""
+
+    def finish_async(self, executor: Any, tagged: Any, outputs: Any) -> None:
+        """Continue after an asynchronous kernel of the body has answered."""
+
+
 class RunState:
     """The changing state of one step.
 
@@ -136,7 +166,7 @@ class RunState:
     _rendezvous: Rendezvous | None = None
     _step_container: ResourceMgr | None = None
     children: set[RunState] = _NO_CHILDREN
-    call: PendingCall | None = None
+    call: JoinedCall | None = None
     items: Sequence[ExecutorItem] = ()
     record_outputs: Callable[[int, Any, Any], None] | None = None
     depth = 0
@@ -286,7 +316,7 @@ class RunState:
     def nested(
         self,
         call_frame: CallFrame,
-        call: PendingCall | None = None,
+        call: JoinedCall | None = None,
         rendezvous: Rendezvous | None = None,
     ) -> RunState:
         """Return the state of a function call inside this step: own frame, shared resources.

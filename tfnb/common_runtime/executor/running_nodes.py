@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
     from tfnb.common_runtime.executor.propagator_state import IterationState
     from tfnb.common_runtime.executor.run_state import RunState
-    from tfnb.common_runtime.lowering.support.counts import StepCounts
 
 type_of_loops = tuple[tuple[str, int], ...]
 _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
@@ -115,6 +114,33 @@ class _Seen(NamedTuple):
     is_held: bool = False
 
 
+class NodeCounts(Protocol):
+    """The counts of one step until now."""
+
+    running: int
+
+    @property
+    def total(self) -> int:
+        """The number of node runs, dead ones included."""
+
+    @property
+    def sent_bytes(self) -> int:
+        """The number of bytes sent between devices."""
+
+    @property
+    def num_events(self) -> int:
+        """The number of events of nodes, iterations and frames in the reference for this step."""
+
+    def nodes(self) -> tuple[Any, Any]:
+        """Return how often each node ran alive and dead, by id."""
+
+    def iterations_of(self, frame_name: str) -> int:
+        """Return the number of iterations of a frame."""
+
+    def loops(self) -> list[Any]:
+        """Return the counts of each loop."""
+
+
 class EmittedSource(Protocol):
     """An emitted function, which knows the node of each of its lines."""
 
@@ -130,7 +156,7 @@ class EmittedSource(Protocol):
     def has_loop_at(self, line: int) -> bool:
         """Whether there is a loop around a line."""
 
-    def counts_at(self, line: int, values: Mapping[str, Any]) -> StepCounts:
+    def counts_at(self, line: int, values: Mapping[str, Any]) -> NodeCounts:
         """Return how often its nodes ran, from a line and the function's variables."""
 
 
@@ -252,7 +278,7 @@ def running_nodes(run_states: Iterable[RunState]) -> list[RunningNode]:
     return found
 
 
-def counts_of(run_states: Iterable[RunState]) -> dict[int, StepCounts]:
+def counts_of(run_states: Iterable[RunState]) -> dict[int, NodeCounts]:
     """Return step id -> how often its nodes ran, for steps that run emitted functions."""
     steps = set(run_states)
     found = {}

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
 from tfnb.core.step_events import PartitionedGraph, PartitionView, PlacedGraph, PlacementView
 from tfnb.graph.control_loops import control_flow_neighbour, is_control_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tfnb.common_runtime.executor.executors_and_keys import ExecutorItem, Executors
-    from tfnb.common_runtime.session.graph_execution_state import ClientGraph
-    from tfnb.graph.graph import Node
+    from tfnb.graph.graph import Graph, Node
+
+
+class PlacedGraphSource(Protocol):
+    """A signature's graph with the placer's decisions."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph after placement, before it is cut."""
+
+    @property
+    def placements(self) -> Mapping[str, PlacementView]:
+        """The placer's decision for each node, by name."""
 
 
 def placed_view(
-    signature_id: int, client_graph: ClientGraph, reports: OptimizationReports
+    signature_id: int, client_graph: PlacedGraphSource, reports: OptimizationReports
 ) -> PlacedGraph:
     """Where each node of a signature went and why; to be asked once the graph has been cut.
 

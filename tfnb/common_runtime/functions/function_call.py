@@ -19,7 +19,7 @@ from tfnb.common_runtime.executor.run_state import CallFrame, RunState, ToldOutp
 from tfnb.common_runtime.executor.running_nodes import calls_function
 from tfnb.common_runtime.executor.waiting import absent_value
 from tfnb.common_runtime.looking.step_stats_collector import OutputRecorder
-from tfnb.common_runtime.lowering.run.lowered_step import lowered_for
+from tfnb.common_runtime.lowering.run.lowered_step import lowered_for, over_large_input
 from tfnb.core import errors
 from tfnb.core.op_kernel import StepContext
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from tfnb.common_runtime.executor.executor import ExecutorState
+    from tfnb.common_runtime.executor.run_state import JoinedCall, Named
     from tfnb.common_runtime.functions.function_library_runtime import InstantiatedFunction
     from tfnb.core.op_kernel import FunctionCall, OpKernelContext, type_of_done
 
@@ -108,15 +109,13 @@ class PendingCall:
         self._done(_absent_result(self.function, frame, self.executors) or frame.retvals)
 
     def _explain(self, error: BaseException) -> None:
-        call: PendingCall | None = self
+        call: JoinedCall | None = self
         while call is not None:
             add_call_note(error, call.function, call.ctx)
             call = call.caller.call
 
 
-def add_call_note(
-    error: BaseException, function: InstantiatedFunction, ctx: OpKernelContext
-) -> None:
+def add_call_note(error: BaseException, function: Named, ctx: OpKernelContext) -> None:
     """Add to an error the function in which it happened and the calling node."""
     error.add_note(f"in function '{function.name}', called by node '{ctx.node_name}'")
 
@@ -147,7 +146,7 @@ def call_now(
         if lowered is not None:
             predicates = lowered.run(run_state, step)
         elif is_alone and states[0].schedule is not None and run_state.hooks.debugger is None:
-            run_schedule(states[0], run_state, step, 0)
+            run_schedule(states[0], run_state, step, 0, over_large_input)
         else:
             running = make_executors(states, run_state, step, function.name)
             drive(run_state, running)

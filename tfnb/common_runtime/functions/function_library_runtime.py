@@ -13,12 +13,12 @@ from __future__ import annotations
 import itertools
 import threading
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.executors_and_keys import ExecutorItem, new_signature_id
 from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState, initialize
 from tfnb.common_runtime.executor.kernel_stats import PoolChoice
-from tfnb.common_runtime.executor.loaded_effects import watch_if_loaded
+from tfnb.common_runtime.executor.loaded_effects import WatchedSession, watch_if_loaded
 from tfnb.common_runtime.executor.session_views import function_view
 from tfnb.common_runtime.functions.body_options import (
     PLAIN_BODY,
@@ -63,14 +63,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from tfnb.common_runtime.device.device import Device
+    from tfnb.common_runtime.device.device_mgr import DeviceMgr
     from tfnb.common_runtime.device.thread_pool import ThreadPool
-    from tfnb.common_runtime.session.direct_session import DirectSession
-    from tfnb.common_runtime.session.pass_trace import PassTrace
+    from tfnb.common_runtime.optimizer.optimization_registry import PassTracer
     from tfnb.core.op_def import OpDef
     from tfnb.core.op_kernel import type_of_done
+    from tfnb.core.step_events import StepEvents
     from tfnb.graph.function_library import FunctionLibraryDefinition
     from tfnb.graph.graph import Graph, Node
-    from tfnb.proto import graph_pb2
+    from tfnb.proto import config_pb2, graph_pb2
 
 _MOST_KNOWN = 256
 _STATE_HANDLE = "_state_handle"
@@ -121,10 +122,28 @@ class _OptimizedBody:
     reports: list[PassReport]
 
 
+class SessionOfFunctions(WatchedSession, Protocol):
+    """The session's interface to its functions."""
+
+    step_events: StepEvents
+
+    @property
+    def config(self) -> config_pb2.ConfigProto:
+        """The session's configuration."""
+
+    @property
+    def graph(self) -> Graph | None:
+        """The full graph the session was given, or None."""
+
+    @property
+    def device_mgr(self) -> DeviceMgr:
+        """The session's devices."""
+
+
 class FunctionLibraryRuntime:
     """The functions of one session; thread safe."""
 
-    def __init__(self, session: DirectSession) -> None:
+    def __init__(self, session: SessionOfFunctions) -> None:
         self._session = session
         self._lock = threading.RLock()
         self._complete: set[str] = set()  # functions whose callees are all defined
@@ -452,7 +471,7 @@ class FunctionLibraryRuntime:
         options: BodyOptions,
         lasting: Sequence[str],
         edge_names: Iterator[int],
-        trace: PassTrace | None = None,
+        trace: PassTracer | None = None,
     ) -> _OptimizedBody:
         """Run all passes over a body's graph, up to its partitions."""
         config, devices = self._session.config, self._session.device_mgr.devices
@@ -500,7 +519,7 @@ class FunctionLibraryRuntime:
             parts.append((place, part))
         return _OptimizedBody(parts, has_transfers, reports)
 
-    def trace_calls(self, calls: list[tuple[Node, Device]], trace: PassTrace) -> None:
+    def trace_calls(self, calls: list[tuple[Node, Device]], trace: PassTracer) -> None:
         """Trace the passes over the functions that nodes call, directly or indirectly.
 
         Functions that cannot be instantiated are left out; a call of one raises the error.

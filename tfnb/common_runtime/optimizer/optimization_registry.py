@@ -150,7 +150,18 @@ class OptimizationPassRegistry:
 
 REGISTRY = OptimizationPassRegistry()
 
+
 # What is done to the bodies of functions and is no pass of its own.
+class PassTracer(Protocol):
+    """Records the effect of each pass on a graph."""
+
+    def begin(self, graph: Graph | None, device: str = "", function: str = "") -> None:
+        """Start the trace of a graph; None: the first graph that a pass reports."""
+
+    def __call__(self, report: PassReport, graph: Graph) -> None:
+        """Record a pass that has run."""
+
+
 PRUNED = PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", ("what no result needs is gone",))
 SIMPLIFIED = PassReport(
     Grouping.POST_PARTITIONING, 1000, "simplify_body", ("what only joins other nodes is gone",)

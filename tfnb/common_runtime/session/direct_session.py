@@ -47,7 +47,11 @@ from tfnb.common_runtime.functions.called_functions import check_dataset
 from tfnb.common_runtime.functions.function_library_runtime import FunctionLibraryRuntime
 from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
 from tfnb.common_runtime.looking.step_stats_collector import RunRecorder, add_allocations
-from tfnb.common_runtime.lowering.run.lowered_step import lowered_for, lowered_together
+from tfnb.common_runtime.lowering.run.lowered_step import (
+    lowered_for,
+    lowered_together,
+    over_large_input,
+)
 from tfnb.common_runtime.optimizer.optimization_registry import (
     REGISTRY,
     Grouping,
@@ -83,10 +87,11 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.device_mgr import DeviceMgr
     from tfnb.common_runtime.device.thread_pool import ThreadPool
     from tfnb.common_runtime.executor.deadlines import Deadline
-    from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState
-    from tfnb.common_runtime.executor.running_nodes import RunningNode
-    from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
-    from tfnb.common_runtime.lowering.support.counts import StepCounts
+    from tfnb.common_runtime.executor.immutable_executor_state import (
+        ImmutableExecutorState,
+        LoweredFunction,
+    )
+    from tfnb.common_runtime.executor.running_nodes import NodeCounts, RunningNode
     from tfnb.common_runtime.session.session_factory import SessionOptions
     from tfnb.core.effects import StepLimits
     from tfnb.core.plain_graph_def import type_of_graph_def
@@ -485,7 +490,7 @@ class DirectSession(Session):
     @runs_signature(executors="executors", run_state="run_state")
     def _run_lowered(
         self,
-        lowered: LoweredStep,
+        lowered: LoweredFunction,
         prepared: ExecutorsAndKeys,
         feed_values: Sequence[Any],
         debugged: RunState | None = None,
@@ -593,7 +598,7 @@ class DirectSession(Session):
                     raise
             elif is_alone and states[0].schedule is not None and hooks.debugger is None:
                 try:
-                    run_schedule(states[0], run_state, step, 0)
+                    run_schedule(states[0], run_state, step, 0, over_large_input)
                 except BaseException as failure:
                     found = explained(run_state, failure)
                     run_state.abort(found)
@@ -732,7 +737,7 @@ class DirectSession(Session):
         """The Python functions that signatures of the session run as, the oldest first."""
         return [step.source for step in self.lowered_steps()]
 
-    def lowered_steps(self) -> list[LoweredStep]:
+    def lowered_steps(self) -> list[LoweredFunction]:
         """The same, as what runs them."""
         found = {}
         for prepared in list(self._executors.values()):
@@ -785,7 +790,7 @@ class DirectSession(Session):
         """The node that runs now, of each step in flight; without those that wait."""
         return running_nodes([*self._active, *self._steps_of_partial_runs()])
 
-    def step_counts(self) -> dict[int, StepCounts]:
+    def step_counts(self) -> dict[int, NodeCounts]:
         """Returns node run counts of the steps in flight that are emitted functions, by step."""
         return counts_of(self._active)
 

@@ -12,7 +12,7 @@ import enum
 import logging
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfnb.common_runtime.executor.executors_and_keys import Executors
-    from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState
+    from tfnb.common_runtime.executor.immutable_executor_state import (
+        ImmutableExecutorState,
+        LoweredFunction,
+        NodeItem,
+    )
     from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
 
@@ -77,10 +81,18 @@ def _load() -> None:
 def _load_here() -> None:
     global _is_loaded
     try:
-        for name in ("run.lowered_partition", "recognise.join"):
-            import_module(f"tfnb.common_runtime.lowering.{name}")
+        import_module("tfnb.common_runtime.lowering.run.lowered_partition")
+        import_module("tfnb.common_runtime.lowering.recognise.join")
     finally:
         _is_loaded = True
+
+
+def over_large_input(item: NodeItem, args: list[Any]) -> Any:
+    """Write a node's result over a large input without other holders; None: compute it plainly."""
+    # Imported with the first large array.
+    from tfnb.common_runtime.lowering.rewrite.clusters import compute_over_input
+
+    return compute_over_input(item, args)
 
 
 def lower(
@@ -106,7 +118,7 @@ def lower(
         return None
 
 
-def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> LoweredStep | None:
+def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> LoweredFunction | None:
     """What runs a partition in this step; None: the reference executor."""
     hooks = run_state.hooks
     counts = False
@@ -174,7 +186,7 @@ def _can_be_left(immutable: ImmutableExecutorState, run_state: RunState) -> bool
 
 def _recorded_for(
     immutable: ImmutableExecutorState, run_state: RunState, kind: JournalKind | None
-) -> LoweredStep | None:
+) -> LoweredFunction | None:
     """The function that writes down what it does; None: the step tells of its nodes."""
     hooks = run_state.hooks
     # A journal with times keeps what comes first, one of values what comes last.
@@ -229,7 +241,7 @@ def _passes_by(executors: Executors, run_state: RunState) -> bool:
     return True
 
 
-def lowered_together(executors: Executors, run_state: RunState) -> LoweredStep | None:
+def lowered_together(executors: Executors, run_state: RunState) -> LoweredFunction | None:
     """What runs the partitions of a signature as one function in this step; None: they run apart.
 
     Once they do, ``executors.alone`` is the one partition that they make.
