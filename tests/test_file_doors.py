@@ -1,4 +1,4 @@
-"""Kernels open no files themselves: ``core/file_access.py`` is the one door."""
+"""Kernels open no files themselves: ``core/files/file_access.py`` is the one door."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ ROOT = Path(__file__).parents[1] / "tfnb"
 
 # Where files are touched without the door, and why a node from a file gets nothing by that.
 _MAY = {
-    "core/file_access.py": "the door",
-    "core/database_file.py": "the part of the door for SQLite",
+    "core/files/file_access.py": "the door",
+    "core/files/database_file.py": "the part of the door for SQLite",
     "core/effects.py": "resolves paths to compare them",
     "core/host_memory.py": "asks the system how much memory there is",
     "core/tensor_proto.py": "the same",
-    "core/events_writer.py": "has a forked child's log written to nowhere",
-    "core/file_system.py": "sizes of files that are open",
-    "core/tensor_bundle.py": "sizes of files that are open; escapes patterns",
-    "core/unfinished_files.py": "removes what killed saves left, where the step may write",
+    "core/files/events_writer.py": "has a forked child's log written to nowhere",
+    "core/files/file_system.py": "sizes of files that are open",
+    "core/files/tensor_bundle.py": "sizes of files that are open; escapes patterns",
+    "core/files/unfinished_files.py": "removes what killed saves left, where the step may write",
     "common_runtime/executor/loaded_effects.py": "decides what the door lets through",
     "ops/random/sobol_ops.py": "a table that lies in the package",
 }

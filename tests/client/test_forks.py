@@ -14,7 +14,7 @@ import pytest
 import tfnb as tf
 from tests.forked import LIMIT_S, in_child
 from tests.time_outs import let_time_out
-from tfnb.core import forking, work_sharder
+from tfnb.core.process import forking, work_sharder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.core import op_registry
-from tfnb.core.signal_handlers import raised_by_handler
+from tfnb.core.process.signal_handlers import raised_by_handler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,13 +9,13 @@ import sys
 import pytest
 
 import tfnb as tf
-from tfnb.core import collector_pause
-from tfnb.core.collector_pause import without_collector
+from tfnb.core.process import collector_pause
+from tfnb.core.process.collector_pause import without_collector
 
 # Run in a process of its own: this one has frozen objects.
 AGES = """
 import gc
-from tfnb.core.collector_pause import without_collector
+from tfnb.core.process.collector_pause import without_collector
 def is_of(generation, one):
     return any(each is one for each in gc.get_objects(generation=generation))
 with without_collector(2000):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tfnb.core.crc32c import _TABLE, crc32c, mask, unmask
+from tfnb.core.files.crc32c import _TABLE, crc32c, mask, unmask
 
 
 def _bytewise(data: bytes, crc: int = 0) -> int:

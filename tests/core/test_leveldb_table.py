@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfnb.core import errors
-from tfnb.core.leveldb_table import (
+from tfnb.core.files.leveldb_table import (
     build_table,
     get_varint,
     put_varint,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from tfnb.core.made_once import made_once
+from tfnb.core.process.made_once import made_once
 
 LIMIT_S = 60.0
 

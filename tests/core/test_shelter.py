@@ -9,8 +9,9 @@ import pytest
 
 from tfnb.common_runtime.executor.deadlines import Deadlines
 from tfnb.common_runtime.executor.run_state import RunState
-from tfnb.core import errors, shelter
-from tfnb.core.shelter import call_sheltered
+from tfnb.core import errors
+from tfnb.core.process import shelter
+from tfnb.core.process.shelter import call_sheltered
 from tfnb.core.step_events import IDLE_HOOKS
 
 LIMIT_S = 60

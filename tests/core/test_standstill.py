@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfnb.core.standstill import MOST_LINES, Finding, Standstill
+from tfnb.core.process.standstill import MOST_LINES, Finding, Standstill
 
 
 def test_a_finding_names_its_place_and_its_reasons() -> None:

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from tfnb.core import dtypes, errors
-from tfnb.core.tensor_bundle import (
+from tfnb.core.files.tensor_bundle import (
     BundleReader,
     BundleWriter,
     data_path,
     index_path,
     merge_bundles,
 )
-from tfnb.core.tensor_slice import TensorSlice
+from tfnb.core.files.tensor_slice import TensorSlice
 
 if TYPE_CHECKING:
     from pathlib import Path

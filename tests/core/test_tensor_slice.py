@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfnb.core import errors
-from tfnb.core.tensor_slice import (
+from tfnb.core.files.tensor_slice import (
     TensorSlice,
     parse_shape_and_slice,
     parse_slice_key,

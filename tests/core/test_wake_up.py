@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from tfnb.core.wake_up import WakeUp
+from tfnb.core.process.wake_up import WakeUp
 
 
 def test_a_call_that_came_before_is_kept() -> None:

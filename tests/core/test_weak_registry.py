@@ -6,7 +6,7 @@ import gc
 import sys
 from typing import Any
 
-from tfnb.core.weak_registry import WeakRegistry, WeakTable
+from tfnb.core.process.weak_registry import WeakRegistry, WeakTable
 
 
 class Thing:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tfnb.core import work_sharder
-from tfnb.core.work_sharder import shard
+from tfnb.core.process import work_sharder
+from tfnb.core.process.work_sharder import shard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,9 @@ import pytest
 
 import tfnb as tf
 from tests.forked import in_child
-from tfnb.core import dtypes, file_system
-from tfnb.core.tensor_bundle import BundleReader, BundleWriter
+from tfnb.core import dtypes
+from tfnb.core.files import file_system
+from tfnb.core.files.tensor_bundle import BundleReader, BundleWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from tests.joined import in_one_test
-from tfnb.core import op_registry, work_sharder
+from tfnb.core import op_registry
+from tfnb.core.process import work_sharder
 from tfnb.ops.base import large_arrays
 from tfnb.ops.base.large_arrays import choose, plain_ways, sum_of_squares, sum_over, zero_where
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tfnb.core import op_registry, work_sharder
+from tfnb.core import op_registry
+from tfnb.core.process import work_sharder
 from tfnb.ops.base.large_arrays import plain_ways
 
 if TYPE_CHECKING:

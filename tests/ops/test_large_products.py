@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tfnb.core import work_sharder
+from tfnb.core.process import work_sharder
 from tfnb.ops.base.large_arrays import plain_ways
 from tfnb.ops.math import matmul_ops
 

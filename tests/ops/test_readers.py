@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
-from tfnb.core import crc32c, file_system
+from tfnb.core.files import crc32c, file_system
 from tfnb.library.queues.record_input import RecordInput
 
 if TYPE_CHECKING:

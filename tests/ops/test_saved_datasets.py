@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.core.snapshot_files import read_shard
+from tfnb.core.files.snapshot_files import read_shard
 from tfnb.framework.function import Defun
 from tfnb.proto import snapshot_pb2
 

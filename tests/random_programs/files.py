@@ -8,7 +8,7 @@ import numpy as np
 
 import tfnb as tf
 from tests.random_programs.programs import Program, array, programs
-from tfnb.core.tf_record import framed
+from tfnb.core.files.tf_record import framed
 
 if TYPE_CHECKING:
     from tests.random_calls.draws import Draw

@@ -11,7 +11,7 @@ from tfnb.client.feeds import Feed, fed_tensor
 from tfnb.client.fetches import FetchMapper, structure_key
 from tfnb.client.session_errors import explain, explain_interrupt, out_of_memory
 from tfnb.core import errors
-from tfnb.core.collector_pause import without_collector
+from tfnb.core.process.collector_pause import without_collector
 from tfnb.proto.config_pb2 import CallableOptions
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tfnb.client import gfile
-from tfnb.core import forking
-from tfnb.core.events_writer import EventsWriter
+from tfnb.core.files.events_writer import EventsWriter
+from tfnb.core.process import forking
 
 if TYPE_CHECKING:
     from tfnb.proto import event_pb2

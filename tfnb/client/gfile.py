@@ -10,8 +10,9 @@ import shutil
 import stat as _stat
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
-from tfnb.core import errors, file_system
-from tfnb.core.file_system import local_path, translating_errors
+from tfnb.core import errors
+from tfnb.core.files import file_system
+from tfnb.core.files.file_system import local_path, translating_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
-from tfnb.core import file_system
+from tfnb.core.files import file_system
 from tfnb.library.saved_model import constants
 from tfnb.library.saved_model.loader import SavedModelLoader, contains_saved_model
 from tfnb.library.training.checkpoint_state import checkpoint_exists, latest_checkpoint

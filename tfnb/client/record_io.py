@@ -6,7 +6,7 @@ import os
 import zlib
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from tfnb.core.tf_record import RecordsOfFile, RecordWriter
+from tfnb.core.files.tf_record import RecordsOfFile, RecordWriter
 from tfnb.proto import event_pb2
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from tfnb.client.session_errors import explain
-from tfnb.core import dtypes, errors, forking
+from tfnb.core import dtypes, errors
+from tfnb.core.process import forking
 from tfnb.framework.function_library import needed_function_names
 from tfnb.framework.loaded_nodes import mark_loaded
 from tfnb.framework.operation import Operation

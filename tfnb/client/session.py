@@ -29,9 +29,9 @@ from tfnb.client.sent_graph import SentGraph
 from tfnb.client.session_errors import describe
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
 from tfnb.common_runtime.session import direct_session_factory, session_factory
-from tfnb.core.collector_pause import without_collector
-from tfnb.core.lost_interrupts import keep_interrupts
-from tfnb.core.weak_registry import WeakRegistry
+from tfnb.core.process.collector_pause import without_collector
+from tfnb.core.process.lost_interrupts import keep_interrupts
+from tfnb.core.process.weak_registry import WeakRegistry
 from tfnb.framework import default_session, traceback_of_user
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.graph import Graph

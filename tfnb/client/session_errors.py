@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
     from tfnb.client.call_plan import CallPlan
-    from tfnb.core.standstill import Standstill
+    from tfnb.core.process.standstill import Standstill
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
-from tfnb.core.weak_registry import WeakRegistry
+from tfnb.core.process.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -226,7 +226,7 @@ def is_named_by(path: str, given: str) -> bool:
 
 
 class Guard(Protocol):
-    """Checks the effects of a node from a file; called by ``core/file_access.py``."""
+    """Checks the effects of a node from a file; called by ``core/files/file_access.py``."""
 
     def check(self, kind: str, path: str | None) -> None:
         """Raise PermissionDeniedError if the effect is not allowed, by the text of the path."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tfnb.core.standstill import Standstill
+    from tfnb.core.process.standstill import Standstill
 
 OK = 0
 CANCELLED = 1

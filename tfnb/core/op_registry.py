@@ -357,7 +357,7 @@ def register_op(
         never worth a thread; None: measured.
       effects: the kernel's effects, which nodes from files need the user's permission for:
         "read filename", "write prefix" (an input or attribute that holds the paths), "read" (the
-        kernel finds the paths itself and opens them through core/file_system.py, or calls
+        kernel finds the paths itself and opens them through core/files/file_system.py, or calls
         effects.check), "python", "network"; several with commas between.
       traits: words of :class:`~tfnb.core.op_traits.Trait`, with spaces between.
 

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors, forking
+from tfnb.core import errors
 from tfnb.core.array_module import is_device_array
+from tfnb.core.process import forking
 
 if TYPE_CHECKING:
     from collections.abc import Callable

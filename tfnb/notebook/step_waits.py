@@ -13,7 +13,7 @@ from tfnb.notebook.attr_text import cut_middle
 
 if TYPE_CHECKING:
     from tfnb.client.session import BaseSession
-    from tfnb.core.standstill import Finding, Standstill
+    from tfnb.core.process.standstill import Finding, Standstill
 
 BLOCKED, HELD, STOPPED = "blocked", "held", "stopped"
 _MAX_LINES = 4

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session import BaseSession, live_sessions
 from tfnb.common_runtime.session.direct_session import DirectSession
-from tfnb.core.collector_pause import without_collector
+from tfnb.core.process.collector_pause import without_collector
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.default_session import get_default_session
 from tfnb.framework.graph import Graph

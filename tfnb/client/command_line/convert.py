@@ -8,7 +8,7 @@ from google.protobuf import text_format
 
 from tfnb.client.command_line.run import UsageError, open_session, signature_named
 from tfnb.client.model_file import ModelFileError
-from tfnb.core import file_system
+from tfnb.core.files import file_system
 from tfnb.library.variables.freezing import convert_variables_to_constants
 
 if TYPE_CHECKING:

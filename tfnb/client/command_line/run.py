@@ -14,7 +14,8 @@ import numpy as np
 from tfnb.client import safety
 from tfnb.client.model_file import ModelFileError
 from tfnb.client.session import Session
-from tfnb.core import dtypes, file_system
+from tfnb.core import dtypes
+from tfnb.core.files import file_system
 from tfnb.framework.graph import Graph
 from tfnb.framework.importer import import_graph_def
 from tfnb.library.saved_model.loader import SavedModelLoader

@@ -20,7 +20,7 @@ from tfnb.core.resource_mgr import RefCell
 if TYPE_CHECKING:
     from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
     from tfnb.common_runtime.executor.propagator_state import IterationState, type_of_tagged_node
-    from tfnb.core.standstill import Standstill
+    from tfnb.core.process.standstill import Standstill
 
 EXPORTS = {"debugger": ["Stop"]}
 

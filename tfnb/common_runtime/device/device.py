@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.array_module import LentArray
-from tfnb.core.made_once import made_once
+from tfnb.core.process.made_once import made_once
 from tfnb.core.resource_mgr import ResourceMgr
 
 if TYPE_CHECKING:

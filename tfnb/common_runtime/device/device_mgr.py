@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.core import array_module, errors
-from tfnb.core.made_once import made_once
+from tfnb.core.process.made_once import made_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

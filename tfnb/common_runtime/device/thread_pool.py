@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.core import errors, forking
-from tfnb.core.shelter import call_sheltered
-from tfnb.core.work_sharder import available_processors
+from tfnb.core import errors
+from tfnb.core.process import forking
+from tfnb.core.process.shelter import call_sheltered
+from tfnb.core.process.work_sharder import available_processors
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:

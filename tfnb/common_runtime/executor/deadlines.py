@@ -17,9 +17,10 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.executor.waiting import say_what_runs
-from tfnb.core import errors, forking
-from tfnb.core.shelter import call_sheltered
-from tfnb.core.wake_up import WakeUp
+from tfnb.core import errors
+from tfnb.core.process import forking
+from tfnb.core.process.shelter import call_sheltered
+from tfnb.core.process.wake_up import WakeUp
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.executor.run_state import RunState

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, errors
 from tfnb.core.errors import OpError
+from tfnb.core.process.signal_handlers import raised_by_handler
 from tfnb.core.resource_mgr import RefCell
-from tfnb.core.signal_handlers import raised_by_handler
 from tfnb.graph.late_reads import HANDING_ON
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import numpy as np
 
 from tfnb.core import effects, errors
 from tfnb.core.attr_value import TensorAttr
-from tfnb.core.leveldb_table import ends_like_table
+from tfnb.core.files.leveldb_table import ends_like_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.running_nodes import holds_step
 from tfnb.core.cancellation import CancellationManager
+from tfnb.core.process.wake_up import WakeUp
 from tfnb.core.rendezvous import Rendezvous
 from tfnb.core.resource_mgr import ResourceMgr
 from tfnb.core.step_events import IDLE_HOOKS, NOT_NEAR
-from tfnb.core.wake_up import WakeUp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from tfnb.core.standstill import Finding
-from tfnb.core.weak_registry import WeakRegistry
+from tfnb.core.process.standstill import Finding
+from tfnb.core.process.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

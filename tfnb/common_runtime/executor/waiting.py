@@ -17,8 +17,8 @@ from tfnb.common_runtime.executor.step_progress import NodeStatus, StepProgress,
 from tfnb.core import errors
 from tfnb.core.op_registry import has_trait, ops_with
 from tfnb.core.op_traits import Trait
+from tfnb.core.process.standstill import Finding, Standstill
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
-from tfnb.core.standstill import Finding, Standstill
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

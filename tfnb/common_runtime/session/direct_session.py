@@ -69,12 +69,13 @@ from tfnb.common_runtime.session.session import Session
 from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.common_runtime.session.step_hold import StepHold
 from tfnb.common_runtime.session.step_limits import LimitObserver
-from tfnb.core import errors, forking, op_registry
-from tfnb.core.made_once import made_once
+from tfnb.core import errors, op_registry
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
+from tfnb.core.process import forking
+from tfnb.core.process.made_once import made_once
+from tfnb.core.process.weak_registry import WeakRegistry
 from tfnb.core.step_events import IDLE_HOOKS, StepEvents
-from tfnb.core.weak_registry import WeakRegistry
 from tfnb.graph.function_library import FunctionDefinition
 from tfnb.graph.graph_partition import partition
 from tfnb.graph.late_reads import order_early_writers
@@ -95,7 +96,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.session.session_factory import SessionOptions
     from tfnb.core.effects import StepLimits
     from tfnb.core.plain_graph_def import type_of_graph_def
-    from tfnb.core.standstill import Standstill
+    from tfnb.core.process.standstill import Standstill
     from tfnb.graph.cost_model import CostModel
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2

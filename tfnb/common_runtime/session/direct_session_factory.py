@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tfnb.common_runtime.device.device_mgr import DeviceMgr, make_local_devices
 from tfnb.common_runtime.session import process_state, session_factory, session_settings
 from tfnb.common_runtime.session.direct_session import DirectSession
-from tfnb.core.weak_registry import WeakRegistry
+from tfnb.core.process.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

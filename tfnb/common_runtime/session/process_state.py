@@ -3,7 +3,7 @@
 The first session prepares both.  Corresponds to TensorFlow's ``process_state.h`` and to the thread
 pool of ``local_device.cc``.
 
-**BLAS.** A kernel's work is divided by ``core/work_sharder.py``, among as many threads as the first
+**BLAS.** A kernel's work is divided by ``core/process/work_sharder.py``, among as many threads as the first
 session's ``intra_op_parallelism_threads`` says (0: one per processor).  OpenBLAS gets one thread:
 its own threads wait for each other in a loop, so that on a busy machine one product takes as long
 as a time slice of the scheduler.
@@ -20,7 +20,8 @@ import platform
 import threading
 from typing import TYPE_CHECKING
 
-from tfnb.core import blas, work_sharder
+from tfnb.core import blas
+from tfnb.core.process import work_sharder
 
 if TYPE_CHECKING:
     from tfnb.proto import config_pb2

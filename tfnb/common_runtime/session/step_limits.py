@@ -15,7 +15,8 @@ import numpy as np
 from tfnb.common_runtime.executor.deadlines import DEADLINES
 from tfnb.common_runtime.executor.kernel_errors import check_outputs
 from tfnb.common_runtime.executor.run_state import RunState, ToldOutputs
-from tfnb.core import errors, host_memory, work_limit
+from tfnb.core import errors, host_memory
+from tfnb.core.process import work_limit
 from tfnb.core.step_events import StepObserver
 
 if TYPE_CHECKING:

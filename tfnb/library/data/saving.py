@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
-from tfnb.core import dtypes, errors, file_system
+from tfnb.core import dtypes, errors
+from tfnb.core.files import file_system
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.structure_protos import decode_structure, encode_structure
 from tfnb.library.data.attributes import flat_attrs

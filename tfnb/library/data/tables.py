@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, file_system
+from tfnb.core import dtypes
+from tfnb.core.files import file_system
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor

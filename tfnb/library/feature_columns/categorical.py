@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.core import dtypes, file_system
+from tfnb.core import dtypes
+from tfnb.core.files import file_system
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor
 from tfnb.library.feature_columns.column import (

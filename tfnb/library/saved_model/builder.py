@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf import text_format
 
-from tfnb.core import dtypes, file_system
+from tfnb.core import dtypes
+from tfnb.core.files import file_system
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.operation import Operation
 from tfnb.framework.scopes import add_to_collection, get_collection

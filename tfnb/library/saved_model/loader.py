@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
-from tfnb.core import effects, errors, file_system
+from tfnb.core import effects, errors
+from tfnb.core.files import file_system
 from tfnb.framework.scope_names import prepend_name_scope
 from tfnb.library.saved_model import constants
 from tfnb.library.training.graph_io import write_graph

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import dtypes, errors, file_system
-from tfnb.core.checkpoint_reader import CheckpointReader
+from tfnb.core import dtypes, errors
+from tfnb.core.files import file_system
+from tfnb.core.files.checkpoint_reader import CheckpointReader
 from tfnb.framework.default_session import get_default_session
 from tfnb.framework.operation import Operation
 from tfnb.framework.scopes import device

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
+from tfnb.core.files.tensor_slice import TensorSlice, parse_shape_and_slice
 from tfnb.core.node_text import type_word
 from tfnb.core.tensor_proto import decode_tensor
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.tensor_slice import TensorSlice, parse_shape_and_slice
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tfnb.core.checkpoint_reader import CheckpointReader
     from tfnb.core.dtypes import DType
+    from tfnb.core.files.checkpoint_reader import CheckpointReader
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import file_system
+from tfnb.core.files import file_system
 from tfnb.framework.default_session import get_default_session
 from tfnb.library.training import checkpoint_state
 

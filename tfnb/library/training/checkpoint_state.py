@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf import text_format
 
-from tfnb.core import errors, file_system
-from tfnb.core.tensor_bundle import index_path, remove_bundle
+from tfnb.core import errors
+from tfnb.core.files import file_system
+from tfnb.core.files.tensor_bundle import index_path, remove_bundle
 from tfnb.proto import saver_pb2
 
 if TYPE_CHECKING:

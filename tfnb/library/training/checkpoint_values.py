@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import checkpoint_reader
+from tfnb.core.files import checkpoint_reader
 from tfnb.library.training.checkpoint_state import latest_checkpoint
 
 if TYPE_CHECKING:

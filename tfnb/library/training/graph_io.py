@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf import text_format
 
-from tfnb.core import file_system
+from tfnb.core.files import file_system
 from tfnb.framework.graph import Graph
 
 EXPORTS = {"train": ["write_graph"], "io": ["write_graph"]}

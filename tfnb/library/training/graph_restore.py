@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.core.checkpoint_reader import CheckpointReader
+from tfnb.core.files.checkpoint_reader import CheckpointReader
+from tfnb.core.files.tensor_slice import FULL, TensorSlice
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.tensor_slice import FULL, TensorSlice
 from tfnb.library.control_flow.control_flow import group
 from tfnb.library.training import checkpoint_difference, object_checkpoint
 from tfnb.library.training.saveable import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tfnb.core import file_system
+from tfnb.core.files import file_system
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor

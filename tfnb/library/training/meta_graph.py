@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
-from tfnb.core import errors, file_system, op_registry
+from tfnb.core import errors, op_registry
 from tfnb.core.attr_value import decode_attr
+from tfnb.core.files import file_system
 from tfnb.core.op_def_proto import op_def_to_proto
 from tfnb.core.versions import VERSION
 from tfnb.framework.collections import GraphKeys

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.proto import saved_object_graph_pb2
 
 if TYPE_CHECKING:
-    from tfnb.core.checkpoint_reader import CheckpointReader
+    from tfnb.core.files.checkpoint_reader import CheckpointReader
     from tfnb.framework.operation import Operation
     from tfnb.library.training.checkpoint_difference import WantedTensor
 

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.core.weak_registry import WeakTable
+from tfnb.core.process.weak_registry import WeakTable
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.default_session import get_default_session

@@ -14,9 +14,10 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import effects, errors, file_system
-from tfnb.core.checkpoint_reader import CheckpointReader
-from tfnb.core.unfinished_files import held_folder, remove_leftovers
+from tfnb.core import effects, errors
+from tfnb.core.files import file_system
+from tfnb.core.files.checkpoint_reader import CheckpointReader
+from tfnb.core.files.unfinished_files import held_folder, remove_leftovers
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scope_names import prepend_name_scope, strip_name_scope
 from tfnb.library.training import checkpoint_difference as difference

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session import BaseSession
-from tfnb.core.file_access import write_whole
+from tfnb.core.files.file_access import write_whole
 from tfnb.framework.default_session import get_default_session
 from tfnb.notebook.pass_scenes import passes_text
 from tfnb.notebook.png_writer import scene_png

@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Self
 
-from tfnb.core.file_access import write_whole
+from tfnb.core.files.file_access import write_whole
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
 from tfnb.notebook.chrome_trace import chrome_trace
 from tfnb.notebook.record_html import record_html

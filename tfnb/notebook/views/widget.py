@@ -14,7 +14,7 @@ import anywidget
 import traitlets
 from IPython.display import publish_display_data
 
-from tfnb.core.file_access import write_whole
+from tfnb.core.files.file_access import write_whole
 from tfnb.notebook.record_html import record_traits
 from tfnb.notebook.scene_text import scene_text
 from tfnb.notebook.shell import show

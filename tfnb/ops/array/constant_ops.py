@@ -112,7 +112,7 @@ def host_const(xp: Any, *, value: Any, dtype: Any) -> Any:
 )
 def immutable_const(xp: Any, *, dtype: DType, shape: TensorShape, memory_region_name: str) -> Any:
     """A tensor mapped from a file."""
-    from tfnb.core import file_system
+    from tfnb.core.files import file_system
 
     if dtype is dtypes.string:
         raise errors.unimplemented(

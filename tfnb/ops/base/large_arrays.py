@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core.work_sharder import num_threads, shard
+from tfnb.core.process.work_sharder import num_threads, shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

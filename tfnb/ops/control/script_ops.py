@@ -16,9 +16,9 @@ import numpy as np
 
 from tfnb.core import dtypes, effects, errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.signal_handlers import raised_by_handler
+from tfnb.core.process.signal_handlers import raised_by_handler
+from tfnb.core.process.weak_registry import WeakRegistry
 from tfnb.core.tensor_util import convert_to_ndarray
-from tfnb.core.weak_registry import WeakRegistry
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.loaded_nodes import is_loaded, mark_derived
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tfnb.core.host_memory import check_fits
-from tfnb.core.work_sharder import shard
+from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.conv import winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial

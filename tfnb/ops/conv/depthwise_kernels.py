@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core.work_sharder import shard
+from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.conv.conv_kernels import Phase, gradient_phases, widened
 from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial

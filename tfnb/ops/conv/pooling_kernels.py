@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.core.work_sharder import num_threads, shard
+from tfnb.core.process.work_sharder import num_threads, shard
 from tfnb.ops.base.large_arrays import choose, is_large, zero_where
 from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
 

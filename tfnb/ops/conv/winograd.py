@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tfnb.core.work_sharder import shard
+from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large, sum_over
 from tfnb.ops.conv.windows import pad_spatial
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes, effects, errors
-from tfnb.core.tensor_bundle import BundleReader, BundleWriter, bundle_exists
-from tfnb.core.unfinished_files import remove_leftovers
+from tfnb.core.files.tensor_bundle import BundleReader, BundleWriter, bundle_exists
+from tfnb.core.files.unfinished_files import remove_leftovers
 from tfnb.ops.dataset.dataset_iterators import Dataset, DatasetIterator, Element, ImmediateIterator
 
 if TYPE_CHECKING:

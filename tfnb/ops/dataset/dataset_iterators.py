@@ -23,9 +23,9 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.dtypes import as_dtype
 from tfnb.core.op_kernel import FunctionCall
+from tfnb.core.process.work_limit import count_round
 from tfnb.core.resource_mgr import owned
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.work_limit import count_round
 
 if TYPE_CHECKING:
     from tfnb.core.attr_value import NameAttrList

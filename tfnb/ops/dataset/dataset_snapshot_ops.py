@@ -1,6 +1,6 @@
 """Datasets saved to files, loaded from them, or both: SaveDataset, LoadDataset, snapshots.
 
-The files have TensorFlow's format (``core/snapshot_files.py``), for reading and writing.  A
+The files have TensorFlow's format (``core/files/snapshot_files.py``), for reading and writing.  A
 snapshot is in a folder named by the fingerprint of its pipeline; as the two libraries compute
 different fingerprints, each finds its own.
 """
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, effects, errors
+from tfnb.core.files.snapshot_files import Run, ShardWriter, finished_run, read_shard, shards_of
 from tfnb.core.op_registry import register_op
-from tfnb.core.snapshot_files import Run, ShardWriter, finished_run, read_shard, shards_of
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.dataset.dataset_fingerprint import fingerprint
 from tfnb.ops.dataset.dataset_iterators import (

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, effects, errors, file_system
+from tfnb.core import dtypes, effects, errors
+from tfnb.core.files import file_system
+from tfnb.core.files.tf_record import RecordWriter
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.tf_record import RecordWriter
 from tfnb.ops.dataset.dataset_file_ops import compression_of, contents_of, names_of
 from tfnb.ops.dataset.dataset_iterators import (
     Dataset,
@@ -228,7 +229,7 @@ class _SqlIterator(ImmediateIterator):
         self._step: Any = None  # the step that asks for a row now
 
     def take(self, ctx: OpKernelContext) -> Element | None:
-        from tfnb.core.database_file import end_queries_when
+        from tfnb.core.files.database_file import end_queries_when
 
         self._step = ctx.step.run_state
         try:

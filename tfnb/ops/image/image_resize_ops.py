@@ -15,9 +15,9 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.work_sharder import shard
 from tfnb.core.shape_inference import merge_dims
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.work_sharder import shard
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
 

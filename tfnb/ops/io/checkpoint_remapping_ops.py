@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors, file_system
-from tfnb.core.checkpoint_reader import CheckpointReader
+from tfnb.core import dtypes, errors
+from tfnb.core.files import file_system
+from tfnb.core.files.checkpoint_reader import CheckpointReader
 from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text

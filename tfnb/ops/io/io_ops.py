@@ -1,6 +1,6 @@
 """Files: checkpoints of the second format, sharded names, whole files.
 
-The format itself is :mod:`tfnb.core.tensor_bundle`.
+The format itself is :mod:`tfnb.core.files.tensor_bundle`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors, file_system
-from tfnb.core.checkpoint_reader import CheckpointReader
+from tfnb.core import errors
+from tfnb.core.files import file_system
+from tfnb.core.files.checkpoint_reader import CheckpointReader
+from tfnb.core.files.tensor_bundle import BundleWriter, index_path, merge_bundles
+from tfnb.core.files.tensor_slice import parse_shape_and_slice
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
@@ -21,9 +24,7 @@ from tfnb.core.shape_inference import (
     no_outputs,
     unchanged_shape,
 )
-from tfnb.core.tensor_bundle import BundleWriter, index_path, merge_bundles
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.tensor_slice import parse_shape_and_slice
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Checkpoints of the first format, as graphs of the first years write and read them.
 
-The format itself is :mod:`tfnb.core.checkpoint_v1`.
+The format itself is :mod:`tfnb.core.files.checkpoint_v1`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors, file_system
-from tfnb.core.checkpoint_v1 import CheckpointReader, CheckpointWriter
+from tfnb.core import errors
+from tfnb.core.files import file_system
+from tfnb.core.files.checkpoint_v1 import CheckpointReader, CheckpointWriter
+from tfnb.core.files.tensor_slice import TensorSlice, parse_shape_and_slice
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.tensor_slice import TensorSlice, parse_shape_and_slice
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:

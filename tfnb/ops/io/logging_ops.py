@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors, file_system
+from tfnb.core import dtypes, errors
+from tfnb.core.files import file_system
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,

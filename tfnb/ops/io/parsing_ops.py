@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors, host_memory, tensor_util
-from tfnb.core.leveldb_table import put_varint
+from tfnb.core.files.leveldb_table import put_varint
+from tfnb.core.files.tf_record import WINDOW_BITS, inflated_stream
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
@@ -21,7 +22,6 @@ from tfnb.core.shape_inference import (
     unchanged_shape,
 )
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.tf_record import WINDOW_BITS, inflated_stream
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.string_arrays import as_bytes, mapped, strings
 from tfnb.ops.strings.string_number_ops import parse_float, parse_float32, parse_integer

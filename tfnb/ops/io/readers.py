@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from tfnb.core import effects, errors, file_system
-from tfnb.core.leveldb_table import get_varint, put_varint
-from tfnb.core.tf_record import WINDOW_BITS, inflated, tf_records
+from tfnb.core import effects, errors
+from tfnb.core.files import file_system
+from tfnb.core.files.leveldb_table import get_varint, put_varint
+from tfnb.core.files.tf_record import WINDOW_BITS, inflated, tf_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

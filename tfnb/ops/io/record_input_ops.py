@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors, file_system
+from tfnb.core import errors
+from tfnb.core.files import file_system
+from tfnb.core.files.tf_record import inflated, tf_records
 from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.tf_record import inflated, tf_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tfnb.core import effects, errors, file_system, tensor_util
-from tfnb.core.events_writer import EventsWriter
+from tfnb.core import effects, errors, tensor_util
+from tfnb.core.files import file_system
+from tfnb.core.files.events_writer import EventsWriter
 from tfnb.core.op_registry import register_op
 from tfnb.core.scalar_events import summary_written
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors, file_system
+from tfnb.core import errors
+from tfnb.core.files import file_system
 from tfnb.core.node_text import shape_text
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (

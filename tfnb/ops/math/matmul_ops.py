@@ -16,6 +16,7 @@ import numpy as np
 
 from tfnb.core import dtypes, errors, float_ops
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.work_sharder import shard
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
@@ -24,7 +25,6 @@ from tfnb.core.shape_inference import (
     merge_shapes,
 )
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.work_sharder import shard
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.array import array_ops

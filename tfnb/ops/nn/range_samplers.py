@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors, file_system
+from tfnb.core import errors
+from tfnb.core.files import file_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -258,7 +258,7 @@ def _serialized(indices: Any, values: Any, shape: Any, out_type: Any, dtype: Any
 
 def _content_message(value: Any, dtype: Any) -> bytes:
     """A tensor's message with the elements as one string of bytes."""
-    from tfnb.core.leveldb_table import put_varint
+    from tfnb.core.files.leveldb_table import put_varint
     from tfnb.proto import tensor_pb2
 
     proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum)

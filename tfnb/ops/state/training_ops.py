@@ -26,6 +26,7 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import OpDefinition, register_op
+from tfnb.core.process.work_sharder import shard
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.shape_inference import (
     InferenceContext,
@@ -34,7 +35,6 @@ from tfnb.core.shape_inference import (
     require_rank,
 )
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.work_sharder import shard
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.state.in_place_updates import IN_PLACE

@@ -40,7 +40,7 @@ from tfnb.core.op_expression import tile_of
 from tfnb.core.op_kernel import kernel_attr
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
-from tfnb.core.work_sharder import shard
+from tfnb.core.process.work_sharder import shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

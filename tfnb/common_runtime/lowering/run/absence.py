@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.common_runtime.executor.immutable_executor_state import INTO_PARENT, RETVAL
 from tfnb.common_runtime.executor.waiting import dead_value
 from tfnb.common_runtime.lowering.recognise.registers import SWITCHES
-from tfnb.core.standstill import Finding
+from tfnb.core.process.standstill import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

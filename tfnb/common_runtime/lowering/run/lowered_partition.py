@@ -29,7 +29,7 @@ from tfnb.common_runtime.lowering.support.journal import Journal
 from tfnb.common_runtime.lowering.write.emit import EmittedFunction
 from tfnb.common_runtime.lowering.write.node_writer import rank_matters
 from tfnb.core import dtypes
-from tfnb.core.signal_handlers import raised_by_handler
+from tfnb.core.process.signal_handlers import raised_by_handler
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

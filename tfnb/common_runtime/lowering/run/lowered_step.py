@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.common_runtime.lowering.support.journal import JournalKind, LeavePoints
-from tfnb.core.shelter import call_sheltered
+from tfnb.core.process.shelter import call_sheltered
 from tfnb.core.step_events import IDLE_HOOKS, NOT_NEAR
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import numpy as np
 
-from tfnb.core import errors, file_access, host_memory
+from tfnb.core import errors, host_memory
+from tfnb.core.files import file_access
 
 if TYPE_CHECKING:
     import sqlite3
@@ -74,7 +75,7 @@ def local_path(path: str) -> str:
 
 
 # In what follows, ``part_of`` is the prefix of the checkpoint or log that a file is a part of: a
-# node from a file that may use the prefix may use its parts (``core/file_access.py``).
+# node from a file that may use the prefix may use its parts (``core/files/file_access.py``).
 
 
 def _local(part_of: str | None) -> str | None:
@@ -190,7 +191,7 @@ def matching_files(pattern: str, part_of: str | None = None) -> list[str]:
 
 def database(path: str) -> sqlite3.Connection:
     """A connection to a SQLite database that can only be read."""
-    from tfnb.core.database_file import open_database
+    from tfnb.core.files.database_file import open_database
 
     with translating_errors(path):
         return open_database(path)

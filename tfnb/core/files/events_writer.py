@@ -10,8 +10,9 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
-from tfnb.core import errors, file_system
-from tfnb.core.tf_record import framed
+from tfnb.core import errors
+from tfnb.core.files import file_system
+from tfnb.core.files.tf_record import framed
 from tfnb.proto import event_pb2
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.core import forking
-from tfnb.core.shelter import call_sheltered
+from tfnb.core.process import forking
+from tfnb.core.process.shelter import call_sheltered
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tfnb.core import crc32c, errors
+from tfnb.core import errors
+from tfnb.core.files import crc32c
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

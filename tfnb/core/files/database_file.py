@@ -1,4 +1,4 @@
-"""SQLite databases of a step: part of the door to files (``core/file_access.py``)."""
+"""SQLite databases of a step: part of the door to files (``core/files/file_access.py``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sqlite3
 import urllib.parse
 from typing import TYPE_CHECKING, Final
 
-from tfnb.core import effects, file_access, host_memory
+from tfnb.core import effects, host_memory
+from tfnb.core.files import file_access
 
 if TYPE_CHECKING:
     from collections.abc import Callable

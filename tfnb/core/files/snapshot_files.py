@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tfnb.core import errors, file_system
-from tfnb.core.leveldb_table import put_varint, uncompress_snappy
+from tfnb.core import errors
+from tfnb.core.files import file_system
+from tfnb.core.files.leveldb_table import put_varint, uncompress_snappy
+from tfnb.core.files.tf_record import WINDOW_BITS, RecordsOfFile, RecordWriter, framed, tf_records
 from tfnb.core.tensor_proto import decode_tensor, encode_tensor_content
-from tfnb.core.tf_record import WINDOW_BITS, RecordsOfFile, RecordWriter, framed, tf_records
 from tfnb.proto import snapshot_pb2, tensor_pb2
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ class _SnappyWriter:
 def stored_as_snappy(data: bytes) -> bytes:
     """A string in Snappy's form, of literals alone.
 
-    >>> from tfnb.core.leveldb_table import uncompress_snappy
+    >>> from tfnb.core.files.leveldb_table import uncompress_snappy
     >>> uncompress_snappy(stored_as_snappy(b"abc" * 100)) == b"abc" * 100
     True
     """

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from tfnb.core import checkpoint_v1, errors, file_system
+from tfnb.core import errors
+from tfnb.core.files import checkpoint_v1, file_system
+from tfnb.core.files.tensor_bundle import BundleReader, bundle_exists
+from tfnb.core.files.tensor_slice import TensorSlice
 from tfnb.core.node_text import type_word
-from tfnb.core.tensor_bundle import BundleReader, bundle_exists
-from tfnb.core.tensor_slice import TensorSlice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -24,17 +24,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
 import numpy as np
 
-from tfnb.core import (
-    crc32c,
-    dtypes,
-    errors,
-    file_access,
-    file_system,
-    forking,
-    leveldb_table,
-    unfinished_files,
-)
-from tfnb.core.tensor_slice import TensorSlice, slice_key
+from tfnb.core import dtypes, errors
+from tfnb.core.files import crc32c, file_access, file_system, leveldb_table, unfinished_files
+from tfnb.core.files.tensor_slice import TensorSlice, slice_key
+from tfnb.core.process import forking
 from tfnb.proto import tensor_bundle_pb2
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ then the guard decides on what is really opened, not on the text of the path:
 3. the file is opened in that folder by its last name alone, without following a link, and must be a
    regular file: a pipe or a device could hold the step for ever.
 
-Functions raise ``OSError`` as the operating system does; ``core/file_system.py`` translates.
+Functions raise ``OSError`` as the operating system does; ``core/files/file_system.py`` translates.
 """
 
 from __future__ import annotations

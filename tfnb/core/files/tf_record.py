@@ -13,7 +13,8 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, BinaryIO, Final, Self
 
-from tfnb.core import crc32c, errors, file_system, host_memory
+from tfnb.core import errors, host_memory
+from tfnb.core.files import crc32c, file_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

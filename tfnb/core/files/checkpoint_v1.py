@@ -1,6 +1,6 @@
 """Checkpoints of the first format: one table file of tensor slices.
 
-The file is a sorted table (:mod:`tfnb.core.leveldb_table`). Under the empty key stands the list of
+The file is a sorted table (:mod:`tfnb.core.files.leveldb_table`). Under the empty key stands the list of
 all tensors with dtype, shape and slices; under a name with a slice stand that slice's elements, as
 the typed list of a TensorProto. Several files, matched by a pattern, may make up one checkpoint.
 Corresponds to ``tensor_slice_writer.cc`` and ``tensor_slice_reader.cc``.
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tfnb.core import dtypes, errors, file_system, leveldb_table
+from tfnb.core import dtypes, errors
+from tfnb.core.files import file_system, leveldb_table
+from tfnb.core.files.tensor_slice import FULL, TensorSlice, slice_key
 from tfnb.core.tensor_proto import add_listed, decode_tensor, shape_from_proto, shape_to_proto
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.tensor_slice import FULL, TensorSlice, slice_key
 from tfnb.proto import saved_tensor_slice_pb2
 
 if TYPE_CHECKING:

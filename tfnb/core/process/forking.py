@@ -15,7 +15,7 @@ import threading
 from time import monotonic
 from typing import Any, Protocol
 
-from tfnb.core.weak_registry import WeakRegistry
+from tfnb.core.process.weak_registry import WeakRegistry
 
 # How long a fork waits for locks that other threads hold, in seconds, all of them together.
 _PATIENCE_S = 1.0

@@ -1,0 +1,1 @@
+"""File access of steps, and the file formats: checkpoints, tables, records, events."""
