@@ -30,7 +30,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import tfnb as tf
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 
 if TYPE_CHECKING:
     from collections.abc import Callable

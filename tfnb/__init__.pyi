@@ -131,7 +131,7 @@ from tfnb.framework.gradient_registry import NotDifferentiable as NotDifferentia
 from tfnb.framework.gradient_registry import RegisterGradient as RegisterGradient
 from tfnb.framework.gradient_registry import no_gradient as no_gradient
 from tfnb.framework.graph import Graph as Graph
-from tfnb.framework.importer import import_graph_def as import_graph_def
+from tfnb.framework.importing.importer import import_graph_def as import_graph_def
 from tfnb.framework.indexed_slices import (
     convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices,
 )
@@ -156,7 +156,7 @@ from tfnb.framework.sparse_tensor import (
 from tfnb.framework.sparse_tensor import SparseTensor as SparseTensor
 from tfnb.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
 from tfnb.framework.tensor import Tensor as Tensor
-from tfnb.framework.type_spec import TypeSpec as TypeSpec
+from tfnb.framework.structures.type_spec import TypeSpec as TypeSpec
 from tfnb.library.control_flow.check_ops import assert_equal as assert_equal
 from tfnb.library.control_flow.check_ops import assert_greater as assert_greater
 from tfnb.library.control_flow.check_ops import assert_greater_equal as assert_greater_equal

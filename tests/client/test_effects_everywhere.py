@@ -18,7 +18,7 @@ import tfnb as tf
 from tests.client.test_safety import REFUSED
 from tfnb.client.command_line.main import main
 from tfnb.core import errors, op_registry
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 from tfnb.library.data.structured_function import StructuredFunction
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 import tfnb as tf
 from tests.client.test_safety import REFUSED, load, strangers
 from tfnb.core import errors
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 from tfnb.proto import meta_graph_pb2, saved_model_pb2
 
 if TYPE_CHECKING:

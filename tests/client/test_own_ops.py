@@ -11,7 +11,7 @@ import tfnb as tf
 from tfnb.core import op_registry
 from tfnb.core.op_registry import register_op
 from tfnb.core.versions import GRAPH_DEF_VERSION, VersionDef
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

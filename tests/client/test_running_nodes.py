@@ -12,7 +12,7 @@ import tfnb as tf
 from tests.time_outs import message_of_time_out
 from tfnb.client.step_sampler import StepSampler
 from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
-from tfnb.framework import function
+from tfnb.framework.functions import function
 
 _LIMIT_S = 60
 ALL_WAYS = pytest.mark.parametrize("when", [Lowering.NEVER, Lowering.ALWAYS])

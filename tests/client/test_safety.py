@@ -11,7 +11,7 @@ import pytest
 import tfnb as tf
 from tfnb.core import op_registry
 from tfnb.core.step_events import StepObserver
-from tfnb.framework.function import Defun, from_library
+from tfnb.framework.functions.function import Defun, from_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

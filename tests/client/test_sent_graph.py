@@ -13,7 +13,7 @@ import tfnb as tf
 from tfnb.client import sent_graph
 from tfnb.core import tensor_proto
 from tfnb.framework import exporter
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ import pytest
 
 import tfnb as tf
 from tfnb.core.attr_value import NameAttrList
-from tfnb.framework.function import Defun
-from tfnb.framework.importer import import_graph_def
+from tfnb.framework.functions.function import Defun
+from tfnb.framework.importing.importer import import_graph_def
 from tfnb.ops.control import control_flow_ops
 from tfnb.proto import graph_pb2
 

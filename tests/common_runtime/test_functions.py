@@ -15,7 +15,7 @@ from tests.time_outs import message_of_time_out
 from tfnb.common_runtime.session.session_factory import SessionOptions, new_session
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.step_events import PartitionedGraph, StepObserver
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 from tfnb.ops.control import functional_ops
 from tfnb.proto import graph_pb2
 

@@ -10,7 +10,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 
 HUGE = 1 << 44
 

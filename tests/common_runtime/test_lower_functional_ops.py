@@ -18,7 +18,7 @@ import pytest
 import tfnb as tf
 from tests.graph.partition_text import unnumbered, unnumbered_text
 from tfnb.core.attr_value import NameAttrList
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 from tfnb.ops.control import functional_ops
 
 CASES: list[dict[str, Any]] = json.loads(

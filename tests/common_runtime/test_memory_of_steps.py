@@ -13,7 +13,7 @@ import tfnb as tf
 from tests.traced_memory import traced_memory
 from tfnb.common_runtime.lowering.run import lowered_step
 from tfnb.common_runtime.lowering.run.lowered_step import Lowering
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 
 if TYPE_CHECKING:
     from collections.abc import Callable

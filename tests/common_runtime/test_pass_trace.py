@@ -9,7 +9,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.core.attr_value import NameAttrList
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 from tfnb.ops.control import functional_ops
 
 

@@ -19,7 +19,7 @@ from tests.framework import (  # noqa: F401  # register programs
     while_v2_scenarios,
 )
 from tests.framework.function_scenarios import SCENARIOS, Kit, answer_of
-from tfnb.framework import function
+from tfnb.framework.functions import function
 from tfnb.library.control_flow import functional_control_flow
 
 _GOLDEN = Path(__file__).parents[1] / "golden" / "functions.json"

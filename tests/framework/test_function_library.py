@@ -8,8 +8,8 @@ import pytest
 from google.protobuf import text_format
 
 import tfnb as tf
-from tfnb.framework.function import Defun
 from tfnb.framework.function_library import GraphFunction
+from tfnb.framework.functions.function import Defun
 from tfnb.proto import graph_pb2
 
 

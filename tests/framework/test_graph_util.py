@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tfnb as tf
-from tfnb.framework import graph_util
+from tfnb.framework.importing import graph_util
 
 
 def chain(graph: tf.Graph) -> tf.GraphDef:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import tfnb as tf
-from tfnb.framework import nest
+from tfnb.framework.structures import nest
 
 
 class Point(NamedTuple):

@@ -11,8 +11,8 @@ import pytest
 
 import tfnb as tf
 from tfnb.core.attr_value import TensorAttr
-from tfnb.framework import function
-from tfnb.framework.plain_exporter import plain_graph_def_of
+from tfnb.framework.functions import function
+from tfnb.framework.importing.plain_exporter import plain_graph_def_of
 from tfnb.graph.graph_constructor import graph_from_graph_def, graph_to_graph_def
 from tfnb.proto import attr_value_pb2, graph_pb2
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tfnb as tf
-from tfnb.framework.importer import import_graph_def
+from tfnb.framework.importing.importer import import_graph_def
 from tfnb.proto import graph_pb2, types_pb2
 
 HOSTILE = "<img src=x onerror=alert(1)>"

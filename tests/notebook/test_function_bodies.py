@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 from tfnb.notebook.function_bodies import MAX_NODES, with_bodies
 from tfnb.notebook.graph_scene import describe_graph
 from tfnb.notebook.targets import find_target

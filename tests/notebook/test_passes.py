@@ -10,7 +10,7 @@ import tfnb as tf
 from tests.notebook.recorded_loop import HOSTILE
 from tfnb.common_runtime.optimizer.optimization_registry import Grouping, PassReport
 from tfnb.common_runtime.session.pass_trace import NodeSnapshot, PassStage
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 from tfnb.notebook.pass_scenes import CHANGES, pass_pictures, passes_text
 from tfnb.notebook.views.passes import passes, passes_text_of
 

@@ -14,7 +14,7 @@ from tfnb.core.attr_value import NameAttrList
 from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import StepObserver
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 from tfnb.notebook import step_tape
 from tfnb.notebook.run_record import RunTape
 from tfnb.notebook.step_tape import (

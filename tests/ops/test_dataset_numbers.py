@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 
 _LARGEST = (1 << 63) - 1
 _ANY = {"output_types": [tf.int64], "output_shapes": [tf.TensorShape(None)]}

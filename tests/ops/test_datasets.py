@@ -14,7 +14,7 @@ import pytest
 import tfnb as tf
 from tests.ops.dataset_scenarios import ITERATORS, PIPELINES, answer_of_pipeline
 from tests.ops.pipeline_scenarios import answer_of_run
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 
 _GOLDEN = Path(__file__).parents[1] / "golden" / "datasets.json"
 _ANSWERS: dict[str, Any] = json.loads(_GOLDEN.read_text())

@@ -10,7 +10,7 @@ from google.protobuf import text_format
 
 import tfnb as tf
 from tfnb.core.attr_value import NameAttrList
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 from tfnb.ops.control import functional_ops
 from tfnb.proto import graph_pb2
 

@@ -10,7 +10,7 @@ import pytest
 
 import tfnb
 from tests.ops.gradient_programs import PROGRAMS, slopes, values
-from tfnb.framework import function
+from tfnb.framework.functions import function
 
 _WANTED = json.loads((Path(__file__).parents[1] / "golden/gradient_programs.json").read_text())
 # These are no derivatives, or there are none.

@@ -15,7 +15,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.core.files.snapshot_files import read_shard
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 from tfnb.proto import snapshot_pb2
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from google.protobuf import text_format
 
 import tfnb as tf
 from tfnb.core.attr_value import NameAttrList
-from tfnb.framework import function
+from tfnb.framework.functions import function
 from tfnb.library.control_flow.functional_control_flow import Gradient
 from tfnb.ops.control.functional_ops import partitioned_call
 from tfnb.proto import graph_pb2

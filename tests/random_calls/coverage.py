@@ -41,7 +41,7 @@ from tests.random_calls.makers import makers
 from tests.random_calls.stored import EDGES, PATH, decode
 from tests.random_programs.stored import read
 from tfnb.core import op_registry
-from tfnb.framework import function as defun
+from tfnb.framework.functions import function as defun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import numpy as np
 
 import tfnb as tf
 from tests.random_programs.programs import Program, programs
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,9 +20,9 @@ from tfnb.client.session_errors import explain
 from tfnb.core import dtypes, errors
 from tfnb.core.process import forking
 from tfnb.framework.function_library import needed_function_names
+from tfnb.framework.importing.plain_exporter import plain_graph_def_of
 from tfnb.framework.loaded_nodes import mark_loaded
 from tfnb.framework.operation import Operation
-from tfnb.framework.plain_exporter import plain_graph_def_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

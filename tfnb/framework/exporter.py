@@ -2,7 +2,7 @@
 
 An operation keeps the NodeDef that was made of it until something about it changes, so that
 extending a session costs what is new; a graph keeps the bytes of its nodes.  Corresponds to the
-other direction of :mod:`tfnb.framework.importer`.
+other direction of :mod:`tfnb.framework.importing.importer`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tfnb.core.errors import OpError
 from tfnb.framework.graph import Graph
-from tfnb.framework.importer import import_graph_def
+from tfnb.framework.importing.importer import import_graph_def
 from tfnb.notebook.function_bodies import with_bodies
 from tfnb.notebook.graph_def_scene import describe_graph_def
 from tfnb.notebook.graph_scene import tensor_shape_text

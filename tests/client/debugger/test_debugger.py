@@ -10,7 +10,7 @@ import pytest
 import tfnb as tf
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.looking.step_inspection import EntryState, NodeState
-from tfnb.framework import function
+from tfnb.framework.functions import function
 from tfnb.notebook.step_recorder import EventLog, StepRecorder
 
 

@@ -15,7 +15,7 @@ from tests.common_runtime.graph_builder import GraphBuilder, run_executor
 from tests.time_outs import message_of_time_out
 from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lower, lowering
 from tfnb.core.attr_value import NameAttrList
-from tfnb.framework import function
+from tfnb.framework.functions import function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,7 +11,7 @@ import pytest
 import tfnb as tf
 from tests.common_runtime.lowering.test_control_flow import sources
 from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
-from tfnb.framework import function
+from tfnb.framework.functions import function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ import pytest
 
 import tfnb as tf
 from tests.notebook.browser.test_front_end import digits_scene, scoped_chain
-from tfnb.framework.function import Defun
+from tfnb.framework.functions.function import Defun
 from tfnb.notebook.scene import SceneNode, build_scene
 from tfnb.notebook.targets import find_target
 

@@ -17,7 +17,7 @@ from tfnb.client.session import Session
 from tfnb.core import dtypes
 from tfnb.core.files import file_system
 from tfnb.framework.graph import Graph
-from tfnb.framework.importer import import_graph_def
+from tfnb.framework.importing.importer import import_graph_def
 from tfnb.library.saved_model.loader import SavedModelLoader
 from tfnb.library.training.checkpoint_state import checkpoint_exists
 from tfnb.library.training.checkpoint_values import checkpoint_path_of

@@ -173,7 +173,7 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.framework.default_graph": {
         "tf": "get_default_graph reset_default_graph",
     },
-    "tfnb.framework.function": {
+    "tfnb.framework.functions.function": {
         "python.framework.function": (
             "Defun from_library get_extra_args get_extra_inputs get_extra_vars"
         ),
@@ -184,23 +184,23 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.framework.graph": {
         "tf": "Graph",
     },
-    "tfnb.framework.graph_util": {
+    "tfnb.framework.importing.graph_util": {
         "graph_util": (
             "extract_sub_graph tensor_shape_from_node_def_name must_run_on_cpu "
             "remove_training_nodes"
         ),
     },
-    "tfnb.framework.importer": {
+    "tfnb.framework.importing.importer": {
         "graph_util": "import_graph_def",
         "tf": "import_graph_def",
     },
     "tfnb.framework.indexed_slices": {
         "tf": "IndexedSlices convert_to_tensor_or_indexed_slices",
     },
-    "tfnb.framework.nest": {
+    "tfnb.framework.structures.nest": {
         "nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as",
     },
-    "tfnb.framework.old_producers": {
+    "tfnb.framework.importing.old_producers": {
         "graph_util": "repair_graph_def",
     },
     "tfnb.framework.operation": {
@@ -223,7 +223,7 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.framework.tensor": {
         "tf": "Tensor",
     },
-    "tfnb.framework.type_spec": {
+    "tfnb.framework.structures.type_spec": {
         "data.experimental": "Structure:TypeSpec",
         "tf": "TypeSpec",
     },

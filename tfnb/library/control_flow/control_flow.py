@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor, is_tensor
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.operation import Operation
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
 from tfnb.framework.tensor import Tensor
 from tfnb.library.control_flow.with_dependencies import with_dependencies
 from tfnb.ops.control.control_flow_ops import no_op

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfnb.framework.defun_graph import DefunGraph
+from tfnb.framework.functions.defun_graph import DefunGraph
 
 if TYPE_CHECKING:
     from tfnb.framework.graph import Graph

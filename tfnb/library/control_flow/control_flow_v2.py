@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.errors import InaccessibleTensorError, InvalidArgumentError
-from tfnb.framework import nest
-from tfnb.framework.composite_tensor import is_composite
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.function_graph import FunctionGraph, placeholder
 from tfnb.framework.function_library import GraphFunction
 from tfnb.framework.function_shapes import body_in
+from tfnb.framework.functions.function_graph import FunctionGraph, placeholder
+from tfnb.framework.functions.graph_to_function_def import graph_to_function_def
 from tfnb.framework.graph_scopes import control_op_of
-from tfnb.framework.graph_to_function_def import graph_to_function_def
 from tfnb.framework.operation import Operation
+from tfnb.framework.structures import nest
+from tfnb.framework.structures.composite_tensor import is_composite
 from tfnb.library.control_flow.control_flow_values import (
     flow_of,
     is_tensor_array,

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
-from tfnb.framework import nest
-from tfnb.framework.composite_tensor import components, is_composite, with_components
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
+from tfnb.framework.structures.composite_tensor import components, is_composite, with_components
 from tfnb.framework.tensor import Tensor
 from tfnb.library.control_flow.indexed_slices_ops import as_indexed_slices_list
 from tfnb.ops.array.identity_ops import identity_op

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.framework.function import DefinedFunction, Defun, get_extra_args
+from tfnb.framework.functions.function import DefinedFunction, Defun, get_extra_args
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.array.cast_ops import cast

@@ -10,10 +10,10 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.tensor_shape import Dimension, TensorShape, dimension_value
-from tfnb.framework import nest
-from tfnb.framework.composite_tensor import is_composite
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
+from tfnb.framework.structures.composite_tensor import is_composite
 from tfnb.library.control_flow.control_flow_values import read_variables
 from tfnb.library.control_flow.functions_above import get_variable_scope, map_fn_of_parts
 from tfnb.library.control_flow.tensor_array import TensorArray

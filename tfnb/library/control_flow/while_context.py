@@ -16,17 +16,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework import nest
 from tfnb.framework.collections import GraphKeys
-from tfnb.framework.composite_tensor import (
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.default_graph import get_default_graph
+from tfnb.framework.indexed_slices import IndexedSlices
+from tfnb.framework.structures import nest
+from tfnb.framework.structures.composite_tensor import (
     component_shapes,
     components,
     is_composite,
     under_invariant,
 )
-from tfnb.framework.convert import convert_to_tensor
-from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.library.control_flow import control_flow_queries as queries
 from tfnb.library.control_flow.control_flow_context import ControlFlowContext
 from tfnb.library.control_flow.control_flow_values import (

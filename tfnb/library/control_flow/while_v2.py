@@ -16,13 +16,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
-from tfnb.framework import nest
-from tfnb.framework.composite_tensor import is_composite, under_invariant
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.function_graph import placeholder
+from tfnb.framework.functions.function_graph import placeholder
 from tfnb.framework.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
+from tfnb.framework.structures.composite_tensor import is_composite, under_invariant
 from tfnb.framework.tensor import Tensor
 from tfnb.library.control_flow.cond_v2 import scalar
 from tfnb.library.control_flow.control_flow_v2 import (

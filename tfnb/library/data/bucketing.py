@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies
+from tfnb.framework.structures import nest
 from tfnb.framework.tensor import Tensor
 from tfnb.library.control_flow.check_ops import assert_less
 from tfnb.library.data.attributes import flat_attrs

@@ -8,10 +8,10 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import Dimension, TensorShape
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import colocate_with
 from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.framework.structures import nest
 from tfnb.library.data.attributes import (
     deterministic_word,
     flat_attrs,

@@ -10,8 +10,8 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_util import convert_to_ndarray
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.structures import nest
 from tfnb.library.data.attributes import flat_attrs
 from tfnb.library.data.dataset import Dataset
 from tfnb.library.data.structure import (

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
 from tfnb.library.data.attributes import deterministic_word, flat_attrs, shapes_equal
 from tfnb.library.data.dataset import AUTOTUNE, Dataset
 from tfnb.library.data.structure import (

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
-from tfnb.framework import nest, random_seed
+from tfnb.framework import random_seed
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.function import DefinedFunction
+from tfnb.framework.functions.function import DefinedFunction
 from tfnb.framework.scopes import colocate_with, name_scope
+from tfnb.framework.structures import nest
 from tfnb.library.data.attributes import flat_attrs
 from tfnb.library.data.structure import (
     flat_specs,

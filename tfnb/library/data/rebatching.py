@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.structures import nest
 from tfnb.library.data.attributes import flat_attrs
 from tfnb.library.data.dataset import Dataset
 from tfnb.library.data.function_datasets import with_state

@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from tfnb.core import dtypes, errors
 from tfnb.core.files import file_system
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.framework.structure_protos import decode_structure, encode_structure
+from tfnb.framework.structures.structure_protos import decode_structure, encode_structure
 from tfnb.library.data.attributes import flat_attrs
 from tfnb.library.data.dataset import AUTOTUNE, Dataset
 from tfnb.library.data.structure import DatasetSpec, TensorSpec

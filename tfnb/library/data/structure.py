@@ -15,13 +15,13 @@ import numpy as np
 from tfnb.core import dtypes
 from tfnb.core.tensor_proto import shape_from_proto
 from tfnb.core.tensor_shape import TensorShape, as_shape
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
-from tfnb.framework.structure_protos import TENSOR
+from tfnb.framework.structures import nest
+from tfnb.framework.structures.structure_protos import TENSOR
+from tfnb.framework.structures.type_spec import TypeSpec
 from tfnb.framework.tensor import Tensor
-from tfnb.framework.type_spec import TypeSpec
 from tfnb.library.data.ragged_spec import RaggedTensorSpec, as_ragged, common_shape, ragged_spec_of
 from tfnb.library.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
 from tfnb.ops.array.constant_ops import placeholder

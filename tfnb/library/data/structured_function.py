@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes
 from tfnb.core.attr_value import NameAttrList
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.defun_graph import name_of
-from tfnb.framework.function import DefinedFunction
+from tfnb.framework.functions.defun_graph import name_of
+from tfnb.framework.functions.function import DefinedFunction
 from tfnb.library.data.structure import (
     from_components,
     normalized,

@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, op_registry
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework.composite_tensor import is_composite
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.function_graph import FunctionGraph
+from tfnb.framework.functions.function_graph import FunctionGraph
 from tfnb.framework.gradient_registry import get_gradient_function
 from tfnb.framework.indexed_slices import (
     IndexedSlices,
     convert_n_to_tensor_or_indexed_slices,
 )
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures.composite_tensor import is_composite
 from tfnb.framework.tensor import Tensor
 from tfnb.library.control_flow import control_flow_queries as queries
 from tfnb.library.control_flow.control_flow import tuple_

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
-from tfnb.framework.composite_tensor import components
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.framework.structures.composite_tensor import components
 from tfnb.framework.tensor import Tensor
 from tfnb.library.control_flow import control_flow_queries as queries
 from tfnb.library.control_flow.control_flow_values import (

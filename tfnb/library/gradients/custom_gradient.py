@@ -11,11 +11,11 @@ import inspect
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from tfnb.framework import nest
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.gradient_registry import RegisterGradient, lookup
+from tfnb.framework.structures import nest
 from tfnb.library.control_flow.control_flow_values import is_resource_variable, read_variables
 from tfnb.ops.array.identity_ops import identity, identity_n
 

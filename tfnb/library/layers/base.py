@@ -20,9 +20,9 @@ from tfnb.core import dtypes
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.nest import flatten, map_structure
 from tfnb.framework.operation import Operation
 from tfnb.framework.scopes import add_to_collection, name_scope
+from tfnb.framework.structures.nest import flatten, map_structure
 from tfnb.library.layers.input_spec import InputSpec, assert_input_compatibility
 from tfnb.library.layers.named_functions import initializer_from
 from tfnb.library.variables.partitioned_variable import PartitionedVariable

@@ -6,7 +6,7 @@ from typing import Any
 
 from tfnb.core.dtypes import as_dtype
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework.nest import flatten
+from tfnb.framework.structures.nest import flatten
 
 EXPORTS = {"layers": ["InputSpec"]}
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
 from tfnb.library.control_flow import check_ops
 from tfnb.library.math import linalg_ops
 from tfnb.library.variables.variables import Variable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.framework import nest
-from tfnb.framework.composite_tensor import is_composite
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
+from tfnb.framework.structures.composite_tensor import is_composite
 from tfnb.library.control_flow.map_fn import map_fn
 from tfnb.library.data.structure import TensorSpec, spec_of
 

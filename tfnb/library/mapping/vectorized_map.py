@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape, dimension_value
-from tfnb.framework import nest
-from tfnb.framework.composite_tensor import is_composite
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
+from tfnb.framework.structures.composite_tensor import is_composite
 from tfnb.library.control_flow.control_flow_values import read_variables
 from tfnb.library.control_flow.while_context import WhileContext
 from tfnb.ops.array.constant_ops import constant

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.function import DefinedFunction
+from tfnb.framework.functions.function import DefinedFunction
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
 from tfnb.ops.waiting.batch_function_ops import batch_function
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tfnb.core import dtypes
-from tfnb.framework import nest
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.operation import Operation
 from tfnb.framework.scopes import (
@@ -15,6 +14,7 @@ from tfnb.framework.scopes import (
     control_dependencies,
     name_scope,
 )
+from tfnb.framework.structures import nest
 from tfnb.library.control_flow.control_flow import group, tuple_
 from tfnb.ops.array.identity_ops import identity
 from tfnb.ops.waiting.mutex_ops import consume_mutex_lock, mutex_lock, mutex_v2

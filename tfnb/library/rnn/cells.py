@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework import nest
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
 from tfnb.library.layers.base import InputSpec, Layer
 from tfnb.library.layers.named_functions import activation_from, initializer_from
 from tfnb.library.rnn.state import assert_like_rnn_cell, zero_states

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape, dimension_at_index
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
+from tfnb.framework.structures import nest
 from tfnb.library.control_flow.control_flow_assert import assert_
 from tfnb.library.control_flow.tensor_array import TensorArray
 from tfnb.library.control_flow.while_loop import while_loop

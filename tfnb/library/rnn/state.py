@@ -6,8 +6,8 @@ from typing import Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape, as_shape
-from tfnb.framework import nest
 from tfnb.framework.constant_value import constant_value
+from tfnb.framework.structures import nest
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.array.concat_ops import concat
 from tfnb.ops.array.constant_ops import constant, zeros

@@ -6,9 +6,9 @@ from typing import Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import unknown_shape
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies
+from tfnb.framework.structures import nest
 from tfnb.library.rnn.state import (
     assert_like_rnn_cell,
     dtype_of_state,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.framework import nest
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scopes import colocate_with
+from tfnb.framework.structures import nest
 from tfnb.library.control_flow.cond import cond
 from tfnb.library.control_flow.control_flow_queries import containing_while_context
 from tfnb.library.control_flow.tensor_array import TensorArray

@@ -6,11 +6,11 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework import nest
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import device as device_scope
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
 from tfnb.library.control_flow.tensor_array import TensorArray
 from tfnb.library.nn import nn_ops
 from tfnb.library.rnn.cells import LSTMStateTuple, RNNCell

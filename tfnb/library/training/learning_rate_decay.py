@@ -9,9 +9,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
 from tfnb.library.control_flow.cond import case, cond
 from tfnb.ops.array import array_ops
 from tfnb.ops.math import math_ops

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
-from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.indexed_slices import IndexedSlices
+from tfnb.framework.structures import nest
 from tfnb.library.control_flow import control_flow
 from tfnb.library.control_flow.cond import cond
 from tfnb.library.training.optimizer import Optimizer

@@ -21,7 +21,7 @@ from tfnb.core.versions import VERSION
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.graph import Graph
-from tfnb.framework.importer import import_graph_def
+from tfnb.framework.importing.importer import import_graph_def
 from tfnb.framework.scope_names import strip_name_scope
 from tfnb.library.training.collection_protos import (
     UNBOUND_INPUT_PREFIX,

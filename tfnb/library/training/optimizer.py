@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfnb.core import dtypes
-from tfnb.framework import nest
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
@@ -31,6 +30,7 @@ from tfnb.framework.scopes import (
     init_scope,
     name_scope,
 )
+from tfnb.framework.structures import nest
 from tfnb.framework.tensor import Tensor
 from tfnb.library.control_flow import control_flow
 from tfnb.library.gradients.gradient_path import why_no_gradients

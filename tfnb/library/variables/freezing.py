@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes, op_registry
 from tfnb.core.tensor_util import make_tensor_proto
 from tfnb.framework.graph_def_reader import parse_tensor_id
-from tfnb.framework.graph_util import extract_sub_graph
+from tfnb.framework.importing.graph_util import extract_sub_graph
 from tfnb.library.variables.freezing_functions import (
     FunctionFreezer,
     add_scalar,

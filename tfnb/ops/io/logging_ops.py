@@ -26,9 +26,9 @@ from tfnb.core.shape_inference import (
     no_outputs,
     unchanged_shape,
 )
-from tfnb.framework import nest
 from tfnb.framework.convert import is_tensor
 from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.framework.structures import nest
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.tensor_text import summarize as summarize_tensor
 

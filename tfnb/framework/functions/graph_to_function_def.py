@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tfnb.core import dtypes, errors
 from tfnb.core.effects import LOADED_ATTR
 from tfnb.framework.exporter import node_def_of
-from tfnb.framework.function_def_hash import function_name_suffix
+from tfnb.framework.functions.function_def_hash import function_name_suffix
 from tfnb.framework.loaded_nodes import is_stranger
 from tfnb.proto import graph_pb2
 

@@ -11,7 +11,7 @@ from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.exporter import node_def_of
-from tfnb.framework.function_graph import FunctionGraph, placeholder
+from tfnb.framework.functions.function_graph import FunctionGraph, placeholder
 from tfnb.framework.loaded_nodes import is_loaded, mark_derived
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
 from typing import Any
 
-from tfnb.framework.composite_tensor import (
+from tfnb.framework.structures.composite_tensor import (
     are_compatible,
     components,
     is_composite,

@@ -124,7 +124,7 @@ class TypeSpec:
 
     def experimental_as_proto(self) -> Any:
         """The spec as a TypeSpecProto."""
-        from tfnb.framework.structure_protos import encode_type_spec
+        from tfnb.framework.structures.structure_protos import encode_type_spec
 
         return encode_type_spec(self)
 
@@ -135,7 +135,7 @@ class TypeSpec:
         Raises:
           ValueError: its class is not known.
         """
-        from tfnb.framework.structure_protos import decode_type_spec
+        from tfnb.framework.structures.structure_protos import decode_type_spec
 
         return decode_type_spec(proto)
 

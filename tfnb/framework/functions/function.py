@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.defun_graph import DefunGraph, defun_graph_of, name_of
 from tfnb.framework.function_library import add_with_needed, function_op_definition
-from tfnb.framework.graph_to_function_def import graph_to_function_def
+from tfnb.framework.functions.defun_graph import DefunGraph, defun_graph_of, name_of
+from tfnb.framework.functions.graph_to_function_def import graph_to_function_def
 from tfnb.proto import attr_value_pb2, graph_pb2
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Functions of a graph: Defun, its FunctionDef, and the graph that traces a body."""

@@ -1,0 +1,1 @@
+"""Graphs from messages: GraphDefs of any producer, nodes copied between graphs."""

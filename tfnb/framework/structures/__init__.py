@@ -1,0 +1,1 @@
+"""Structures of tensors: nested Python values, composite tensors and their TypeSpecs."""
