@@ -67,8 +67,8 @@ from tfnb.client.public import test as test
 from tfnb.client.public import testing as testing
 from tfnb.client.public import train as train
 from tfnb.client.public import version as version
-from tfnb.client.session import InteractiveSession as InteractiveSession
-from tfnb.client.session import Session as Session
+from tfnb.client.session.session import InteractiveSession as InteractiveSession
+from tfnb.client.session.session import Session as Session
 from tfnb.client.sysconfig import CXX11_ABI_FLAG as CXX11_ABI_FLAG
 from tfnb.client.sysconfig import CXX_VERSION as CXX_VERSION
 from tfnb.client.sysconfig import MONOLITHIC_BUILD as MONOLITHIC_BUILD

@@ -8,7 +8,7 @@ import types
 import pytest
 
 import tfnb as tf
-from tfnb.client.benchmark import run_benchmarks
+from tfnb.client.testing.benchmark import run_benchmarks
 
 
 def test_a_benchmark_reports_what_it_measured(capsys: pytest.CaptureFixture[str]) -> None:

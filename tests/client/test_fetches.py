@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.client.conversions import register_session_run_conversion_functions
+from tfnb.client.session.conversions import register_session_run_conversion_functions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

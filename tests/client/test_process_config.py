@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tfnb as tf
-from tfnb.client import process_config
+from tfnb.client.session import process_config
 from tfnb.core import array_module
 
 

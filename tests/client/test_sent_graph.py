@@ -10,7 +10,7 @@ import pytest
 from google.protobuf import text_format
 
 import tfnb as tf
-from tfnb.client import sent_graph
+from tfnb.client.session import sent_graph
 from tfnb.core import tensor_proto
 from tfnb.framework import exporter
 from tfnb.framework.functions.function import Defun

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tfnb as tf
-from tfnb.client.timeline import Timeline
+from tfnb.client.profiler.timeline import Timeline
 from tfnb.proto.step_stats_pb2 import StepStats
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tfnb.client.session
+import tfnb.client.session.session
 import tfnb.common_runtime.session.direct_session_factory
 import tfnb.ops.all_ops  # noqa: F401 - registers the ops
 from tests.common_runtime.graph_defs import binary, const, node, placeholder, session

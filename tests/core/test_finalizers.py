@@ -20,12 +20,12 @@ _TABLES = {"WeakKeyDictionary", "WeakSet", "WeakValueDictionary", "WeakMethod"}
 
 # Each gives back something that is not memory: a file, a thread, a session, a tensor on a device.
 _NEEDED = {
-    "client/benchmark.py": {"__del__"},
-    "client/callable.py": {"__del__"},
-    "client/event_file_writer.py": {"finalize"},
-    "client/gfile.py": {"__del__"},
-    "client/session.py": {"__del__"},
-    "client/tensor_handle.py": {"__del__"},
+    "client/testing/benchmark.py": {"__del__"},
+    "client/session/callable.py": {"__del__"},
+    "client/files/event_file_writer.py": {"finalize"},
+    "client/files/gfile.py": {"__del__"},
+    "client/session/session.py": {"__del__"},
+    "client/session/tensor_handle.py": {"__del__"},
     # A function of C that stops a trace.
     "common_runtime/looking/allocation_tracker.py": {"ref with a callback"},
     "common_runtime/device/gpu_device.py": {"__del__"},

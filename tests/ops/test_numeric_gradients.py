@@ -23,7 +23,7 @@ from tests.ops.samples import uniform
 from tests.ops.test_samples import answer_of
 from tests.random_calls.stored import PATH, decode
 from tests.repeats import few
-from tfnb.client.session import Session
+from tfnb.client.session.session import Session
 from tfnb.core import errors, op_registry
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.graph import Graph

@@ -12,7 +12,7 @@ from tests.ops import samples
 from tests.ops.golden import upstream_gradient
 from tests.ops.kernel_runner import SampleRun
 from tests.ops.test_samples import answer_of, assert_same, check_rows
-from tfnb.client.session import Session
+from tfnb.client.session.session import Session
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.graph import Graph

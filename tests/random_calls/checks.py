@@ -11,7 +11,7 @@ from tests.ops.golden import upstream_gradient
 from tests.ops.kernel_runner import SampleRun
 from tests.ops.test_sample_gradients import loosened
 from tests.ops.test_samples import assert_same
-from tfnb.client.session import Session
+from tfnb.client.session.session import Session
 from tfnb.common_runtime.executor.kernel_errors import annotate
 from tfnb.core import dtypes, errors
 from tfnb.framework.convert import convert_to_tensor

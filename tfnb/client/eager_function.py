@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.client.session import Session
+from tfnb.client.session.session import Session
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.model_file import ModelFile, checkpoint_of, read_model
-from tfnb.client.session import BaseSession
+from tfnb.client.session.session import BaseSession
 from tfnb.core import dtypes, op_registry
 from tfnb.core.op_registry import has_trait
 from tfnb.core.op_traits import Trait

@@ -12,14 +12,14 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from tfnb.client.session import live_sessions
-from tfnb.client.session_errors import place_of_node
+from tfnb.client.session.session import live_sessions
+from tfnb.client.session.session_errors import place_of_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
     from tfnb.common_runtime.executor.running_nodes import RunningNode
 
 EXPORTS = {"debugger": ["StepSampler"]}

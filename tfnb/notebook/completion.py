@@ -13,7 +13,7 @@ from IPython.core.completer import (
     context_matcher,
 )
 
-from tfnb.client.session import BaseSession
+from tfnb.client.session.session import BaseSession
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.default_session import get_default_session
 from tfnb.framework.graph import Graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from tfnb.client.session import BaseSession, InteractiveSession
+from tfnb.client.session.session import BaseSession, InteractiveSession
 from tfnb.framework.default_session import get_default_session
 from tfnb.notebook.attr_text import cut_middle, one_line
 from tfnb.notebook.cells import CellRegistrar

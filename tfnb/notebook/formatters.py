@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.debugger.run_difference import RunDifference
-from tfnb.client.session import BaseSession
+from tfnb.client.session.session import BaseSession
 from tfnb.common_runtime.session.partial_run import PartialRunState
 from tfnb.framework.graph import Graph
 from tfnb.framework.operation import Operation

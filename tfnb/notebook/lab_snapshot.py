@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.session import live_sessions
+from tfnb.client.session.session import live_sessions
 from tfnb.notebook.attr_text import cut_middle, shape_text
 from tfnb.notebook.formatters import device_label
 from tfnb.notebook.shell import current_shell
@@ -21,7 +21,7 @@ from tfnb.notebook.targets import events_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
     from tfnb.core.step_events import PartitionedGraph, StepEvents
 
 MAX_SESSIONS = 20

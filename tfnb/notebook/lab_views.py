@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from anywidget import AnyWidget
 
-from tfnb.client.session import live_sessions
+from tfnb.client.session.session import live_sessions
 from tfnb.notebook.attr_text import cut_middle
 from tfnb.notebook.lab_snapshot import find_session, session_key, session_title
 from tfnb.notebook.table import table_widget
@@ -40,7 +40,7 @@ from tfnb.notebook.views.widget import SceneWidget, talking_over
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
 
 MAX_VIEWS = 24
 HEIGHT = 560

@@ -15,7 +15,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from tfnb.client.debugger.run_difference import RunValues
 from tfnb.client.model_file import ModelFileError
 from tfnb.client.model_summary import summary
-from tfnb.client.session import BaseSession, live_sessions
+from tfnb.client.session.session import BaseSession, live_sessions
 from tfnb.core.errors import OpError
 from tfnb.framework.default_session import get_default_session
 from tfnb.framework.traceback_of_user import register_cell

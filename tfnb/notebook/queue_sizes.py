@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
 
 MAX_QUEUES = 8
 _UNBOUNDED = (1 << 31) - 1

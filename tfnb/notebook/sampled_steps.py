@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.session import live_sessions
+from tfnb.client.session.session import live_sessions
 from tfnb.notebook.step_pace import StepPace
 from tfnb.notebook.step_recorder import (
     FRAME_DONE,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.notebook.attr_text import cut_middle
 
 if TYPE_CHECKING:
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
     from tfnb.core.process.standstill import Finding, Standstill
 
 BLOCKED, HELD, STOPPED = "blocked", "held", "stopped"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.session import BaseSession, live_sessions
+from tfnb.client.session.session import BaseSession, live_sessions
 from tfnb.common_runtime.session.direct_session import DirectSession
 from tfnb.core.process.collector_pause import without_collector
 from tfnb.framework.default_graph import get_default_graph

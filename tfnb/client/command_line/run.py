@@ -13,7 +13,7 @@ import numpy as np
 
 from tfnb.client import safety
 from tfnb.client.model_file import ModelFileError
-from tfnb.client.session import Session
+from tfnb.client.session.session import Session
 from tfnb.core import dtypes
 from tfnb.core.files import file_system
 from tfnb.framework.graph import Graph

@@ -21,7 +21,7 @@ from tfnb.client.debugger.breakpoints import Breakpoint
 from tfnb.client.debugger.near_breakpoints import near_breakpoints
 from tfnb.client.debugger.stop import Stop
 from tfnb.client.debugger.watched_tensor import WatchedTensor
-from tfnb.client.session import live_sessions
+from tfnb.client.session.session import live_sessions
 from tfnb.common_runtime.executor.immutable_executor_state import INTO_PARENT
 from tfnb.core import errors
 from tfnb.core.process.weak_registry import WeakTable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
     from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
     from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState
     from tfnb.common_runtime.executor.propagator_state import (

@@ -22,7 +22,7 @@ from tfnb.core import array_module
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 
 if TYPE_CHECKING:
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
     from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
     from tfnb.common_runtime.executor.propagator_state import IterationState, type_of_tagged_node
     from tfnb.common_runtime.executor.run_state import RunState

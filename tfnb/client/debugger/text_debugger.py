@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.client.debugger.stop import Stop
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
     from tfnb.common_runtime.looking.step_inspection import FrameView
     from tfnb.core.step_events import StepEvents
 

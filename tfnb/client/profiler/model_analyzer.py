@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.gfile import GFile
+from tfnb.client.files.gfile import GFile
 from tfnb.client.profiler.nodes import Nodes
 from tfnb.client.profiler.op_log import merged_op_log
 from tfnb.client.profiler.option_builder import ProfileOptionBuilder
@@ -260,7 +260,7 @@ def _shown(nodes: Nodes, command: str, options: OptionsProto, kind: str, file: s
     if kind in ("pprof", "timeline"):
         raise errors.unimplemented(
             f"The profiler of tfnb does not write {kind} files. Use the output 'file', or "
-            "tfnb.client.timeline.Timeline(run_metadata.step_stats) for a Chrome trace."
+            "tfnb.client.profiler.timeline.Timeline(run_metadata.step_stats) for a Chrome trace."
         )
     root = View(command, nodes, options).root
     if kind in ("stdout", "file"):

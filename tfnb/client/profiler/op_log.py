@@ -10,7 +10,7 @@ import os.path
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.gfile import GFile
+from tfnb.client.files.gfile import GFile
 from tfnb.client.profiler.option_builder import TRAINABLE_VARIABLES
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.collections import GraphKeys

@@ -3,8 +3,8 @@
 from tfnb.client.diagnostics import disable_traceback_filtering as disable_traceback_filtering
 from tfnb.client.diagnostics import enable_traceback_filtering as enable_traceback_filtering
 from tfnb.client.diagnostics import is_traceback_filtering_enabled as is_traceback_filtering_enabled
-from tfnb.client.process_config import get_log_device_placement as get_log_device_placement
-from tfnb.client.process_config import set_log_device_placement as set_log_device_placement
+from tfnb.client.session.process_config import get_log_device_placement as get_log_device_placement
+from tfnb.client.session.process_config import set_log_device_placement as set_log_device_placement
 from tfnb.library.control_flow.check_ops import assert_equal as assert_equal
 from tfnb.library.control_flow.check_ops import assert_greater as assert_greater
 from tfnb.library.control_flow.check_ops import assert_greater_equal as assert_greater_equal

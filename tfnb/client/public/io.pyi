@@ -1,9 +1,9 @@
 # The names of tf.io; written by scripts/generate_public_names.py.
 # ruff: noqa
-from tfnb.client.record_io import TFRecordCompressionType as TFRecordCompressionType
-from tfnb.client.record_io import TFRecordOptions as TFRecordOptions
-from tfnb.client.record_io import TFRecordWriter as TFRecordWriter
-from tfnb.client.record_io import tf_record_iterator as tf_record_iterator
+from tfnb.client.files.record_io import TFRecordCompressionType as TFRecordCompressionType
+from tfnb.client.files.record_io import TFRecordOptions as TFRecordOptions
+from tfnb.client.files.record_io import TFRecordWriter as TFRecordWriter
+from tfnb.client.files.record_io import tf_record_iterator as tf_record_iterator
 from tfnb.library.queues.queues import PaddingFIFOQueue as PaddingFIFOQueue
 from tfnb.library.queues.queues import PriorityQueue as PriorityQueue
 from tfnb.library.queues.queues import QueueBase as QueueBase

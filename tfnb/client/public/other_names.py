@@ -46,7 +46,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
     "tfnb.core.tensor_util": {"tf": "make_tensor_proto make_ndarray"},
     "tfnb.core.device_spec": {"tf": "DeviceSpec"},
     "tfnb.core.cluster_spec": {"train": "ClusterSpec"},
-    "tfnb.client.session": {"tf": "Session InteractiveSession"},
+    "tfnb.client.session.session": {"tf": "Session InteractiveSession"},
     "tfnb.client.behavior": {
         "tf": "disable_v2_behavior disable_eager_execution "
         "disable_tensor_equality disable_v2_tensorshape "
@@ -54,12 +54,12 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "enable_tensor_equality enable_v2_tensorshape "
         "executing_eagerly executing_eagerly_outside_functions"
     },
-    "tfnb.client.app": {"app": "run"},
+    "tfnb.client.flags.app": {"app": "run"},
     "tfnb.client.compat": {
         "compat": "as_bytes as_text as_str as_str_any path_to_str bytes_or_text_types "
         "integral_types real_types complex_types forward_compatible"
     },
-    "tfnb.client.testing": {
+    "tfnb.client.testing.testing": {
         "testing": "reset_state TestCase",
         "test": "TestCase main mock get_temp_dir test_src_dir_path gpu_device_name "
         "is_gpu_available is_built_with_cuda is_built_with_gpu_support is_built_with_rocm "

@@ -1,9 +1,9 @@
 # The names of tf.summary; written by scripts/generate_public_names.py.
 # ruff: noqa
-from tfnb.client.summary_writer import FileWriter as FileWriter
-from tfnb.client.summary_writer import FileWriterCache as FileWriterCache
-from tfnb.client.summary_writer import all_v2_summary_ops as all_v2_summary_ops
-from tfnb.client.summary_writer import initialize as initialize
+from tfnb.client.files.summary_writer import FileWriter as FileWriter
+from tfnb.client.files.summary_writer import FileWriterCache as FileWriterCache
+from tfnb.client.files.summary_writer import all_v2_summary_ops as all_v2_summary_ops
+from tfnb.client.files.summary_writer import initialize as initialize
 from tfnb.ops.io.summary_ops import audio as audio
 from tfnb.ops.io.summary_ops import get_summary_description as get_summary_description
 from tfnb.ops.io.summary_ops import histogram as histogram

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 TABLE: dict[str, dict[str, str]] = {
-    "tfnb.client.benchmark": {
+    "tfnb.client.testing.benchmark": {
         "test": "Benchmark StubOutForTesting benchmark_config create_local_cluster",
     },
     "tfnb.client.debugger.breakpoints": {
@@ -34,24 +34,24 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.eager_function": {
         "tf": "py_function",
     },
-    "tfnb.client.flag": {
+    "tfnb.client.flags.flag": {
         "flags": (
             "BooleanFlag CantOpenFlagFileError DuplicateFlagError EnumClassFlag EnumFlag Error "
             "Flag FlagNameConflictsWithMethodError IllegalFlagValueError MultiEnumClassFlag "
             "MultiFlag UnparsedFlagAccessError UnrecognizedFlagError ValidationError"
         ),
     },
-    "tfnb.client.flag_parsers": {
+    "tfnb.client.flags.flag_parsers": {
         "flags": (
             "ArgumentParser ArgumentSerializer BaseListParser BooleanParser CsvListSerializer "
             "EnumClassListSerializer EnumClassParser EnumClassSerializer EnumParser FloatParser "
             "IntegerParser ListParser ListSerializer WhitespaceSeparatedListParser"
         ),
     },
-    "tfnb.client.flag_values": {
+    "tfnb.client.flags.flag_values": {
         "flags": "FLAGS FlagHolder FlagValues disclaim_key_flags",
     },
-    "tfnb.client.flags": {
+    "tfnb.client.flags.flags": {
         "flags": (
             "DEFINE DEFINE_alias DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_enum_class "
             "DEFINE_flag DEFINE_float DEFINE_integer DEFINE_list DEFINE_multi DEFINE_multi_enum "
@@ -63,14 +63,14 @@ TABLE: dict[str, dict[str, str]] = {
             "register_validator set_default text_wrap validator"
         ),
     },
-    "tfnb.client.gfile": {
+    "tfnb.client.files.gfile": {
         "gfile": "FastGFile GFile Open:GFile",
         "io.gfile": (
             "GFile copy exists get_registered_schemes glob isdir join listdir makedirs mkdir "
             "remove rename rmtree stat walk"
         ),
     },
-    "tfnb.client.gfile_v1": {
+    "tfnb.client.files.gfile_v1": {
         "gfile": (
             "Copy DeleteRecursively Exists Glob IsDirectory ListDirectory MakeDirs MkDir Remove "
             "Rename Stat Walk"
@@ -79,7 +79,7 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.module": {
         "tf": "Module",
     },
-    "tfnb.client.process_config": {
+    "tfnb.client.session.process_config": {
         "config": (
             "LogicalDevice LogicalDeviceConfiguration PhysicalDevice get_visible_devices "
             "list_logical_devices list_physical_devices set_visible_devices "
@@ -107,7 +107,7 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.profiler.option_builder": {
         "profiler": "ProfileOptionBuilder",
     },
-    "tfnb.client.record_io": {
+    "tfnb.client.files.record_io": {
         "io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
         "python_io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
         "train": "summary_iterator",
@@ -124,7 +124,7 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.step_sampler": {
         "debugger": "StepSampler",
     },
-    "tfnb.client.summary_writer": {
+    "tfnb.client.files.summary_writer": {
         "summary": "FileWriter FileWriterCache initialize all_v2_summary_ops",
     },
     "tfnb.client.sysconfig": {

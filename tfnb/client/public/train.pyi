@@ -1,6 +1,6 @@
 # The names of tf.train; written by scripts/generate_public_names.py.
 # ruff: noqa
-from tfnb.client.record_io import summary_iterator as summary_iterator
+from tfnb.client.files.record_io import summary_iterator as summary_iterator
 from tfnb.client.training.hooks import FeedFnHook as FeedFnHook
 from tfnb.client.training.hooks import FinalOpsHook as FinalOpsHook
 from tfnb.client.training.hooks import GlobalStepWaiterHook as GlobalStepWaiterHook

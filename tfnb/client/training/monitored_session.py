@@ -42,7 +42,7 @@ from tfnb.proto.config_pb2 import RunMetadata, RunOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.client.session import Session
+    from tfnb.client.session.session import Session
     from tfnb.framework.graph import Graph
 
 EXPORTS = {

@@ -6,8 +6,9 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client import gfile, timeline
-from tfnb.client.summary_writer import FileWriterCache
+from tfnb.client.files import gfile
+from tfnb.client.files.summary_writer import FileWriterCache
+from tfnb.client.profiler import timeline
 from tfnb.client.tf_logging import WARN, log_first_n
 from tfnb.client.training.hooks import SecondOrStepTimer, global_step_read
 from tfnb.client.training.session_run_hook import (
@@ -29,7 +30,7 @@ from tfnb.proto.summary_pb2 import Summary
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfnb.client.summary_writer import FileWriter
+    from tfnb.client.files.summary_writer import FileWriter
 
 EXPORTS = {
     "train": [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.client.session import Session
+from tfnb.client.session.session import Session
 from tfnb.core import errors
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.library.training.checkpoint_state import get_checkpoint_state

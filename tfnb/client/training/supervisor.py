@@ -12,7 +12,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.summary_writer import FileWriter
+from tfnb.client.files.summary_writer import FileWriter
 from tfnb.client.training.session_manager import SessionManager
 from tfnb.core import dtypes, errors
 from tfnb.framework.collections import GraphKeys
@@ -37,7 +37,7 @@ from tfnb.proto.summary_pb2 import Summary
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tfnb.client.session import Session
+    from tfnb.client.session.session import Session
     from tfnb.framework.graph import Graph
 
 EXPORTS = {"train": ["Supervisor", "basic_train_loop"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.session import BaseSession
+from tfnb.client.session.session import BaseSession
 from tfnb.core.files.file_access import write_whole
 from tfnb.framework.default_session import get_default_session
 from tfnb.notebook.pass_scenes import passes_text

@@ -19,7 +19,7 @@ from tfnb.notebook.views.graph import HEIGHT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
     from tfnb.core.step_events import PartitionedGraph
     from tfnb.notebook.run_record import RunRecord
     from tfnb.notebook.scene import Scene

@@ -15,7 +15,7 @@ from tfnb.notebook.views.graph import HEIGHT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
     from tfnb.framework.graph import Graph
     from tfnb.notebook.pass_scenes import PassPicture
     from tfnb.notebook.targets import SignatureViews

@@ -19,7 +19,7 @@ from tfnb.notebook.views.graph import HEIGHT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
     from tfnb.notebook.scene import Scene
     from tfnb.notebook.targets import SignatureViews
     from tfnb.notebook.views.widget import SceneWidget

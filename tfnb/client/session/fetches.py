@@ -7,9 +7,9 @@ every run with the same fetches.
 
 What may be fetched besides tensors, operations and names is a matter of registration: a
 ``Conversion`` says how a type is expanded into tensors, and how their values are put together again
-(:mod:`tfnb.client.conversions`).
+(:mod:`tfnb.client.session.conversions`).
 
-Corresponds to the fetch mappers of TensorFlow's ``client/session.py``.
+Corresponds to the fetch mappers of TensorFlow's ``client/session/session.py``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tfnb.client import conversions
+from tfnb.client.session import conversions
 from tfnb.core import errors
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor

@@ -16,7 +16,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.flag import (
+from tfnb.client.flags.flag import (
     BooleanFlag,
     EnumClassFlag,
     EnumFlag,
@@ -27,7 +27,7 @@ from tfnb.client.flag import (
     MultiFlag,
     Validator,
 )
-from tfnb.client.flag_parsers import (
+from tfnb.client.flags.flag_parsers import (
     ArgumentParser,
     ArgumentSerializer,
     CsvListSerializer,
@@ -38,7 +38,7 @@ from tfnb.client.flag_parsers import (
     ListSerializer,
     WhitespaceSeparatedListParser,
 )
-from tfnb.client.flag_values import FLAGS, FlagHolder, FlagValues, calling_module
+from tfnb.client.flags.flag_values import FLAGS, FlagHolder, FlagValues, calling_module
 
 if TYPE_CHECKING:
     import enum

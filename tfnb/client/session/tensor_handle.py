@@ -17,7 +17,7 @@ import numpy as np
 from tfnb.core.resource_mgr import owned
 
 if TYPE_CHECKING:
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
     from tfnb.core.dtypes import DType
     from tfnb.framework.operation import Operation
 

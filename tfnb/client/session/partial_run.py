@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client import conversions
-from tfnb.client.feeds import Feed, expand_feed_dict, fed_tensor
-from tfnb.client.fetches import FetchMapper
-from tfnb.client.session_errors import explain, explain_interrupt, out_of_memory
+from tfnb.client.session import conversions
+from tfnb.client.session.feeds import Feed, expand_feed_dict, fed_tensor
+from tfnb.client.session.fetches import FetchMapper
+from tfnb.client.session.session_errors import explain, explain_interrupt, out_of_memory
 from tfnb.core import errors
 from tfnb.core.resource_mgr import owned
 from tfnb.framework.operation import Operation
@@ -19,7 +19,7 @@ from tfnb.framework.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
 
 
 def setup(session: BaseSession, fetches: Any, feeds: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client import gfile
+from tfnb.client.files import gfile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,12 +18,12 @@ EXPORTS = {
 
 
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
-    """Copy a file; :func:`tfnb.client.gfile.copy`."""
+    """Copy a file; :func:`tfnb.client.files.gfile.copy`."""
     gfile.copy(oldpath, newpath, overwrite)
 
 
 def DeleteRecursively(dirname: Any) -> None:
-    """Remove a directory and everything in it; :func:`tfnb.client.gfile.rmtree`."""
+    """Remove a directory and everything in it; :func:`tfnb.client.files.gfile.rmtree`."""
     gfile.rmtree(dirname)
 
 
@@ -43,32 +43,32 @@ def IsDirectory(dirname: Any) -> bool:
 
 
 def ListDirectory(dirname: Any) -> list[str]:
-    """The names in a directory; :func:`tfnb.client.gfile.listdir`."""
+    """The names in a directory; :func:`tfnb.client.files.gfile.listdir`."""
     return gfile.listdir(dirname)
 
 
 def MakeDirs(dirname: Any) -> None:
-    """Make a directory and those around it; :func:`tfnb.client.gfile.makedirs`."""
+    """Make a directory and those around it; :func:`tfnb.client.files.gfile.makedirs`."""
     gfile.makedirs(dirname)
 
 
 def MkDir(dirname: Any) -> None:
-    """Make a directory; :func:`tfnb.client.gfile.mkdir`."""
+    """Make a directory; :func:`tfnb.client.files.gfile.mkdir`."""
     gfile.mkdir(dirname)
 
 
 def Remove(filename: Any) -> None:
-    """Remove a file; :func:`tfnb.client.gfile.remove`."""
+    """Remove a file; :func:`tfnb.client.files.gfile.remove`."""
     gfile.remove(filename)
 
 
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
-    """Rename a file or a directory; :func:`tfnb.client.gfile.rename`."""
+    """Rename a file or a directory; :func:`tfnb.client.files.gfile.rename`."""
     gfile.rename(oldname, newname, overwrite)
 
 
 def Stat(filename: Any) -> gfile.FileStatistics:
-    """Size, time and kind of a file or directory; :func:`tfnb.client.gfile.stat`."""
+    """Size, time and kind of a file or directory; :func:`tfnb.client.files.gfile.stat`."""
     return gfile.stat(filename)
 
 

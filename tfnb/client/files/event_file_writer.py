@@ -20,7 +20,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tfnb.client import gfile
+from tfnb.client.files import gfile
 from tfnb.core.files.events_writer import EventsWriter
 from tfnb.core.process import forking
 

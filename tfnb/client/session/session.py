@@ -7,9 +7,9 @@ A session holds
   _plans            (fetch structure, feed keys) -> CallPlan; emptied by close()
 and nothing of a single step. ``run`` is a dictionary lookup and a call of the plan; everything that
 checks, names and explains happens when a plan is made (``_plan_for``) or when a run failed
-(:mod:`tfnb.client.session_errors`).
+(:mod:`tfnb.client.session.session_errors`).
 
-Corresponds to TensorFlow's ``client/session.py``. It differs in that a run that has been seen
+Corresponds to TensorFlow's ``client/session/session.py``. It differs in that a run that has been seen
 before does not look at the graph again: ops added since are sent when something new is asked for.
 """
 
@@ -19,14 +19,14 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
-from tfnb.client import partial_run
-from tfnb.client.call_plan import CallPlan
-from tfnb.client.callable import CallableFromOptions, make_callable
-from tfnb.client.feeds import expand_feed_dict
-from tfnb.client.fetches import LEAF_TYPES, FetchMapper, structure_key
-from tfnb.client.process_config import process_config
-from tfnb.client.sent_graph import SentGraph
-from tfnb.client.session_errors import describe
+from tfnb.client.session import partial_run
+from tfnb.client.session.call_plan import CallPlan
+from tfnb.client.session.callable import CallableFromOptions, make_callable
+from tfnb.client.session.feeds import expand_feed_dict
+from tfnb.client.session.fetches import LEAF_TYPES, FetchMapper, structure_key
+from tfnb.client.session.process_config import process_config
+from tfnb.client.session.sent_graph import SentGraph
+from tfnb.client.session.session_errors import describe
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
 from tfnb.common_runtime.session import direct_session_factory, session_factory
 from tfnb.core.process.collector_pause import without_collector

@@ -15,9 +15,9 @@ import weakref
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.feeds import Feed
-from tfnb.client.session_errors import explain, explain_interrupt, out_of_memory
-from tfnb.client.tensor_handle import TensorHandle, is_handle_op
+from tfnb.client.session.feeds import Feed
+from tfnb.client.session.session_errors import explain, explain_interrupt, out_of_memory
+from tfnb.client.session.tensor_handle import TensorHandle, is_handle_op
 from tfnb.common_runtime.executor.fetched_values import as_numbers
 from tfnb.core import errors
 from tfnb.framework.operation import Operation
@@ -25,8 +25,8 @@ from tfnb.framework.operation import Operation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tfnb.client.fetches import FetchMapper
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.fetches import FetchMapper
+    from tfnb.client.session.session import BaseSession
     from tfnb.framework.tensor import Tensor
 
 

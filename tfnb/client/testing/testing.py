@@ -18,8 +18,8 @@ from unittest import mock as mock
 
 import numpy as np
 
-from tfnb.client.session import InteractiveSession, Session
-from tfnb.client.test_assertions import MoreAssertions
+from tfnb.client.session.session import InteractiveSession, Session
+from tfnb.client.testing.test_assertions import MoreAssertions
 from tfnb.core import errors
 from tfnb.core.device_spec import canonical_name
 from tfnb.core.tensor_shape import as_shape
@@ -483,7 +483,7 @@ def main(argv: list[str] | None = None) -> None:
     words = list(sys.argv if argv is None else argv)
     chosen = [word.partition("=")[2] for word in words if word.startswith("--benchmarks=")]
     if chosen:
-        from tfnb.client.benchmark import run_benchmarks
+        from tfnb.client.testing.benchmark import run_benchmarks
 
         run_benchmarks(chosen[-1])
         return

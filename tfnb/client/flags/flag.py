@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from tfnb.client import flag_parsers
+from tfnb.client.flags import flag_parsers
 
 if TYPE_CHECKING:
     import enum

@@ -16,7 +16,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from tfnb.client.session_errors import explain
+from tfnb.client.session.session_errors import explain
 from tfnb.core import dtypes, errors
 from tfnb.core.process import forking
 from tfnb.framework.function_library import needed_function_names

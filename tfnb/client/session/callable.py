@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.client.call_plan import CallPlan
-from tfnb.client.feeds import Feed, fed_tensor
-from tfnb.client.fetches import FetchMapper, structure_key
-from tfnb.client.session_errors import explain, explain_interrupt, out_of_memory
+from tfnb.client.session.call_plan import CallPlan
+from tfnb.client.session.feeds import Feed, fed_tensor
+from tfnb.client.session.fetches import FetchMapper, structure_key
+from tfnb.client.session.session_errors import explain, explain_interrupt, out_of_memory
 from tfnb.core import errors
 from tfnb.core.process.collector_pause import without_collector
 from tfnb.proto.config_pb2 import CallableOptions
@@ -17,7 +17,7 @@ from tfnb.proto.config_pb2 import CallableOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.client.session import BaseSession
+    from tfnb.client.session.session import BaseSession
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
 

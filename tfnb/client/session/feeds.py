@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tfnb.client import conversions
-from tfnb.client.tensor_handle import TensorHandle
+from tfnb.client.session import conversions
+from tfnb.client.session.tensor_handle import TensorHandle
 from tfnb.core import dtypes, errors
 from tfnb.core.text_bytes import text_bytes
 from tfnb.framework.tensor import Tensor

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.client.structure_assertions import StructureAssertions
+from tfnb.client.testing.structure_assertions import StructureAssertions
 from tfnb.core import dtypes, errors
 from tfnb.core.versions import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
 from tfnb.framework.tensor import Tensor

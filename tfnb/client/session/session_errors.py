@@ -23,7 +23,7 @@ from tfnb.core.resource_mgr import DEFAULT_CONTAINER, RefCell
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-    from tfnb.client.call_plan import CallPlan
+    from tfnb.client.session.call_plan import CallPlan
     from tfnb.core.process.standstill import Standstill
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
@@ -341,7 +341,7 @@ def _uninitialized_advice(plan: CallPlan) -> list[str]:
 
 def _runtimes_of(graph: Graph) -> list[Any]:
     """The runtime's side of every open session of a graph."""
-    from tfnb.client.session import live_sessions  # which imports this file
+    from tfnb.client.session.session import live_sessions  # which imports this file
 
     return [session._session for session in live_sessions() if session.graph is graph]
 

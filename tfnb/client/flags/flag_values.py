@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
-from tfnb.client.flag import (
+from tfnb.client.flags.flag import (
     CantOpenFlagFileError,
     Flag,
     FlagNameConflictsWithMethodError,
@@ -442,7 +442,7 @@ def calling_module() -> str:
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
-        if not name.startswith("tfnb.client.flag") and name not in _disclaimed:
+        if not name.startswith("tfnb.client.flags.flag") and name not in _disclaimed:
             return calling_module_of(name)
         frame = frame.f_back
     return calling_module_of("__main__")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tfnb.client.flag import Error
-from tfnb.client.flag_values import FLAGS
+from tfnb.client.flags.flag import Error
+from tfnb.client.flags.flag_values import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -166,7 +166,7 @@ class Benchmark:
         found["wall_time_mean"] = float(np.mean(times))
         found["wall_time_stdev"] = float(np.std(times))
         if store_trace:
-            from tfnb.client.timeline import Timeline
+            from tfnb.client.profiler.timeline import Timeline
             from tfnb.proto import config_pb2
 
             options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)

@@ -7,7 +7,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
-from tfnb.client.event_file_writer import EventFileWriter
+from tfnb.client.files.event_file_writer import EventFileWriter
 from tfnb.core.scalar_events import summary_written
 from tfnb.framework.graph import Graph
 from tfnb.library.training.meta_graph import create_meta_graph_def

@@ -1,0 +1,1 @@
+"""Files of a program: ``tf.gfile``, records, and the event files of summaries."""

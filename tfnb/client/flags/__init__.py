@@ -1,0 +1,1 @@
+"""Flags of a program: ``tf.flags`` and ``tf.app``."""
