@@ -16,8 +16,8 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.notebook.browser.widget_page import WidgetPage
-from tfnb.notebook.scene import Scene, SceneNode, build_scene
-from tfnb.notebook.scene_svg import scene_svg
+from tfnb.notebook.scenes.scene import Scene, SceneNode, build_scene
+from tfnb.notebook.scenes.scene_svg import scene_svg
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -31,10 +31,10 @@ import numpy as np
 import tfnb as tf
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.core.step_events import StepObserver, unwatch_sessions, watch_sessions
-from tfnb.notebook.run_record import RunTape
-from tfnb.notebook.step_model import StepModel
-from tfnb.notebook.step_publisher import StepPublisher
-from tfnb.notebook.step_recorder import EventLog, StepRecorder
+from tfnb.notebook.steps.run_record import RunTape
+from tfnb.notebook.steps.step_model import StepModel
+from tfnb.notebook.steps.step_publisher import StepPublisher
+from tfnb.notebook.steps.step_recorder import EventLog, StepRecorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,8 +121,8 @@ def held_before(session: tf.Session, run: Callable[[], Any]) -> None:
 @row()
 def panel_looked(session: tf.Session, run: Callable[[], Any]) -> None:
     """JupyterLab's panel was open, with a view in a tab, and was closed."""
-    from tfnb.notebook.lab_link import LabLink
-    from tfnb.notebook.lab_snapshot import session_key
+    from tfnb.notebook.lab.lab_link import LabLink
+    from tfnb.notebook.lab.lab_snapshot import session_key
 
     link = LabLink(lambda content, buffers: None)
     run()

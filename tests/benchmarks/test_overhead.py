@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks import overhead, pictures, watching
-from tfnb.notebook.scene import build_scene
+from tfnb.notebook.scenes.scene import build_scene
 
 
 def test_the_document_has_every_row_and_graph() -> None:

@@ -8,7 +8,7 @@ import tfnb as tf
 from tfnb.notebook.views.record import Recording
 
 if TYPE_CHECKING:
-    from tfnb.notebook.run_record import RunRecord
+    from tfnb.notebook.steps.run_record import RunRecord
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

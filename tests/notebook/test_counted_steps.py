@@ -13,9 +13,9 @@ from tests.notebook.test_sampled_steps import Stops
 from tests.notebook.test_step_model import STATE, Pictures
 from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
 from tfnb.core.step_events import StepObserver
-from tfnb.notebook.step_model import DEAD, DONE, FAILED, RUNNING, WAITING, StepModel
-from tfnb.notebook.step_publisher import StepPublisher
-from tfnb.notebook.step_recorder import EventLog, StepRecorder
+from tfnb.notebook.steps.step_model import DEAD, DONE, FAILED, RUNNING, WAITING, StepModel
+from tfnb.notebook.steps.step_publisher import StepPublisher
+from tfnb.notebook.steps.step_recorder import EventLog, StepRecorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ import pytest
 
 import tfnb as tf
 from tfnb.client.debugger.debugger import Debugger
-from tfnb.notebook.control_shell import control_shell_id
-from tfnb.notebook.stop_view import MAX_NODES, stop_view
+from tfnb.notebook.kernel.control_shell import control_shell_id
+from tfnb.notebook.pictures.stop_view import MAX_NODES, stop_view
 from tfnb.notebook.views.debug import Debug
 from tfnb.notebook.views.debug_widget import DebugWidget
 

@@ -8,8 +8,8 @@ import pytest
 
 import tfnb as tf
 from tfnb.notebook import dot
-from tfnb.notebook.targets import TargetError
 from tfnb.notebook.views.dot import MAX_NODES
+from tfnb.notebook.views.targets import TargetError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,11 +12,11 @@ import pytest
 
 import tfnb as tf
 from tests.notebook.recorded_loop import HOSTILE
-from tfnb.notebook.scene import SceneNode, build_scene
-from tfnb.notebook.table import keep
-from tfnb.notebook.targets import TargetError
-from tfnb.notebook.values_svg import values_table
+from tfnb.notebook.scenes.scene import SceneNode, build_scene
 from tfnb.notebook.views.export import export
+from tfnb.notebook.views.table import keep
+from tfnb.notebook.views.targets import TargetError
+from tfnb.notebook.views.values_svg import values_table
 from tfnb.notebook.views.widget import SceneWidget
 
 if TYPE_CHECKING:

@@ -8,16 +8,16 @@ import pytest
 
 import tfnb as tf
 from tfnb.framework.functions.function import Defun
-from tfnb.notebook.function_bodies import MAX_NODES, with_bodies
-from tfnb.notebook.graph_scene import describe_graph
-from tfnb.notebook.targets import find_target
+from tfnb.notebook.scenes.function_bodies import MAX_NODES, with_bodies
+from tfnb.notebook.scenes.graph_scene import describe_graph
+from tfnb.notebook.views.targets import find_target
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tfnb.notebook.scene import Scene
+    from tfnb.notebook.scenes.scene import Scene
 
 
 @pytest.fixture

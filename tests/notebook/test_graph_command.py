@@ -10,7 +10,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.__main__ import main
-from tfnb.notebook.png_writer import MOST_PIXELS, PngWriter
+from tfnb.notebook.scenes.png_writer import MOST_PIXELS, PngWriter
 
 if TYPE_CHECKING:
     from pathlib import Path

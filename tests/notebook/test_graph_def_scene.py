@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tfnb.notebook.graph_def_scene import describe_graph_def, dtype_text
-from tfnb.notebook.scene import CONTROL
+from tfnb.notebook.scenes.graph_def_scene import describe_graph_def, dtype_text
+from tfnb.notebook.scenes.scene import CONTROL
 from tfnb.proto import graph_pb2, types_pb2
 
 MODEL = Path(__file__).parents[2] / "notebooks" / "models" / "digits_conv.pb"

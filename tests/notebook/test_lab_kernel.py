@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tfnb.notebook.lab_link import COMM_ID
+from tfnb.notebook.lab.lab_link import COMM_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,15 +11,15 @@ import pytest
 
 import tfnb as tf
 from tfnb.client.debugger.run_difference import recent_runs, record_values
-from tfnb.notebook.lab_link import LEASE_S, LabLink, renderer_hash
-from tfnb.notebook.lab_snapshot import (
+from tfnb.notebook.lab.lab_link import LEASE_S, LabLink, renderer_hash
+from tfnb.notebook.lab.lab_snapshot import (
     MAX_RESOURCES,
     MAX_SIGNATURES,
     LabSnapshots,
     find_session,
     session_key,
 )
-from tfnb.notebook.view_group import view_group
+from tfnb.notebook.steps.view_group import view_group
 from tfnb.notebook.views.compare import latest_comparison
 from tfnb.notebook.views.debug import Debug
 

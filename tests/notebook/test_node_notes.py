@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tfnb as tf
-from tfnb.notebook.node_notes import colocation_groups, kernel_text, passes_by_node
-from tfnb.notebook.targets import find_target
+from tfnb.notebook.scenes.node_notes import colocation_groups, kernel_text, passes_by_node
+from tfnb.notebook.views.targets import find_target
 
 
 def test_the_kernel_is_the_function_of_the_device() -> None:

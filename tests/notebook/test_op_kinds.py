@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfnb.core import dtypes, op_registry
-from tfnb.notebook.op_kinds import KINDS, op_kind
+from tfnb.notebook.scenes.op_kinds import KINDS, op_kind
 
 
 @pytest.mark.parametrize(

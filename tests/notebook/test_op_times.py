@@ -10,9 +10,15 @@ import pytest
 import tfnb as tf
 from tests.notebook.recorded_loop import recorded_loop
 from tfnb.notebook import times
-from tfnb.notebook.op_times import COLUMNS, op_times, op_times_svg, op_times_table, op_times_text
-from tfnb.notebook.targets import TargetError
 from tfnb.notebook.views import record
+from tfnb.notebook.views.op_times import (
+    COLUMNS,
+    op_times,
+    op_times_svg,
+    op_times_table,
+    op_times_text,
+)
+from tfnb.notebook.views.targets import TargetError
 from tfnb.notebook.views.times import latest_times
 
 if TYPE_CHECKING:

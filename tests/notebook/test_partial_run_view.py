@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import tfnb as tf
 from tfnb.common_runtime.session.partial_run import PartialRunState
-from tfnb.notebook.partial_run_svg import partial_run_svg
+from tfnb.notebook.pictures.partial_run_svg import partial_run_svg
 
 if TYPE_CHECKING:
     import pytest

@@ -11,11 +11,11 @@ from tests.notebook.recorded_loop import HOSTILE
 from tfnb.common_runtime.optimizer.optimization_registry import Grouping, PassReport
 from tfnb.common_runtime.session.pass_trace import NodeSnapshot, PassStage
 from tfnb.framework.functions.function import Defun
-from tfnb.notebook.pass_scenes import CHANGES, pass_pictures, passes_text
+from tfnb.notebook.scenes.pass_scenes import CHANGES, pass_pictures, passes_text
 from tfnb.notebook.views.passes import passes, passes_text_of
 
 if TYPE_CHECKING:
-    from tfnb.notebook.pass_scenes import PassPicture
+    from tfnb.notebook.scenes.pass_scenes import PassPicture
 
 
 def small_graph() -> Any:

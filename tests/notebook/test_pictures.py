@@ -7,12 +7,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tfnb.notebook.layered_layout import layered_layout
-from tfnb.notebook.scene import SceneNode, build_scene
-from tfnb.notebook.scene_svg import scene_svg
-from tfnb.notebook.scene_text import scene_text
-from tfnb.notebook.svg_writer import SvgWriter
-from tfnb.notebook.table_svg import passes_svg, placement_svg
+from tfnb.notebook.pictures.table_svg import passes_svg, placement_svg
+from tfnb.notebook.scenes.layered_layout import layered_layout
+from tfnb.notebook.scenes.scene import SceneNode, build_scene
+from tfnb.notebook.scenes.scene_svg import scene_svg
+from tfnb.notebook.scenes.scene_text import scene_text
+from tfnb.notebook.scenes.svg_writer import SvgWriter
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

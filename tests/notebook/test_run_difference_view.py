@@ -12,7 +12,7 @@ from tfnb.client.debugger.run_difference import (
     compare_runs,
     record_values,
 )
-from tfnb.notebook.run_difference_svg import (
+from tfnb.notebook.pictures.run_difference_svg import (
     rows_to_show,
     run_difference_svg,
     run_difference_text,

@@ -13,12 +13,12 @@ import pytest
 
 import tfnb as tf
 from tests.notebook.recorded_loop import HOSTILE, recorded_loop
-from tfnb.notebook import step_tape
-from tfnb.notebook.chrome_trace import chrome_trace
-from tfnb.notebook.record_html import record_html
-from tfnb.notebook.record_summary import record_svg, record_text
-from tfnb.notebook.step_tape import DEAD, DONE, ITERATION_STARTED, RECEIVED, SENT, STARTED
+from tfnb.notebook.pictures.record_summary import record_svg, record_text
+from tfnb.notebook.steps import step_tape
+from tfnb.notebook.steps.chrome_trace import chrome_trace
+from tfnb.notebook.steps.step_tape import DEAD, DONE, ITERATION_STARTED, RECEIVED, SENT, STARTED
 from tfnb.notebook.views.record import Recording
+from tfnb.notebook.views.record_html import record_html
 
 if TYPE_CHECKING:
     from pathlib import Path

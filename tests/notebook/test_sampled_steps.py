@@ -9,12 +9,12 @@ import tfnb as tf
 from tests.notebook.test_step_model import STATE, Pictures
 from tfnb.client.step_sampler import StepSampler
 from tfnb.core.step_events import IDLE_HOOKS
-from tfnb.notebook.sampled_steps import SampledSteps
-from tfnb.notebook.step_model import DONE, RUNNING, StepModel
-from tfnb.notebook.step_publisher import StepPublisher
-from tfnb.notebook.step_recorder import EventLog
-from tfnb.notebook.summary_svg import headline
+from tfnb.notebook.pictures.summary_svg import headline
+from tfnb.notebook.steps.step_model import DONE, RUNNING, StepModel
+from tfnb.notebook.steps.step_publisher import StepPublisher
+from tfnb.notebook.steps.step_recorder import EventLog
 from tfnb.notebook.views.progress import Watch
+from tfnb.notebook.views.sampled_steps import SampledSteps
 
 _LIMIT_S = 60
 

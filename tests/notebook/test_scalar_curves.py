@@ -10,9 +10,9 @@ import pytest
 
 import tfnb as tf
 from tfnb.core import scalar_events
-from tfnb.notebook.curves_svg import curves_height, curves_text, draw_curves
-from tfnb.notebook.scalar_curves import MAX_CURVES, MAX_POINTS, ScalarCurves, ticks
-from tfnb.notebook.svg_writer import SvgWriter
+from tfnb.notebook.pictures.curves_svg import curves_height, curves_text, draw_curves
+from tfnb.notebook.scenes.svg_writer import SvgWriter
+from tfnb.notebook.steps.scalar_curves import MAX_CURVES, MAX_POINTS, ScalarCurves, ticks
 from tfnb.notebook.views import Watch
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from tfnb.notebook.scene import CONTROL, MAX_DEPTH, Scene, SceneNode, Site, build_scene
+from tfnb.notebook.scenes.scene import CONTROL, MAX_DEPTH, Scene, SceneNode, Site, build_scene
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

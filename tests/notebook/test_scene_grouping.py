@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tfnb.notebook.scene import SceneNode, build_scene
-from tfnb.notebook.scene_grouping import MAX_CHILDREN, MAX_GROUPS, data_flow_order
-from tfnb.notebook.scene_structure import dominated_regions
+from tfnb.notebook.scenes.scene import SceneNode, build_scene
+from tfnb.notebook.scenes.scene_grouping import MAX_CHILDREN, MAX_GROUPS, data_flow_order
+from tfnb.notebook.scenes.scene_structure import dominated_regions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
-from tfnb.notebook.scene import SceneNode, build_scene
-from tfnb.notebook.scene_svg import scene_svg
-from tfnb.notebook.step_model import make_signature
-from tfnb.notebook.targets import find_signature, find_target
+from tfnb.notebook.scenes.scene import SceneNode, build_scene
+from tfnb.notebook.scenes.scene_svg import scene_svg
+from tfnb.notebook.steps.step_model import make_signature
 from tfnb.notebook.views.partitions import partitions_scene
 from tfnb.notebook.views.placement import placement_scene, placement_text
+from tfnb.notebook.views.targets import find_signature, find_target
 
 if TYPE_CHECKING:
-    from tfnb.notebook.scene import Scene
+    from tfnb.notebook.scenes.scene import Scene
 
 
 def aside(scene: Scene) -> set[str]:

@@ -9,12 +9,12 @@ import pytest
 
 import tfnb as tf
 from tests.notebook.recorded_loop import recorded_loop
-from tfnb.notebook.chrome_trace import chrome_trace
-from tfnb.notebook.run_costs import latest_record, node_costs
+from tfnb.notebook.steps.chrome_trace import chrome_trace
+from tfnb.notebook.steps.run_costs import latest_record, node_costs
 from tfnb.notebook.views.record import Recording
 
 if TYPE_CHECKING:
-    from tfnb.notebook.run_record import RunRecord
+    from tfnb.notebook.steps.run_record import RunRecord
 
 KIB = 1024
 

@@ -12,17 +12,17 @@ import pytest
 import tfnb as tf
 from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
 from tfnb.core.step_events import StepObserver
-from tfnb.notebook import step_model
-from tfnb.notebook.step_frames import FrameBook
-from tfnb.notebook.step_model import DEAD, DONE, FAILED, MAX_READ, RAN, WAITING, StepModel
-from tfnb.notebook.step_publisher import StepPublisher
-from tfnb.notebook.step_recorder import EventLog, StepRecorder
-from tfnb.notebook.summary_svg import summary_svg, summary_text
-from tfnb.notebook.targets import events_of
+from tfnb.notebook.pictures.summary_svg import summary_svg, summary_text
+from tfnb.notebook.steps import step_model
+from tfnb.notebook.steps.step_frames import FrameBook
+from tfnb.notebook.steps.step_model import DEAD, DONE, FAILED, MAX_READ, RAN, WAITING, StepModel
+from tfnb.notebook.steps.step_publisher import StepPublisher
+from tfnb.notebook.steps.step_recorder import EventLog, StepRecorder
 from tfnb.notebook.views.progress import Watch
+from tfnb.notebook.views.targets import events_of
 
 if TYPE_CHECKING:
-    from tfnb.notebook.scene import Scene
+    from tfnb.notebook.scenes.scene import Scene
 
 STATE = 0b111
 

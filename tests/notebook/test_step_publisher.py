@@ -6,10 +6,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import tfnb as tf
-from tfnb.notebook import step_publisher
-from tfnb.notebook.step_model import StepModel
-from tfnb.notebook.step_publisher import StepPublisher
-from tfnb.notebook.step_recorder import EventLog, StepRecorder
+from tfnb.notebook.steps import step_publisher
+from tfnb.notebook.steps.step_model import StepModel
+from tfnb.notebook.steps.step_publisher import StepPublisher
+from tfnb.notebook.steps.step_recorder import EventLog, StepRecorder
 
 if TYPE_CHECKING:
     import pytest

@@ -15,9 +15,9 @@ from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import StepObserver
 from tfnb.framework.functions.function import Defun
-from tfnb.notebook import step_tape
-from tfnb.notebook.run_record import RunTape
-from tfnb.notebook.step_tape import (
+from tfnb.notebook.steps import step_tape
+from tfnb.notebook.steps.run_record import RunTape
+from tfnb.notebook.steps.step_tape import (
     DEAD,
     DONE,
     FRAME_DONE,
@@ -36,7 +36,7 @@ from tfnb.ops.control import functional_ops
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.notebook.run_record import RunRecord
+    from tfnb.notebook.steps.run_record import RunRecord
 
 
 class PlainListener(StepObserver):

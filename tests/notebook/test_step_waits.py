@@ -10,12 +10,12 @@ import pytest
 
 import tfnb as tf
 from tests.notebook.test_step_model import STATE, Pictures
-from tfnb.notebook.lab_snapshot import LabSnapshots
-from tfnb.notebook.step_model import ADOPT_NS, BLOCKED, DONE, RUNNING, WAITING
-from tfnb.notebook.step_publisher import StepPublisher
-from tfnb.notebook.step_waits import BLOCKED as BLOCKED_STEP
-from tfnb.notebook.step_waits import waits_of
-from tfnb.notebook.terminal_progress import progress_lines
+from tfnb.notebook.lab.lab_snapshot import LabSnapshots
+from tfnb.notebook.pictures.terminal_progress import progress_lines
+from tfnb.notebook.steps.step_model import ADOPT_NS, BLOCKED, DONE, RUNNING, WAITING
+from tfnb.notebook.steps.step_publisher import StepPublisher
+from tfnb.notebook.steps.step_waits import BLOCKED as BLOCKED_STEP
+from tfnb.notebook.steps.step_waits import waits_of
 from tfnb.notebook.views.progress import Watch
 
 if TYPE_CHECKING:

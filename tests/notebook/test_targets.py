@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
-from tfnb.notebook.targets import TargetError, find_signature, find_target
+from tfnb.notebook.views.targets import TargetError, find_signature, find_target
 from tfnb.proto import graph_pb2, saved_model_pb2
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import pytest
 
 import tfnb as tf
 from tests.notebook.recorded_loop import HOSTILE
-from tfnb.notebook.queue_sizes import queue_sizes
-from tfnb.notebook.step_model import StepModel
-from tfnb.notebook.terminal_progress import TerminalProgress, can_draw, progress_lines
+from tfnb.notebook.pictures.terminal_progress import TerminalProgress, can_draw, progress_lines
+from tfnb.notebook.steps.queue_sizes import queue_sizes
+from tfnb.notebook.steps.step_model import StepModel
 from tfnb.notebook.views.progress import Watch
 
 

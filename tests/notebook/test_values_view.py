@@ -14,7 +14,7 @@ from tfnb.client.debugger.watched_tensor import WatchedTensor, WatchedValue
 from tfnb.notebook import values
 from tfnb.notebook.completion import completions
 from tfnb.notebook.extension import extension_of
-from tfnb.notebook.values_svg import mean_of, values_svg, values_text
+from tfnb.notebook.views.values_svg import mean_of, values_svg, values_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import comm
 import pytest
 from comm.base_comm import BaseComm
 
-from tfnb.notebook.scene import SceneNode, build_scene
+from tfnb.notebook.scenes.scene import SceneNode, build_scene
 from tfnb.notebook.views.widget import SceneWidget
 
 

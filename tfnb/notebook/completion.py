@@ -20,7 +20,7 @@ from tfnb.framework.graph import Graph
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
 from tfnb.notebook.magics import CELL_COMMANDS, LINE_COMMANDS
-from tfnb.notebook.targets import GRAPH_FILES
+from tfnb.notebook.views.targets import GRAPH_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

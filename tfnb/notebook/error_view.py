@@ -18,8 +18,8 @@ from tfnb.framework.traceback_of_user import (
     is_internal,
     num_registered,
 )
-from tfnb.notebook.attr_text import cut_middle, one_line
-from tfnb.notebook.shell import is_notebook, show
+from tfnb.notebook.kernel.shell import is_notebook, show
+from tfnb.notebook.scenes.attr_text import cut_middle, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,14 +7,14 @@ from typing import Any
 
 from tfnb.client.session.session import BaseSession, InteractiveSession
 from tfnb.framework.default_session import get_default_session
-from tfnb.notebook.attr_text import cut_middle, one_line
-from tfnb.notebook.cells import CellRegistrar
 from tfnb.notebook.completion import make_matcher
 from tfnb.notebook.error_view import ErrorView
-from tfnb.notebook.formatters import Formatters, device_label
-from tfnb.notebook.graph_growth import GraphGrowth
+from tfnb.notebook.kernel.cells import CellRegistrar
+from tfnb.notebook.kernel.graph_growth import GraphGrowth
+from tfnb.notebook.kernel.shell import is_notebook
 from tfnb.notebook.magics import TfnbMagics, without_empty_body
-from tfnb.notebook.shell import is_notebook
+from tfnb.notebook.scenes.attr_text import cut_middle, one_line
+from tfnb.notebook.views.formatters import Formatters, device_label
 from tfnb.ops.io import logging_ops
 
 _MAX_NAME = 60
@@ -112,7 +112,7 @@ def _devices(session: BaseSession) -> str:
 
 def _lab_comm() -> Any:
     """The end of JupyterLab's panel in this kernel; None in a kernel without comms."""
-    from tfnb.notebook.lab_link import LabComm
+    from tfnb.notebook.lab.lab_link import LabComm
 
     try:
         found = LabComm()

@@ -25,9 +25,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _draw(options: argparse.Namespace, progress: Progress) -> None:
     from tfnb.client.command_line.run import UsageError
-    from tfnb.notebook.graph_def_scene import describe_graph_def
-    from tfnb.notebook.scene import build_scene
-    from tfnb.notebook.scene_text import scene_text
+    from tfnb.notebook.scenes.graph_def_scene import describe_graph_def
+    from tfnb.notebook.scenes.scene import build_scene
+    from tfnb.notebook.scenes.scene_text import scene_text
     from tfnb.notebook.views.export import FORMS, write_scene
 
     if options.output is not None and Path(options.output).suffix not in FORMS:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tfnb.core.tensor_util import make_ndarray
-from tfnb.notebook.attr_text import MAX_DECODED_BYTES, array_text, cut_middle, one_line
-from tfnb.notebook.graph_def_scene import attr_value_text
+from tfnb.notebook.scenes.attr_text import MAX_DECODED_BYTES, array_text, cut_middle, one_line
+from tfnb.notebook.scenes.graph_def_scene import attr_value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -20,11 +20,10 @@ from tfnb.core.errors import OpError
 from tfnb.framework.default_session import get_default_session
 from tfnb.framework.traceback_of_user import register_cell
 from tfnb.notebook import views
-from tfnb.notebook.formatters import session_text
 from tfnb.notebook.graph_difference import compare_nodes
-from tfnb.notebook.replaced_cells import ReplacedCells
-from tfnb.notebook.shell import TextPicture, is_notebook, show
-from tfnb.notebook.step_publisher import UPDATES_PER_SECOND
+from tfnb.notebook.kernel.replaced_cells import ReplacedCells
+from tfnb.notebook.kernel.shell import TextPicture, is_notebook, show
+from tfnb.notebook.steps.step_publisher import UPDATES_PER_SECOND
 from tfnb.notebook.subcommands import (
     HelpShown,
     asks_for_help,
@@ -33,14 +32,15 @@ from tfnb.notebook.subcommands import (
     print_help,
     subcommand,
 )
-from tfnb.notebook.targets import TargetError, nodes_of
+from tfnb.notebook.views.formatters import session_text
+from tfnb.notebook.views.targets import TargetError, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfnb.notebook.cells import CellRegistrar
     from tfnb.notebook.error_view import ErrorView
-    from tfnb.notebook.graph_growth import GraphGrowth
+    from tfnb.notebook.kernel.cells import CellRegistrar
+    from tfnb.notebook.kernel.graph_growth import GraphGrowth
     from tfnb.proto.graph_pb2 import NodeDef
 
 _HELP = """\

@@ -1,6 +1,6 @@
 /**
  * One kernel, as the panel knows it: whether tfnb is loaded there, its messages, and the open views.  The other end
- * is tfnb/notebook/lab_link.py.  The link has its own connection, separate from the notebook's comms; so it also
+ * is tfnb/notebook/lab/lab_link.py.  The link has its own connection, separate from the notebook's comms; so it also
  * serves a console, or a notebook that is not open.
  */
 

@@ -1,4 +1,4 @@
-/** What a kernel says of its sessions; tfnb/notebook/lab_snapshot.py makes it. */
+/** What a kernel says of its sessions; tfnb/notebook/lab/lab_snapshot.py makes it. */
 
 export interface RunningStep {
   step: number;

@@ -1,4 +1,4 @@
-/** Curves of scalars that a program summarises while it is watched, one small picture per tag (tfnb/notebook/scalar_curves.py). */
+/** Curves of scalars that a program summarises while it is watched, one small picture per tag (tfnb/notebook/steps/scalar_curves.py). */
 
 import { html, setText, svg } from "./dom.ts";
 

@@ -1,7 +1,7 @@
 /**
  * The debugger's panel: buttons, where the step stands, what lies there, the loops around it, and breakpoints.
  *
- * Shows what tfnb/notebook/stop_view.py says; every button and form sends one message to the kernel.
+ * Shows what tfnb/notebook/pictures/stop_view.py says; every button and form sends one message to the kernel.
  */
 
 import { html, ICONS, iconButton, setText } from "./dom.ts";

@@ -80,7 +80,7 @@ function shareLabel(step: number, by: "time" | "memory"): string {
     : `≥ ${100 * SHARES[step]!} % ${what}`;
 }
 
-/** Op kinds in the order of the legend; tfnb/notebook/op_kinds.py assigns them. */
+/** Op kinds in the order of the legend; tfnb/notebook/scenes/op_kinds.py assigns them. */
 export const KINDS = [
   "input",
   "constant",

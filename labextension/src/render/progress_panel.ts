@@ -22,7 +22,7 @@ export interface FrameProgress {
   runs: number;
 }
 
-/** The small counters that travel beside the states (tfnb/notebook/step_publisher.py). */
+/** The small counters that travel beside the states (tfnb/notebook/steps/step_publisher.py). */
 export interface Counters {
   phase:
     | "waiting"

@@ -1,5 +1,5 @@
 /**
- * A recorded step as it comes from Python (tfnb/notebook/run_record.py): loops, and events as columns in order of time.
+ * A recorded step as it comes from Python (tfnb/notebook/steps/run_record.py): loops, and events as columns in order of time.
  *
  * `Replay` answers what every node was doing after any number of events, from snapshots taken on the way.
  */

@@ -1,5 +1,5 @@
 /**
- * A scene as it comes from Python (tfnb/notebook/scene.py): nodes in drawing order, scopes as contiguous ranges
+ * A scene as it comes from Python (tfnb/notebook/scenes/scene.py): nodes in drawing order, scopes as contiguous ranges
  * of nodes, flat edges sorted by destination.  Immutable.
  *
  * An *item* is anything drawn as a box: node i is item i, scope s is item count + s.

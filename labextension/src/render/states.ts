@@ -1,5 +1,5 @@
 /**
- * Live states: one byte per node, written by tfnb/notebook/step_publisher.py.
+ * Live states: one byte per node, written by tfnb/notebook/steps/step_publisher.py.
  *
  * The low three bits say what the node is doing, bit 3 that it ran since the last message, and the high four bits are
  * the bit length of how often it ran in this step.

@@ -1,5 +1,5 @@
 /**
- * Nodes as rows of a table: the difference of two runs, values, partial runs (tfnb/notebook/table.py).  A row selects
+ * Nodes as rows of a table: the difference of two runs, values, partial runs (tfnb/notebook/views/table.py).  A row selects
  * its node; the rows that the selected one points to, or that point to it, are marked, too.
  */
 

@@ -1,4 +1,4 @@
-/** A view as a page of its own, as tfnb/notebook/widget_page.py makes it: nothing is loaded from outside. */
+/** A view as a page of its own, as tfnb/notebook/views/widget_page.py makes it: nothing is loaded from outside. */
 
 import template from "page-template";
 

@@ -11,7 +11,7 @@ import tfnb as tf
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.looking.step_inspection import EntryState, NodeState
 from tfnb.framework.functions import function
-from tfnb.notebook.step_recorder import EventLog, StepRecorder
+from tfnb.notebook.steps.step_recorder import EventLog, StepRecorder
 
 
 class Script:

@@ -11,12 +11,12 @@ import pytest
 from tests.notebook.browser.test_front_end import digits_scene
 from tests.notebook.browser.test_recorded_costs import passes_of_small_graph
 from tests.notebook.recorded_loop import recorded_loop
-from tfnb.notebook.run_costs import with_costs
-from tfnb.notebook.scene import build_scene
+from tfnb.notebook.scenes.scene import build_scene
+from tfnb.notebook.steps.run_costs import with_costs
 
 if TYPE_CHECKING:
     from tests.notebook.browser.widget_page import WidgetPage
-    from tfnb.notebook.run_record import RunRecord
+    from tfnb.notebook.steps.run_record import RunRecord
 
 pytestmark = pytest.mark.browser
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.notebook.browser.test_front_end import digits_scene
-from tfnb.notebook.scalar_curves import ScalarCurves
+from tfnb.notebook.steps.scalar_curves import ScalarCurves
 
 if TYPE_CHECKING:
     from collections.abc import Callable

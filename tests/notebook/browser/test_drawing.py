@@ -10,14 +10,14 @@ import pytest
 import tfnb as tf
 from tests.notebook.browser.test_front_end import digits_scene, scoped_chain
 from tfnb.framework.functions.function import Defun
-from tfnb.notebook.scene import SceneNode, build_scene
-from tfnb.notebook.targets import find_target
+from tfnb.notebook.scenes.scene import SceneNode, build_scene
+from tfnb.notebook.views.targets import find_target
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.notebook.browser.widget_page import WidgetPage
-    from tfnb.notebook.scene import Scene
+    from tfnb.notebook.scenes.scene import Scene
 
 pytestmark = pytest.mark.browser
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tfnb.notebook.graph_def_scene import describe_graph_def
-from tfnb.notebook.scene import Scene, SceneNode, Site, build_scene
-from tfnb.notebook.step_model import BLOCKED, DEAD, DONE, WAITING
+from tfnb.notebook.scenes.graph_def_scene import describe_graph_def
+from tfnb.notebook.scenes.scene import Scene, SceneNode, Site, build_scene
+from tfnb.notebook.steps.step_model import BLOCKED, DEAD, DONE, WAITING
 from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:

@@ -11,20 +11,20 @@ import pytest
 import tfnb as tf
 from tests.notebook.recorded_loop import HOSTILE, recorded_loop
 from tests.notebook.test_passes import small_graph
-from tfnb.notebook.graph_scene import describe_graph
-from tfnb.notebook.pass_scenes import pass_pictures
-from tfnb.notebook.run_costs import with_costs
-from tfnb.notebook.scene import SceneNode, build_scene
+from tfnb.notebook.scenes.graph_scene import describe_graph
+from tfnb.notebook.scenes.pass_scenes import pass_pictures
+from tfnb.notebook.scenes.scene import SceneNode, build_scene
+from tfnb.notebook.steps.run_costs import with_costs
 from tfnb.notebook.views.passes import told_passes
 from tfnb.notebook.views.record import Recording
-from tfnb.notebook.widget_page import widget_page as page_text
+from tfnb.notebook.views.widget_page import widget_page as page_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.notebook.browser.widget_page import WidgetPage
-    from tfnb.notebook.run_record import RunRecord
-    from tfnb.notebook.scene import Scene
+    from tfnb.notebook.scenes.scene import Scene
+    from tfnb.notebook.steps.run_record import RunRecord
 
 pytestmark = pytest.mark.browser
 

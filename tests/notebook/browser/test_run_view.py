@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from tests.notebook.recorded_loop import HOSTILE, recorded_loop
-from tfnb.notebook.record_html import record_html
-from tfnb.notebook.run_record import RecordedFrame, RunRecord
-from tfnb.notebook.scene import SceneNode, build_scene
-from tfnb.notebook.step_tape import (
+from tfnb.notebook.scenes.scene import SceneNode, build_scene
+from tfnb.notebook.steps.run_record import RecordedFrame, RunRecord
+from tfnb.notebook.steps.step_tape import (
     DONE,
     FRAME_ENTERED,
     ITERATION_STARTED,
     STARTED,
 )
+from tfnb.notebook.views.record_html import record_html
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,13 +15,13 @@ from tests.notebook.browser.test_lab_panel import LIMIT_MS, drawn, press, show_p
 from tfnb.client.debugger.run_difference import NodeInRuns, RunDifference
 from tfnb.client.debugger.watched_tensor import WatchedTensor, WatchedValue
 from tfnb.common_runtime.session.partial_run import PartialRunState
-from tfnb.notebook.summary_svg import duration_text
-from tfnb.notebook.table import cell
-from tfnb.notebook.table import table as node_table
-from tfnb.notebook.values_svg import values_table
+from tfnb.notebook.pictures.summary_svg import duration_text
 from tfnb.notebook.views.compare import comparison_table
 from tfnb.notebook.views.partial import partial_table
-from tfnb.notebook.widget_page import widget_page as page_text
+from tfnb.notebook.views.table import cell
+from tfnb.notebook.views.table import table as node_table
+from tfnb.notebook.views.values_svg import values_table
+from tfnb.notebook.views.widget_page import widget_page as page_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from tfnb.notebook.scene import Scene
+    from tfnb.notebook.scenes.scene import Scene
 
 STATIC = Path(__file__).parents[3] / "tfnb" / "notebook" / "static"
 

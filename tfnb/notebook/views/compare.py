@@ -6,16 +6,16 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.debugger.run_difference import compare_runs, recent_runs
-from tfnb.notebook.run_difference_svg import (
+from tfnb.notebook.kernel.shell import current_shell, is_notebook
+from tfnb.notebook.pictures.run_difference_svg import (
     rows_to_show,
     run_difference_svg,
     run_difference_text,
     what_differs,
 )
-from tfnb.notebook.shell import current_shell, is_notebook
-from tfnb.notebook.summary_svg import duration_text
-from tfnb.notebook.table import cell, keep, latest, show_table, table, table_widget
-from tfnb.notebook.targets import TargetError
+from tfnb.notebook.pictures.summary_svg import duration_text
+from tfnb.notebook.views.table import cell, keep, latest, show_table, table, table_widget
+from tfnb.notebook.views.targets import TargetError
 
 if TYPE_CHECKING:
     from tfnb.client.debugger.run_difference import NodeInRuns, RunDifference, RunValues

@@ -13,12 +13,12 @@ from tfnb.client.debugger.text_debugger import TextDebugger
 from tfnb.common_runtime.looking.step_inspection import NodeState
 from tfnb.core.errors import OpError
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
-from tfnb.notebook.attr_text import cut_middle
-from tfnb.notebook.control_shell import route_to_control_shell
-from tfnb.notebook.scene_svg import scene_svg
-from tfnb.notebook.shell import current_shell, is_notebook
-from tfnb.notebook.step_model import BLOCKED, DEAD, DONE, STOPPED, WAITING
-from tfnb.notebook.stop_view import breakpoint_views, stop_view
+from tfnb.notebook.kernel.control_shell import route_to_control_shell
+from tfnb.notebook.kernel.shell import current_shell, is_notebook
+from tfnb.notebook.pictures.stop_view import breakpoint_views, stop_view
+from tfnb.notebook.scenes.attr_text import cut_middle
+from tfnb.notebook.scenes.scene_svg import scene_svg
+from tfnb.notebook.steps.step_model import BLOCKED, DEAD, DONE, STOPPED, WAITING
 from tfnb.notebook.views.progress import Watch
 
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from tfnb.notebook.attr_text import cut_middle, one_line
-from tfnb.notebook.scene import CONTROL
-from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
-from tfnb.notebook.targets import TargetError, find_target
+from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.scenes.attr_text import cut_middle, one_line
+from tfnb.notebook.scenes.scene import CONTROL
+from tfnb.notebook.views.targets import TargetError, find_target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfnb.notebook.scene import Scene
+    from tfnb.notebook.scenes.scene import Scene
 
 # `dot` takes seconds for as many, and minutes for ten times as many.
 MAX_NODES = 1000

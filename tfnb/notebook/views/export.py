@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tfnb.client.session.session import BaseSession
 from tfnb.core.files.file_access import write_whole
 from tfnb.framework.default_session import get_default_session
-from tfnb.notebook.pass_scenes import passes_text
-from tfnb.notebook.png_writer import scene_png
-from tfnb.notebook.scene_svg import scene_svg
-from tfnb.notebook.scene_text import scene_text
-from tfnb.notebook.targets import TargetError, find_signature, find_target
+from tfnb.notebook.scenes.pass_scenes import passes_text
+from tfnb.notebook.scenes.png_writer import scene_png
+from tfnb.notebook.scenes.scene_svg import scene_svg
+from tfnb.notebook.scenes.scene_text import scene_text
 from tfnb.notebook.views.compare import latest_comparison
 from tfnb.notebook.views.dot import digraph
 from tfnb.notebook.views.graph import HEIGHT
@@ -20,15 +19,16 @@ from tfnb.notebook.views.partial import partial_table
 from tfnb.notebook.views.partitions import partitions_scene
 from tfnb.notebook.views.passes import pictures_of, told_passes
 from tfnb.notebook.views.placement import placement_scene
+from tfnb.notebook.views.targets import TargetError, find_signature, find_target
 from tfnb.notebook.views.times import latest_times
 from tfnb.notebook.views.values import latest_values
-from tfnb.notebook.widget_page import widget_page
+from tfnb.notebook.views.widget_page import widget_page
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from tfnb.notebook.scene import Scene
+    from tfnb.notebook.scenes.scene import Scene
 
 _LATEST = {"compare": latest_comparison, "values": latest_values, "times": latest_times}
 _TABLES = ("partial", "compare", "values", "times")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.notebook.scene_svg import scene_svg
-from tfnb.notebook.scene_text import scene_text
-from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
-from tfnb.notebook.targets import find_target
-from tfnb.notebook.view_group import view_group
+from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.scenes.scene_svg import scene_svg
+from tfnb.notebook.scenes.scene_text import scene_text
+from tfnb.notebook.steps.view_group import view_group
+from tfnb.notebook.views.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

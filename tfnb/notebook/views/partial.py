@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session.session import live_sessions
-from tfnb.notebook.partial_run_svg import partial_run_svg
-from tfnb.notebook.shell import current_shell, is_notebook
-from tfnb.notebook.table import cell, node_of, short, show_table, table, table_widget
+from tfnb.notebook.kernel.shell import current_shell, is_notebook
+from tfnb.notebook.pictures.partial_run_svg import partial_run_svg
+from tfnb.notebook.views.table import cell, node_of, short, show_table, table, table_widget
 
 if TYPE_CHECKING:
     from tfnb.client.session.session import BaseSession

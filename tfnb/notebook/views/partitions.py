@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.notebook.attr_text import one_line
-from tfnb.notebook.graph_scene import describe_partitions
-from tfnb.notebook.node_notes import folded_note
-from tfnb.notebook.run_costs import costs_by_name, latest_record, with_costs
-from tfnb.notebook.scene import build_scene
-from tfnb.notebook.scene_svg import scene_svg
-from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
-from tfnb.notebook.summary_svg import duration_text
-from tfnb.notebook.targets import find_signature
-from tfnb.notebook.view_group import view_group
+from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.pictures.summary_svg import duration_text
+from tfnb.notebook.scenes.attr_text import one_line
+from tfnb.notebook.scenes.graph_scene import describe_partitions
+from tfnb.notebook.scenes.node_notes import folded_note
+from tfnb.notebook.scenes.scene import build_scene
+from tfnb.notebook.scenes.scene_svg import scene_svg
+from tfnb.notebook.steps.run_costs import costs_by_name, latest_record, with_costs
+from tfnb.notebook.steps.view_group import view_group
 from tfnb.notebook.views.graph import HEIGHT
+from tfnb.notebook.views.targets import find_signature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tfnb.client.session.session import BaseSession
     from tfnb.core.step_events import PartitionedGraph
-    from tfnb.notebook.run_record import RunRecord
-    from tfnb.notebook.scene import Scene
-    from tfnb.notebook.targets import SignatureViews
+    from tfnb.notebook.scenes.scene import Scene
+    from tfnb.notebook.steps.run_record import RunRecord
+    from tfnb.notebook.views.targets import SignatureViews
     from tfnb.notebook.views.widget import SceneWidget
 
 _MAX_TRANSFERS = 40

@@ -5,20 +5,20 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from tfnb.notebook.pass_scenes import pass_pictures, passes_text
-from tfnb.notebook.shell import TextPicture, current_shell, is_notebook
-from tfnb.notebook.table_svg import passes_svg
-from tfnb.notebook.targets import TargetError, find_signature
-from tfnb.notebook.view_group import view_group
+from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.pictures.table_svg import passes_svg
+from tfnb.notebook.scenes.pass_scenes import pass_pictures, passes_text
+from tfnb.notebook.steps.view_group import view_group
 from tfnb.notebook.views.graph import HEIGHT
+from tfnb.notebook.views.targets import TargetError, find_signature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfnb.client.session.session import BaseSession
     from tfnb.framework.graph import Graph
-    from tfnb.notebook.pass_scenes import PassPicture
-    from tfnb.notebook.targets import SignatureViews
+    from tfnb.notebook.scenes.pass_scenes import PassPicture
+    from tfnb.notebook.views.targets import SignatureViews
     from tfnb.notebook.views.widget import SceneWidget
 
 

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Self
 from tfnb.client.step_sampler import StepSampler
 from tfnb.core.scalar_events import add_scalar_listener, remove_scalar_listener
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
-from tfnb.notebook.control_shell import route_to_control_shell
-from tfnb.notebook.queue_sizes import queue_sizes
-from tfnb.notebook.sampled_steps import SampledSteps
-from tfnb.notebook.scalar_curves import ScalarCurves
-from tfnb.notebook.shell import current_shell, is_notebook, show
-from tfnb.notebook.step_model import StepModel
-from tfnb.notebook.step_publisher import UPDATES_PER_SECOND, StepPublisher
-from tfnb.notebook.step_recorder import EventLog, StepRecorder
-from tfnb.notebook.step_waits import waits_of
-from tfnb.notebook.summary_svg import summary_svg, summary_text
-from tfnb.notebook.targets import session_of
-from tfnb.notebook.terminal_progress import TerminalProgress, can_draw
+from tfnb.notebook.kernel.control_shell import route_to_control_shell
+from tfnb.notebook.kernel.shell import current_shell, is_notebook, show
+from tfnb.notebook.pictures.summary_svg import summary_svg, summary_text
+from tfnb.notebook.pictures.terminal_progress import TerminalProgress, can_draw
+from tfnb.notebook.steps.queue_sizes import queue_sizes
+from tfnb.notebook.steps.scalar_curves import ScalarCurves
+from tfnb.notebook.steps.step_model import StepModel
+from tfnb.notebook.steps.step_publisher import UPDATES_PER_SECOND, StepPublisher
+from tfnb.notebook.steps.step_recorder import EventLog, StepRecorder
+from tfnb.notebook.steps.step_waits import waits_of
+from tfnb.notebook.views.sampled_steps import SampledSteps
+from tfnb.notebook.views.targets import session_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from tfnb.core.step_events import StepEvents
     from tfnb.framework.graph import Graph
-    from tfnb.notebook.scene import Scene
-    from tfnb.notebook.step_publisher import Sink
-    from tfnb.notebook.step_waits import StepWait
+    from tfnb.notebook.scenes.scene import Scene
+    from tfnb.notebook.steps.step_publisher import Sink
+    from tfnb.notebook.steps.step_waits import StepWait
 
 HEIGHT = 480
 _CURVES_EVERY_NS = 250_000_000

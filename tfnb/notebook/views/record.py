@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.core.files.file_access import write_whole
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
-from tfnb.notebook.chrome_trace import chrome_trace
-from tfnb.notebook.record_html import record_html
-from tfnb.notebook.record_summary import record_svg, record_text
-from tfnb.notebook.run_costs import remember
-from tfnb.notebook.run_record import RunTape
-from tfnb.notebook.shell import TextPicture, current_shell, is_notebook, show
-from tfnb.notebook.targets import session_of
+from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook, show
+from tfnb.notebook.pictures.record_summary import record_svg, record_text
+from tfnb.notebook.steps.chrome_trace import chrome_trace
+from tfnb.notebook.steps.run_costs import remember
+from tfnb.notebook.steps.run_record import RunTape
+from tfnb.notebook.views.record_html import record_html
+from tfnb.notebook.views.targets import session_of
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from tfnb.core.step_events import StepEvents
-    from tfnb.notebook.run_record import RunRecord
+    from tfnb.notebook.steps.run_record import RunRecord
 
 HEIGHT = 480
 

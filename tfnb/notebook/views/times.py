@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.notebook.op_times import op_times, op_times_svg, op_times_table, op_times_text
-from tfnb.notebook.run_costs import latest_record
-from tfnb.notebook.shell import current_shell, is_notebook
-from tfnb.notebook.table import keep, latest, show_table, table_widget
-from tfnb.notebook.targets import TargetError, find_target
+from tfnb.notebook.kernel.shell import current_shell, is_notebook
+from tfnb.notebook.steps.run_costs import latest_record
+from tfnb.notebook.views.op_times import op_times, op_times_svg, op_times_table, op_times_text
+from tfnb.notebook.views.table import keep, latest, show_table, table_widget
+from tfnb.notebook.views.targets import TargetError, find_target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,10 +8,10 @@ from tfnb.client.debugger.debugger import Debugger
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
 from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
-from tfnb.notebook.shell import current_shell, is_notebook
-from tfnb.notebook.table import keep, latest, show_table, table_widget
-from tfnb.notebook.targets import session_of
-from tfnb.notebook.values_svg import values_svg, values_table, values_text
+from tfnb.notebook.kernel.shell import current_shell, is_notebook
+from tfnb.notebook.views.table import keep, latest, show_table, table_widget
+from tfnb.notebook.views.targets import session_of
+from tfnb.notebook.views.values_svg import values_svg, values_table, values_text
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -15,17 +15,17 @@ import traitlets
 from IPython.display import publish_display_data
 
 from tfnb.core.files.file_access import write_whole
-from tfnb.notebook.record_html import record_traits
-from tfnb.notebook.scene_text import scene_text
-from tfnb.notebook.shell import show
-from tfnb.notebook.widget_page import widget_page
+from tfnb.notebook.kernel.shell import show
+from tfnb.notebook.scenes.scene_text import scene_text
+from tfnb.notebook.views.record_html import record_traits
+from tfnb.notebook.views.widget_page import widget_page
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-    from tfnb.notebook.run_record import RunRecord
-    from tfnb.notebook.scene import Scene
+    from tfnb.notebook.scenes.scene import Scene
+    from tfnb.notebook.steps.run_record import RunRecord
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _MOST_PICTURE = 60_000_000  # characters of base64

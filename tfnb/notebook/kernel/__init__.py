@@ -1,0 +1,1 @@
+"""The IPython shell: cells, threads that control steps, the growth of a graph by cell."""

@@ -1,0 +1,1 @@
+"""Pictures of steps and values as SVG and as text."""

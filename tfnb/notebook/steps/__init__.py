@@ -1,0 +1,1 @@
+"""What a step did: the model of a running step, its tape, records of steps."""

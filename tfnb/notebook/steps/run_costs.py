@@ -1,0 +1,90 @@
+"""What each node cost in a recorded step, and which step of a graph was recorded last."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfnb.notebook.scenes.scene import NodeCost
+from tfnb.notebook.steps.step_tape import DONE, RECEIVED, SENT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tfnb.framework.graph import Graph
+    from tfnb.notebook.scenes.scene import SceneNode
+    from tfnb.notebook.steps.run_record import RunRecord
+
+_LATEST = "latest record"  # under which a graph keeps it
+
+
+def remember(graph: Graph, record: RunRecord) -> None:
+    """Takes a record as the latest of its graph."""
+    graph._kept[_LATEST] = record
+
+
+def latest_record(graph: Graph | None) -> RunRecord | None:
+    """The step of a graph that was recorded last."""
+    return None if graph is None else graph._kept.get(_LATEST)
+
+
+def node_costs(record: RunRecord) -> list[NodeCost]:
+    """What each node of the record's scene did."""
+    count = len(record.scene.nodes)
+    tensors = record.tensors
+    peak_ns, _ = tensors.peak()
+    held = np.zeros(count)
+    live = tensors.live_at(peak_ns)
+    np.add.at(held, tensors.node[live], tensors.num_bytes[live])
+    made = np.bincount(tensors.node, tensors.num_bytes, minlength=count)
+    is_later = np.zeros(count, bool)
+    is_later[tensors.node[tensors.made_ns > peak_ns]] = True
+    has_made = np.bincount(tensors.node, minlength=count) > 0
+    moved, waited = np.zeros(count), np.zeros(count)
+    transfers = (record.kind == SENT) | (record.kind == RECEIVED)
+    np.add.at(moved, record.node[transfers], record.iteration[transfers])
+    pooled = set(map(tuple, record.elsewhere[:, :3].tolist()))
+    for _, node, frame, iteration, begin, end in record.executions(waits=True):
+        if (node, frame, iteration) not in pooled:
+            waited[node] += end - begin
+    runs = np.bincount(record.node[record.kind == DONE], minlength=count)
+    times = record.node_times_ns()
+    return [
+        NodeCost(
+            int(runs[i]),
+            float(times[i]),
+            float(made[i]),
+            float(held[i]),
+            float(moved[i]),
+            float(waited[i]),
+            "" if not has_made[i] else "live" if held[i] else "later" if is_later[i] else "freed",
+        )
+        for i in range(count)
+    ]
+
+
+def costs_by_name(record: RunRecord) -> dict[str, NodeCost]:
+    """The same by name; of nodes with one name on several devices, the one that ran most."""
+    found: dict[str, NodeCost] = {}
+    for node, cost in zip(record.scene.nodes, node_costs(record)):
+        before = found.get(node.name)
+        if before is None or before.ns < cost.ns:
+            found[node.name] = cost
+    return found
+
+
+def with_costs(nodes: Sequence[SceneNode], record: RunRecord | None) -> list[SceneNode]:
+    """The nodes, each with what it cost in a recorded step, if it is there under its name."""
+    if record is None:
+        return list(nodes)
+    by_place = {
+        (node.partition, node.name): cost
+        for node, cost in zip(record.scene.nodes, node_costs(record))
+    }
+    costs: Mapping[str, NodeCost] = costs_by_name(record)
+    return [
+        replace(node, cost=by_place.get((node.partition, node.name)) or costs.get(node.name))
+        for node in nodes
+    ]

@@ -1,0 +1,286 @@
+"""A step as it was: every event of it with its time, to be looked at afterwards, also offline.
+
+:class:`RunTape` hears the steps of a session and keeps the latest of them whole, as they are
+(``step_tape.py``).  :class:`RunRecord` is one of these steps, made for views: its scene,
+the loops that lived in it, and its events as columns of numbers.  ``encode`` is what
+``labextension/src/render/run_record.ts`` reads.
+
+Times are nanoseconds after the step's start.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfnb.notebook.steps.step_memory import RecordedTensors
+from tfnb.notebook.steps.step_model import make_signature
+from tfnb.notebook.steps.step_tape import (
+    DEAD,
+    DONE,
+    RECEIVED,
+    SENT,
+    STARTED,
+    Tape,
+    TapeReader,
+    TapeRecorder,
+)
+from tfnb.notebook.steps.view_group import view_group
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from tfnb.framework.graph import Graph
+    from tfnb.notebook.scenes.scene import Scene
+    from tfnb.notebook.steps.step_model import Signature
+
+VERSION = 2
+
+
+class RunTape(TapeRecorder):
+    """Keeps the latest steps of one session, for views.
+
+    Args:
+      graph_of: gives the user's graph, for what only that knows.
+    """
+
+    def __init__(self, graph_of: Callable[[], Graph | None]) -> None:
+        super().__init__()
+        self._graph_of = graph_of
+        self._signatures: dict[int, Signature] = {}
+
+    def records(self) -> list[RunRecord]:
+        """The steps that were kept, oldest first."""
+        found = []
+        for tape in list(self.done):
+            signature = self._signature(tape.signature_id)
+            if signature is not None:
+                found.append(RunRecord.of(tape, signature))
+        return found
+
+    def latest(self) -> RunRecord | None:
+        """The step that ended last, if one has."""
+        tape = self.done[-1] if self.done else None
+        signature = None if tape is None else self._signature(tape.signature_id)
+        return None if tape is None or signature is None else RunRecord.of(tape, signature)
+
+    def _signature(self, signature_id: int) -> Signature | None:
+        found = self._signatures.get(signature_id)
+        if found is None:
+            partitioned = self.partitioned.get(signature_id)
+            if partitioned is None:
+                return None
+            placed = self.placed.get(signature_id)
+            found = make_signature(signature_id, partitioned, placed, self._graph_of())
+            self._signatures[signature_id] = found
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFrame:
+    """One loop that lived in a step: its partition, its name, and where it was opened.
+
+    ``parent`` is the place of the frame around it among the record's frames.
+    """
+
+    partition: int
+    name: str
+    parent: int
+    parent_iteration: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunRecord:
+    """One step as it was.
+
+    Attributes:
+      step_id: the runtime's number of the step.
+      scene: its graph, partition by partition.
+      feeds: the names of the tensors it was fed; ``fetches`` of those it gave, ``targets`` of the
+        nodes that only had to run.
+      duration_ns: how long it took.
+      error: what it failed with, or "".
+      dropped: how many events were too many to keep.
+      frames: the partitions' root frames, in their order, then every loop that was entered.
+      kind: what happened, one number an event; see the module.
+      node: which node of the scene, -1 for none.
+      frame: in which of ``frames``.
+      iteration: in which iteration; for what was sent and received, the number of bytes.
+      time_ns: when.
+      tensors: what the nodes made.
+      threads: the threads of pools that ran kernels.
+      elsewhere: node, frame, iteration and thread of each such kernel, a row each;
+        ``elsewhere_ns`` when it began and ended there.
+      lanes: the scene with a lane for each device, where there are several.
+      group: views of the same group select together: those of one graph.
+    """
+
+    step_id: int
+    scene: Scene
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+    duration_ns: int
+    error: str
+    dropped: int
+    frames: tuple[RecordedFrame, ...]
+    kind: NDArray[np.uint8]
+    node: NDArray[np.int32]
+    frame: NDArray[np.int32]
+    iteration: NDArray[np.int32]
+    time_ns: NDArray[np.float64]
+    tensors: RecordedTensors = field(
+        default_factory=lambda: RecordedTensors.of(TapeReader(Tape(0, 0, 0)), (), 0)
+    )
+    threads: tuple[str, ...] = ()
+    elsewhere: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 4), np.int32))
+    elsewhere_ns: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2)))
+    lanes: Scene | None = None
+    group: str = ""
+
+    @classmethod
+    def of(cls, tape: Tape, signature: Signature) -> RunRecord:
+        """A step's record, made of its tape."""
+        views = signature.partitioned.partitions
+        frames = [RecordedFrame(index, "", -1, 0) for index in range(len(views))]
+        place_of_frame = {(index, 0): index for index in range(len(views))}
+        reader = TapeReader(tape)
+        for partition, frame_id, parent_id, parent_iteration, name_index, _ in reader.frames:
+            names = views[partition].frame_names
+            name = names[name_index] if 0 <= name_index < len(names) else f"frame {name_index}"
+            parent = place_of_frame.get((partition, parent_id), partition)
+            place_of_frame[partition, frame_id] = len(frames)
+            frames.append(RecordedFrame(partition, name, parent, parent_iteration))
+        count = len(reader.events)
+        rows = np.array(reader.events, np.int64).reshape(count, 6)
+        nodes = np.full(count, -1, np.int32)
+        for partition, places in enumerate(signature.place_of):
+            mine = (rows[:, 1] == partition) & (rows[:, 4] >= 0)
+            if mine.any():
+                nodes[mine] = np.asarray(places, np.int32)[rows[mine, 4]]
+        frame = np.fromiter(
+            (place_of_frame.get((p, f), p) for _, p, f, _, _, _ in reader.events), np.int32, count
+        )
+        threads = {name: i for i, name in enumerate(sorted({row[4] for row in tape.elsewhere}))}
+        elsewhere = [
+            (signature.place_of[p][node], place_of_frame.get((p, f), p), iteration, threads[name])
+            for p, node, f, iteration, name, _, _ in tape.elsewhere
+        ]
+        moments = [
+            (begin - tape.started_ns, end - tape.started_ns) for *_, begin, end in tape.elsewhere
+        ]
+        return cls(
+            step_id=tape.step_id,
+            scene=signature.scene,
+            feeds=signature.partitioned.feeds,
+            fetches=signature.partitioned.fetches,
+            targets=signature.partitioned.targets,
+            duration_ns=tape.ended_ns - tape.started_ns,
+            error=tape.error,
+            dropped=reader.dropped,
+            frames=tuple(frames),
+            kind=rows[:, 0].astype(np.uint8),
+            node=nodes,
+            frame=frame,
+            iteration=np.clip(rows[:, 3], 0, 2**31 - 1).astype(np.int32),
+            time_ns=(rows[:, 5] - tape.started_ns).astype(np.float64),
+            tensors=RecordedTensors.of(reader, signature.place_of, tape.started_ns),
+            threads=tuple(threads),
+            lanes=signature.lanes(),
+            group=view_group(signature.graph),
+            elsewhere=np.array(elsewhere, np.int32).reshape(len(elsewhere), 4),
+            elsewhere_ns=np.array(moments, np.float64).reshape(len(moments), 2),
+        )
+
+    @property
+    def num_events(self) -> int:
+        """How many events were kept."""
+        return len(self.kind)
+
+    def node_times_ns(self) -> NDArray[np.float64]:
+        """How long each node of the scene ran, all its executions together.
+
+        What waited while other nodes ran does not count; what a thread of a pool ran does.
+        """
+        total = np.zeros(len(self.scene.nodes))
+        for kind, node, _, _, begin, end in self.executions():
+            if kind == DONE:
+                total[node] += end - begin
+        if len(self.elsewhere):
+            np.add.at(total, self.elsewhere[:, 0], np.diff(self.elsewhere_ns, axis=1)[:, 0])
+        return total
+
+    def executions(
+        self, *, waits: bool = False
+    ) -> Iterator[tuple[int, int, int, int, float, float]]:
+        """(kind, node, frame, iteration, begin, end) of each execution, as they end.
+
+        Args:
+          waits: give those instead between whose start and end something else happened.
+        """
+        open_at: dict[tuple[int, int, int], tuple[int, float]] = {}
+        rows = zip(
+            self.kind.tolist(),
+            self.node.tolist(),
+            self.frame.tolist(),
+            self.iteration.tolist(),
+            self.time_ns.tolist(),
+        )
+        place = 0  # what is sent or received is part of the node that does it
+        for kind, node, frame, iteration, t_ns in rows:
+            if kind == STARTED:
+                open_at[node, frame, iteration] = place, t_ns
+            elif kind in (DONE, DEAD):
+                start, begin = open_at.pop((node, frame, iteration), (place, t_ns))
+                if waits == (place > start + 1):
+                    yield kind, node, frame, iteration, begin, t_ns
+            place += kind not in (SENT, RECEIVED)
+
+    def encode(self) -> bytes:
+        """The record for the browser, without its scene: deflated columns behind a JSON header."""
+        header = {
+            "version": VERSION,
+            "step": self.step_id,
+            "durationNs": self.duration_ns,
+            "error": self.error[:2000],
+            "dropped": self.dropped,
+            "events": self.num_events,
+            "feeds": list(self.feeds),
+            "fetches": list(self.fetches),
+            "targets": list(self.targets),
+            "frames": [
+                [frame.partition, frame.name, frame.parent, frame.parent_iteration]
+                for frame in self.frames
+            ],
+            "tensors": len(self.tensors),
+            "forms": list(self.tensors.forms),
+            "threads": list(self.threads),
+            "elsewhere": len(self.elsewhere),
+        }
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
+        head = text.encode("utf-8", "surrogatepass")
+        head += b" " * (-(len(head) + 4) % 8)  # columns begin at a multiple of eight
+        tensors = self.tensors
+        columns = (
+            self.time_ns.astype("<f8"),
+            *(c.astype("<f8") for c in (tensors.made_ns, tensors.freed_ns, tensors.num_bytes)),
+            self.elsewhere_ns.astype("<f8"),
+            self.node.astype("<i4"),
+            self.frame.astype("<i4"),
+            self.iteration.astype("<i4"),
+            *(
+                c.astype("<i4")
+                for c in (tensors.node, tensors.slot, tensors.iteration, tensors.form)
+            ),
+            self.elsewhere.astype("<i4"),
+            self.kind.astype("u1"),
+        )
+        body = b"".join(column.tobytes() for column in columns)
+        return zlib.compress(struct.pack("<I", len(head)) + head + body, 6)

@@ -1,0 +1,80 @@
+"""What steps in flight wait for, and which of them are held: asked from outside while they run.
+
+Observers hear that a node has begun, not that it stands still; the runtime knows
+(``waiting.py``), so it is asked a few times a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tfnb.notebook.scenes.attr_text import cut_middle
+
+if TYPE_CHECKING:
+    from tfnb.client.session.session import BaseSession
+    from tfnb.core.process.standstill import Finding, Standstill
+
+BLOCKED, HELD, STOPPED = "blocked", "held", "stopped"
+_MAX_LINES = 4
+_MAX_LINE = 200
+_MAX_NODES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class StepWait:
+    """How a step stands.
+
+    Attributes:
+      kind: ``BLOCKED`` where nothing of it can run until another step does something, ``HELD``
+        where it was told to stand between two nodes, ``STOPPED`` by a debugger, "" where it goes on
+        beside nodes that wait.
+      nodes: the nodes that wait.
+      lines: what for, a line each.
+    """
+
+    kind: str
+    nodes: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+def wait_of(run_state: Any) -> StepWait | None:
+    """How a step stands; None where no node of it waits."""
+    from tfnb.common_runtime.executor.waiting import explain_standstill, waiting_nodes
+
+    try:
+        stop = getattr(run_state.hooks.debugger, "stop", None)
+        if stop is not None and stop.step_id == run_state.step_id:
+            return StepWait(STOPPED, lines=(f"stands {stop.phase} '{stop.node}' ({stop.op})",))
+        if run_state.is_held:
+            return StepWait(HELD)
+        nodes = tuple(waiting_nodes(run_state)[:_MAX_NODES])
+        found = explain_standstill(run_state) if nodes else None
+    except (RuntimeError, KeyError, IndexError, AttributeError):
+        return None  # it ran on, or ended, meanwhile
+    if not nodes:
+        return None
+    if found is None or found.runs:
+        return StepWait("", nodes)
+    return StepWait(BLOCKED, nodes, tuple(lines_of(found)))
+
+
+def waits_of(session: BaseSession) -> dict[int, StepWait]:
+    """How the steps of a session stand that do not simply run, by their ids."""
+    active: list[Any] = getattr(session._session, "active_steps", list)()
+    found = {run_state.step_id: wait_of(run_state) for run_state in active}
+    return {step_id: wait for step_id, wait in found.items() if wait is not None}
+
+
+def lines_of(found: Standstill) -> list[str]:
+    """An account of a step in a few lines."""
+    lines = [_line(finding) for finding in found.findings[:_MAX_LINES]]
+    more = len(found.findings) - _MAX_LINES
+    return [*lines, f"and {more} more"] if more > 0 else lines
+
+
+def _line(finding: Finding) -> str:
+    text = finding.text
+    if finding.reasons:
+        text += f": {finding.reasons[0].text}"
+    return cut_middle(text, _MAX_LINE)

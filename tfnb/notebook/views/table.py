@@ -1,0 +1,100 @@
+"""Views that are tables of nodes, as the front end reads them (``render/table_view.ts``).
+
+The last one of each kind is kept, so that a tab in JupyterLab can show it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.notebook.kernel.shell import show
+from tfnb.notebook.scenes.attr_text import cut_middle, one_line
+from tfnb.notebook.steps.view_group import view_group
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.notebook.views.widget import SceneWidget
+
+MAX_ROWS = 500
+_MAX_TEXT, _MAX_TIP = 80, 400
+_latest: dict[str, tuple[dict[str, Any], str]] = {}
+
+
+def short(text: str, limit: int = _MAX_TEXT) -> str:
+    """A text of a bearable length, in one line."""
+    return one_line(cut_middle(text, limit))
+
+
+def cell(text: str, **more: Any) -> dict[str, Any]:
+    """A cell; a longer text is its tooltip."""
+    shown = {"text": short(text), **{name: value for name, value in more.items() if value}}
+    if shown["text"] != text:
+        shown.setdefault("tip", short(text, _MAX_TIP))
+    return shown
+
+
+def node_of(tensor: str) -> str:
+    """The name of a tensor's node."""
+    return tensor.partition(":")[0]
+
+
+def table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[dict[str, Any]] | str],
+    *,
+    note: str = "",
+    tone: str = "",
+    graph: Any = None,
+    is_sortable: bool = False,
+) -> dict[str, Any]:
+    """A table; views of ``graph`` select with it.
+
+    Args:
+      title: its heading.
+      columns: what the cells of a row are.
+      rows: cells, or a text over the rows that follow.
+      note: a sentence below the title; ``tone`` colours it.
+      tone: "good", "warn", "bad" or "muted".
+      graph: whose nodes are told of.
+      is_sortable: whether the heads of its columns sort it: cells with an ``order`` by that, others
+        by their text.
+    """
+    shown = [row if isinstance(row, str) else list(row) for row in rows[:MAX_ROWS]]
+    if len(rows) > MAX_ROWS:
+        shown.append(f"… {len(rows) - MAX_ROWS:,} more")
+    return {
+        "title": title,
+        "note": short(note, _MAX_TIP),
+        "tone": tone,
+        "group": view_group(graph),
+        "columns": list(columns),
+        "rows": shown,
+        "isSortable": is_sortable,
+    }
+
+
+def table_widget(kind: str, state: dict[str, Any], text: str) -> SceneWidget:
+    """The widget of a table; ``text`` says the same."""
+    from tfnb.notebook.views.widget import SceneWidget
+
+    widget = SceneWidget(None, view=kind)
+    widget.show_table(state, text)
+    return widget
+
+
+def keep(kind: str, state: dict[str, Any], text: str) -> None:
+    """Makes a table the latest of its kind."""
+    _latest[kind] = state, text
+
+
+def latest(kind: str, nothing: str) -> tuple[dict[str, Any], str]:
+    """The latest table of a kind and its text; an empty one that says ``nothing`` if none is."""
+    return _latest.get(kind) or (table(nothing, (), ()), nothing)
+
+
+def show_table(widget: SceneWidget, svg: str) -> None:
+    """Displays a table, and a picture that is seen where there are no widgets."""
+    show(widget)
+    widget.show_picture(svg)

@@ -1,0 +1,40 @@
+"""A view as one HTML file: the widget's own code, with a stand-in for the notebook."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tfnb.notebook.scenes.svg_writer import escape
+
+_STATIC = Path(__file__).parent / "static"
+_BYTES = ("_scene", "_record", "_lanes", "_states")
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+def widget_page(traits: dict[str, Any], title: str) -> str:
+    """The file's text; ``labextension/src/widget/page.ts`` makes the same in the browser.
+
+    Args:
+      traits: those of ``views/widget.py``; what is missing is empty.
+      title: of the page.
+    """
+    filled: dict[str, Any] = {"_counters": {}, "_curves": {}, "selected": "", **traits}
+    for name in _BYTES:
+        filled[name] = base64.b64encode(traits.get(name, b"")).decode()
+    parts = {
+        "title": escape(title),
+        "css": (_STATIC / "tfnb.css").read_text(encoding="utf-8"),
+        "traits": _in_script(filled),
+        "module": _in_script((_STATIC / "tfnb.js").read_text(encoding="utf-8")),
+    }
+    template = (_STATIC / "page.html").read_text(encoding="utf-8")
+    return _PLACE.sub(lambda place: parts[place[1]], template)
+
+
+def _in_script(value: Any) -> str:
+    """A value as a JavaScript literal that cannot end the script it stands in."""
+    return json.dumps(value).replace("<", "\\u003c")
