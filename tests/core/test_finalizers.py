@@ -55,7 +55,7 @@ def _finalizers(tree: ast.AST) -> set[str]:
 
 
 def test_what_runs_as_objects_end_is_what_has_to() -> None:
-    """No table of weakly held objects: core/process/weak_registry.py has those that call nothing."""
+    """Tables of weakly held objects are those of core/process/weak_registry.py."""
     found = {}
     for path in sorted(_PACKAGE.rglob("*.py")):
         kinds = _finalizers(ast.parse(path.read_text()))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+
+from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
 
 EXPORTS = {
     "resource_loader": [
@@ -30,7 +31,7 @@ def get_path_to_datafile(path: str) -> str:
 
 def get_root_dir_with_all_resources() -> str:
     """The directory of the package."""
-    return str(Path(__file__).resolve().parents[1])
+    return PACKAGE_DIRECTORY.rstrip(os.sep)
 
 
 def load_resource(path: str) -> bytes:

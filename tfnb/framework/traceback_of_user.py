@@ -13,12 +13,13 @@ number. The tables only grow, by one entry per cell run; reading them needs no l
 from __future__ import annotations
 
 import linecache
-import os.path
 import sys
 from bisect import bisect_right
 from dataclasses import dataclass
 from traceback import FrameSummary
 from typing import TYPE_CHECKING, Any
+
+from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,6 @@ MAX_FRAMES = 12
 # (number of cell runs registered, code, instruction, code, instruction, ...), innermost first.
 Site = tuple[Any, ...]
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _is_internal: dict[str, bool] = {}
 
 
@@ -95,7 +95,7 @@ def num_registered() -> int:
 
 def is_internal(filename: str) -> bool:
     """Return whether a file belongs to this package."""
-    return filename.startswith(_PACKAGE)
+    return filename.startswith(PACKAGE_DIRECTORY)
 
 
 def forget_cells() -> None:
@@ -113,7 +113,7 @@ def capture() -> Site:
         filename = code.co_filename
         inside = internal.get(filename)
         if inside is None:
-            inside = internal[filename] = filename.startswith(_PACKAGE)
+            inside = internal[filename] = filename.startswith(PACKAGE_DIRECTORY)
         if not inside:
             break
         outer = frame.f_back

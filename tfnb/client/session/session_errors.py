@@ -8,16 +8,15 @@ error stay as they were.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfnb.common_runtime.functions.lower_functional_ops import FUNCTIONAL_OPS
 from tfnb.core.errors import FailedPreconditionError, OpError, ResourceExhaustedError
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
+from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
 from tfnb.core.resource_mgr import DEFAULT_CONTAINER, RefCell
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ _MAX_PATH = 5
 _SOFT_PLACEMENT = (
     "To run it where it can run: tf.Session(config=tf.ConfigProto(allow_soft_placement=True))"
 )
-_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 _COLOCATED = re.compile(r"\{\{colocation_node ([^}\s]+)\}\}")
 _NODE_IN_MESSAGE = re.compile(r"\{\{node ([^}\s]+)\}\}|\[\[node ([^\s\]]+)")
 
@@ -156,7 +154,7 @@ def _caller(op: Operation) -> str:
     if site is None or site.cell is not None or site.function == "<module>" or len(frames) < 2:
         return ""
     for frame in reversed(frames[:-1]):
-        is_ours = frame.filename.startswith(_PACKAGE)
+        is_ours = frame.filename.startswith(PACKAGE_DIRECTORY)
         if not is_ours and (frame.filename, frame.lineno) != (site.file, site.line):
             return f", called from {frame.filename}:{frame.lineno}"
     return ""

@@ -14,14 +14,13 @@ from __future__ import annotations
 import gc
 import itertools
 import linecache
-import os
 import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
 from tfnb.core.process.standstill import Finding
 from tfnb.core.process.weak_registry import WeakRegistry
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.run_state import RunState
 
 type_of_loops = tuple[tuple[str, int], ...]
-_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
@@ -446,7 +444,7 @@ def _variables(frame: FrameType, inside: FrameType | None) -> Mapping[str, Any]:
         return values
     # Before Python 3.13 the frame keeps its f_locals dict, and with it tensors that the step no
     # longer needs.  A tracer or profiler written in Python needs the dict to stay.
-    is_ours = inside is None or inside.f_code.co_filename.startswith((_PACKAGE, "<tfnb "))
+    is_ours = inside is None or inside.f_code.co_filename.startswith((PACKAGE_DIRECTORY, "<tfnb "))
     if frame.f_trace is not None or not is_ours:
         return values
     kept = dict(values)

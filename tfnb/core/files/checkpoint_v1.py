@@ -1,8 +1,9 @@
 """Checkpoints of the first format: one table file of tensor slices.
 
-The file is a sorted table (:mod:`tfnb.core.files.leveldb_table`). Under the empty key stands the list of
-all tensors with dtype, shape and slices; under a name with a slice stand that slice's elements, as
-the typed list of a TensorProto. Several files, matched by a pattern, may make up one checkpoint.
+The file is a sorted table (:mod:`tfnb.core.files.leveldb_table`). Under the empty key stands the
+list of all tensors with dtype, shape and slices; under a name with a slice stand that slice's
+elements, as the typed list of a TensorProto. Several files, matched by a pattern, may make up one
+checkpoint.
 Corresponds to ``tensor_slice_writer.cc`` and ``tensor_slice_reader.cc``.
 """
 

@@ -273,7 +273,7 @@ def _word(content: dict[str, Any], name: str) -> str:
 @cache
 def _renderer() -> tuple[str, str]:
     """Return the widgets' module and stylesheet."""
-    from tfnb.notebook.views.widget import STATIC
+    from tfnb.notebook.views.widget_page import STATIC
 
     return tuple((STATIC / name).read_text(encoding="utf-8") for name in ("tfnb.js", "tfnb.css"))  # type: ignore[return-value]
 

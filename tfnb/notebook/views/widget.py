@@ -18,7 +18,7 @@ from tfnb.core.files.file_access import write_whole
 from tfnb.notebook.kernel.shell import show
 from tfnb.notebook.scenes.scene_text import scene_text
 from tfnb.notebook.views.record_html import record_traits
-from tfnb.notebook.views.widget_page import widget_page
+from tfnb.notebook.views.widget_page import STATIC, widget_page
 
 if TYPE_CHECKING:
     import os
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _MOST_PICTURE = 60_000_000  # characters of base64
-STATIC = Path(__file__).parent.parent / "static"
 
 
 _given_comm: ContextVar[Any] = ContextVar("tfnb_given_comm", default=None)

@@ -8,9 +8,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
 from tfnb.notebook.scenes.svg_writer import escape
 
-_STATIC = Path(__file__).parent / "static"
+STATIC = Path(PACKAGE_DIRECTORY, "notebook", "static")
 _BYTES = ("_scene", "_record", "_lanes", "_states")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
@@ -27,11 +28,11 @@ def widget_page(traits: dict[str, Any], title: str) -> str:
         filled[name] = base64.b64encode(traits.get(name, b"")).decode()
     parts = {
         "title": escape(title),
-        "css": (_STATIC / "tfnb.css").read_text(encoding="utf-8"),
+        "css": (STATIC / "tfnb.css").read_text(encoding="utf-8"),
         "traits": _in_script(filled),
-        "module": _in_script((_STATIC / "tfnb.js").read_text(encoding="utf-8")),
+        "module": _in_script((STATIC / "tfnb.js").read_text(encoding="utf-8")),
     }
-    template = (_STATIC / "page.html").read_text(encoding="utf-8")
+    template = (STATIC / "page.html").read_text(encoding="utf-8")
     return _PLACE.sub(lambda place: parts[place[1]], template)
 
 

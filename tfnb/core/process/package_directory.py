@@ -1,0 +1,8 @@
+"""The directory of the package: code in files under it is tfnb's own, not the user's."""
+
+from __future__ import annotations
+
+import os
+
+# With a separator at its end. The depth follows from the module's name, so that moves keep it.
+PACKAGE_DIRECTORY = os.path.abspath(__file__).rsplit(os.sep, __name__.count("."))[0] + os.sep
