@@ -1,5 +1,8 @@
 # The names of tf.flags; written by scripts/generate_public_names.py.
 # ruff: noqa
+from tfnb.client.flags.flag import (
+    FlagNameConflictsWithMethodError as FlagNameConflictsWithMethodError,
+)
 from tfnb.client.flags.flag import BooleanFlag as BooleanFlag
 from tfnb.client.flags.flag import CantOpenFlagFileError as CantOpenFlagFileError
 from tfnb.client.flags.flag import DuplicateFlagError as DuplicateFlagError
@@ -7,15 +10,15 @@ from tfnb.client.flags.flag import EnumClassFlag as EnumClassFlag
 from tfnb.client.flags.flag import EnumFlag as EnumFlag
 from tfnb.client.flags.flag import Error as Error
 from tfnb.client.flags.flag import Flag as Flag
-from tfnb.client.flags.flag import (
-    FlagNameConflictsWithMethodError as FlagNameConflictsWithMethodError,
-)
 from tfnb.client.flags.flag import IllegalFlagValueError as IllegalFlagValueError
 from tfnb.client.flags.flag import MultiEnumClassFlag as MultiEnumClassFlag
 from tfnb.client.flags.flag import MultiFlag as MultiFlag
 from tfnb.client.flags.flag import UnparsedFlagAccessError as UnparsedFlagAccessError
 from tfnb.client.flags.flag import UnrecognizedFlagError as UnrecognizedFlagError
 from tfnb.client.flags.flag import ValidationError as ValidationError
+from tfnb.client.flags.flag_parsers import (
+    WhitespaceSeparatedListParser as WhitespaceSeparatedListParser,
+)
 from tfnb.client.flags.flag_parsers import ArgumentParser as ArgumentParser
 from tfnb.client.flags.flag_parsers import ArgumentSerializer as ArgumentSerializer
 from tfnb.client.flags.flag_parsers import BaseListParser as BaseListParser
@@ -29,9 +32,6 @@ from tfnb.client.flags.flag_parsers import FloatParser as FloatParser
 from tfnb.client.flags.flag_parsers import IntegerParser as IntegerParser
 from tfnb.client.flags.flag_parsers import ListParser as ListParser
 from tfnb.client.flags.flag_parsers import ListSerializer as ListSerializer
-from tfnb.client.flags.flag_parsers import (
-    WhitespaceSeparatedListParser as WhitespaceSeparatedListParser,
-)
 from tfnb.client.flags.flag_values import FLAGS as FLAGS
 from tfnb.client.flags.flag_values import FlagHolder as FlagHolder
 from tfnb.client.flags.flag_values import FlagValues as FlagValues
