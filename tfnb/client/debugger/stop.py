@@ -144,7 +144,7 @@ class Stop:
         )
 
     def states_around(self) -> dict[str, NodeState]:
-        """Return the states of this partition's nodes, seen from the stop's frame and iteration."""
+        """Return the states of all nodes, seen from the stop's frame and iteration."""
         return self.inspector.states_around(self.partition, self.frame_id, self.iteration)
 
     def why(self, node: str) -> Standstill:
