@@ -574,9 +574,10 @@ class Debugger:
         while not self._turn.acquire(timeout=_NAP_S):
             if run_state.stop is not None:
                 raise run_state.stop
-        stop = Stop(executor, tagged, phase, outputs)
-        stop.reason = reason
+        stop: Stop | None = None
         try:
+            stop = Stop(executor, tagged, phase, outputs)
+            stop.reason = reason
             with self._changed:
                 self._command = None
                 self.stop = stop
@@ -588,11 +589,14 @@ class Debugger:
             elif command == "again":
                 self._goals[thread] = _Goal("node")
         finally:
-            with self._changed:
-                self.stop = None
-                self._command = None
-            stop.forget()
-            self._turn.release()
+            try:
+                with self._changed:
+                    self.stop = None
+                    self._command = None
+                if stop is not None:
+                    stop.forget()
+            finally:  # an interrupt may come here, too
+                self._turn.release()
             if self._on_go is not None:
                 self._guarded(self._on_go)
         if isinstance(command, BaseException):
