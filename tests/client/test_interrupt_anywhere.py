@@ -14,6 +14,7 @@ import pytest
 
 import tfnb as tf
 from tests.repeats import few
+from tfnb.client.debugger.debugger import Debugger
 from tfnb.library.queues.barriers import Barrier
 from tfnb.library.queues.staging_areas import MapStagingArea, StagingArea
 
@@ -202,6 +203,24 @@ def pool_run() -> tuple[tf.Session, Callable[[], Any]]:
     return sess, lambda: sess.run(y, {x: [1.0, 2.0]})
 
 
+def left_run() -> tuple[tf.Session, Callable[[], Any]]:
+    """A function of two partitions that a debugger has left in the middle of a loop."""
+    limit = tf.placeholder(tf.int32, [])
+
+    def body(i: Any, v: Any) -> Any:
+        with tf.device("/cpu:1"):
+            v = tf.multiply(v, 2.0, name="twice")
+        return i + 1, v
+
+    with tf.device("/cpu:0"):
+        found = tf.while_loop(lambda i, _: i < limit, body, [0, 1.0])[1]
+    sess = tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}))
+    debugger = Debugger(sess, on_stop=lambda _: debugger.resume()).attach()
+    debugger.break_at("while/twice", iteration=1)
+    sess.run(found, {limit: 2})
+    return sess, lambda: sess.run(found, {limit: 3})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stride", few((13, 1), 1))
 @pytest.mark.parametrize(
@@ -219,6 +238,7 @@ def pool_run() -> tuple[tf.Session, Callable[[], Any]]:
         (barrier_run, 5.0, 7),
         (accumulator_run, 5.0, 3),
         (pool_run, [3.0, 5.0], 3),
+        (left_run, 8.0, 7),
     ],
 )
 def test_an_interrupt_at_any_call_leaves_the_session_usable(

@@ -16,6 +16,7 @@ from tests.common_runtime.recording_cupy import (
     RecordingCupy,
     forget,
 )
+from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.device import gpu_device
 from tfnb.common_runtime.device.device_mgr import DeviceMgr, make_local_devices
 from tfnb.common_runtime.device.gpu_device import GpuDevice
@@ -414,6 +415,26 @@ def test_closing_ends_copies_that_nobody_waits_for(cupy):
     device.close()
     with pytest.raises(errors.CancelledError, match="has been closed"):
         answer_of(lambda done: device.copy_to_host(lent, done))
+
+
+def test_a_debugger_changes_a_value_on_the_gpu_and_in_the_host(cupy):
+    """The copy on each of them, in its memory."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [2], name="x")
+        with tf.device("/cpu:0"):
+            a = tf.add(x, 1.0, name="a")
+        with tf.device("/gpu:0"):
+            b = tf.multiply(a, 2.0, name="b")
+        with tf.device("/cpu:0"):
+            c = tf.add(a, b)
+        for _ in range(3):
+            assert sess.run(c, {x: [1, 2]}).tolist() == [6, 9]
+        debugger = Debugger(sess)
+        debugger._on_stop = lambda _: (debugger.set_value("a", [10.0, 20.0]), debugger.resume())
+        one = debugger.break_at(b)
+        with debugger:
+            assert sess.run(c, {x: [1, 2]}).tolist() == [30, 60]
+        assert one.hits == 1
 
 
 def test_a_full_trace_has_the_times_of_the_gpu(cupy):

@@ -6,9 +6,11 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.client.debugger.running import LIMIT_S, Running
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.notebook.kernel.control_shell import control_shell_id
 from tfnb.notebook.pictures.stop_view import MAX_NODES, stop_view
@@ -268,3 +270,49 @@ def test_a_breakpoint_is_set_in_every_session() -> None:
             view.say(command="clear", number="2")
             assert not any(each.breakpoints for each in view.debug.debuggers)
         assert not view.is_attached
+
+
+@pytest.mark.parametrize("has_breakpoint", [True, False])
+@pytest.mark.parametrize("num_devices", [1, 2])
+def test_pause_holds_the_running_step_and_continue_lets_it_go(
+    has_breakpoint: bool, num_devices: int
+) -> None:
+    """Inspected where the debugger was attached when it began; else it only stands."""
+    runs, may_go = threading.Event(), threading.Event()
+
+    def wait(i: Any) -> Any:
+        runs.set()
+        assert may_go.wait(LIMIT_S)
+        return np.int32(i + 1)
+
+    def body(i: Any, v: Any) -> Any:
+        with tf.device(f"/cpu:{num_devices - 1}"):
+            v = tf.multiply(v, 2.0)
+        return tf.ensure_shape(tf.py_func(wait, [i], tf.int32), []), v
+
+    config = tf.ConfigProto(device_count={"CPU": num_devices})
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        found = tf.while_loop(lambda i, _: i < 5, body, [0, 1.0])[1]
+        view = LateView(session)
+        if has_breakpoint:
+            view.say(command="break", node="nowhere")
+        debugger = view.debug.debuggers[0]
+        is_shown, hears = threading.Event(), debugger._on_stop
+        assert hears is not None
+        debugger._on_stop = lambda stop: (hears(stop), is_shown.set())
+        running = Running(session, found)
+        assert runs.wait(LIMIT_S)
+        (step,) = session._session.active_steps()
+        view.say(command="pause")
+        may_go.set()
+        if has_breakpoint:
+            stop = debugger.wait_for_stop(LIMIT_S)
+            assert stop is not None
+            assert stop.step_id == step.step_id
+            assert is_shown.wait(LIMIT_S)
+            assert view.widget._debug["stop"]["reason"] == "paused"
+        else:
+            assert step.is_held
+        view.say(command="continue")
+        running.join()
+    assert running.result == 32.0

@@ -460,7 +460,7 @@ def left(case: Case, after: int) -> tuple[list[Outcome], int]:
     """As an emitted function, left somewhere; and how often it was."""
     leaves = Leaves(after)
     with lowering(Lowering.ALWAYS), looking_at_every_node():
-        return _script(_on_one_device(case), plain_config(), counts=leaves), leaves.num_left
+        return _script(case, plain_config(), counts=leaves), leaves.num_left
 
 
 class Stops(Counts):
@@ -498,9 +498,9 @@ class Stops(Counts):
 
 
 def stops(case: Case, when: Lowering, breakpoints: Sequence[dict[str, Any]]) -> list[Outcome]:
-    """Where a debugger stops, on one device."""
+    """Where a debugger stops."""
     with lowering(when):
-        return _script(_on_one_device(case), plain_config(), counts=Stops(breakpoints))
+        return _script(case, plain_config(), counts=Stops(breakpoints))
 
 
 @contextmanager
@@ -656,13 +656,18 @@ def on_one_device(case: Case) -> list[Outcome]:
 
 def on_several_devices(case: Case) -> list[Outcome]:
     """Everything without a handle on a random device."""
+    return _script(spread(case), plain_config(), counts=Executions())
+
+
+def spread(case: Case) -> Case:
+    """The same nodes, each without a handle on a random device."""
     rng = random.Random(len(case.nodes))
     nodes = [Node(n.name, n.op, n.inputs, n.attrs) for n in case.nodes]
     tied = _tied_nodes(nodes)
     for node in nodes:
         if node.name not in tied:
             node.device = rng.choice(["", "/cpu:0", "/cpu:1", "/cpu:2"])
-    return _script(_with(case, nodes), plain_config(), counts=Executions())
+    return _with(case, nodes)
 
 
 def with_other_parallel_iterations(case: Case) -> list[Outcome]:

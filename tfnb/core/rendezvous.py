@@ -178,6 +178,19 @@ class Rendezvous:
             for callback in waiters:
                 callback(error, None, False)
 
+    def stored(self, key: str) -> Any:
+        """Returns the value that the next Recv of a key takes; None if there is none."""
+        with self._lock:
+            queue = self._values.get(key)
+            return None if not queue or queue[0][1] else queue[0][0]
+
+    def replace(self, key: str, value: Any) -> None:
+        """Puts another value in place of the one that the next Recv of a key takes."""
+        with self._lock:
+            queue = self._values.get(key)
+            if queue:
+                queue[0] = value, queue[0][1]
+
     def waiting_keys(self) -> list[str]:
         """Returns the keys that have waiters, sorted."""
         with self._lock:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import tfnb as tf
 from tests.random_graphs.generator import case_of_seed
-from tests.random_graphs.ways import _on_one_device, left, never_lowered, stops
+from tests.random_graphs.ways import _on_one_device, left, never_lowered, spread, stops
 from tests.repeats import few
 from tfnb.client.debugger.breakpoints import value_test
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.executor.run_state import Leave
 from tfnb.common_runtime.lowering.run.lowered_step import Lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.random_graphs.case import Case
 
 
 def nested() -> Any:
@@ -54,12 +59,26 @@ def left_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     go_on = lowered_partition.go_on
 
-    def noting(executor: Any, emitted: Any, line: int, values: Any) -> None:
-        go_on(executor, emitted, line, values)
+    def noting(executors: Any, emitted: Any, line: int, values: Any) -> None:
+        go_on(executors, emitted, line, values)
         found.append(max((turn for _, turn in emitted.loops_around(line, values)), default=-1))
 
     monkeypatch.setattr(lowered_partition, "go_on", noting)
     return found
+
+
+# Where the nodes of random graphs are.
+PLACED = pytest.mark.parametrize("is_spread", [False, True], ids=["one device", "three devices"])
+
+
+def _cases(seeds: range, *, is_spread: bool) -> Iterator[tuple[int, Case]]:
+    """Graphs by their seeds; devices refuse some odd ones."""
+    for seed in seeds:
+        case = case_of_seed(seed)
+        if not is_spread:
+            yield seed, _on_one_device(case)
+        elif not case.is_odd:
+            yield seed, spread(case)
 
 
 def test_a_loop_is_left_when_its_iteration_comes(
@@ -157,11 +176,10 @@ def test_a_pause_that_comes_too_late_ends_nothing(session: tf.Session) -> None:
     assert not isinstance(run_states[0].stop, Leave)
 
 
-def _differences(seeds: range) -> list[Any]:
+def _differences(seeds: range, *, is_spread: bool) -> list[Any]:
     found, num_left = [], 0
-    for seed in seeds:
-        case = case_of_seed(seed)
-        want = never_lowered(_on_one_device(case))
+    for seed, case in _cases(seeds, is_spread=is_spread):
+        want = never_lowered(case)
         for after in (0, 1, 3, 7, 20, 60):
             got, times = left(case, after)
             num_left += times
@@ -177,16 +195,18 @@ def _differences(seeds: range) -> list[Any]:
     return found
 
 
-def test_random_graphs_that_are_left_give_what_they_give() -> None:
+@PLACED
+def test_random_graphs_that_are_left_give_what_they_give(is_spread: bool) -> None:
     """Values, dead fetches and states, wherever the function is left."""
-    assert _differences(range(100_100, 100_106)) == []
+    assert _differences(range(100_100, 100_106), is_spread=is_spread) == []
 
 
 @pytest.mark.slow
+@PLACED
 @pytest.mark.parametrize("block", few(range(20), 1))
-def test_many_random_graphs_that_are_left_give_what_they_give(block: int) -> None:
+def test_many_random_graphs_that_are_left_give_what_they_give(block: int, is_spread: bool) -> None:
     """The same for two hundred."""
-    assert _differences(range(10 * block, 10 * block + 10)) == []
+    assert _differences(range(10 * block, 10 * block + 10), is_spread=is_spread) == []
 
 
 _CONDITIONS = (
@@ -213,10 +233,10 @@ def _breakpoint(rng: random.Random, names: list[str], ops: list[str]) -> dict[st
     return found
 
 
-def _stops_that_differ(seeds: range, sets: int = 3) -> tuple[list[Any], int]:
+def _stops_that_differ(seeds: range, sets: int = 3, *, is_spread: bool) -> tuple[list[Any], int]:
     found, num_stops = [], 0
-    for seed in seeds:
-        case, rng = case_of_seed(seed), random.Random(seed)
+    for seed, case in _cases(seeds, is_spread=is_spread):
+        rng = random.Random(seed)
         names = [node.name for node in case.nodes]
         ops = [node.op for node in case.nodes]
         for _ in range(sets):
@@ -233,18 +253,23 @@ def _stops_that_differ(seeds: range, sets: int = 3) -> tuple[list[Any], int]:
     return found, num_stops
 
 
-def test_breakpoints_in_random_graphs_stop_where_the_reference_does() -> None:
+@PLACED
+def test_breakpoints_in_random_graphs_stop_where_the_reference_does(is_spread: bool) -> None:
     """The same stops with the same values, whether the steps began as emitted functions or not."""
-    found, num_stops = _stops_that_differ(range(100_200, 100_206))
+    found, num_stops = _stops_that_differ(range(100_200, 100_206), is_spread=is_spread)
     assert found == []
     assert num_stops > 20
 
 
 @pytest.mark.slow
+@PLACED
 @pytest.mark.parametrize("block", few(range(20), 1))
-def test_breakpoints_in_many_random_graphs_stop_where_the_reference_does(block: int) -> None:
+def test_breakpoints_in_many_random_graphs_stop_where_the_reference_does(
+    block: int, is_spread: bool
+) -> None:
     """The same for two hundred."""
-    found, _ = _stops_that_differ(range(500 + 10 * block, 510 + 10 * block))
+    seeds = range(500 + 10 * block, 510 + 10 * block)
+    found, _ = _stops_that_differ(seeds, is_spread=is_spread)
     assert found == []
 
 
@@ -289,10 +314,10 @@ def _asked_of(case: Any, node: str, when: Lowering) -> Counter[str]:
     return Counter() if any("error" in one for one in outcomes) else found
 
 
-def _asked_differently(seeds: range) -> tuple[list[Any], int]:
+def _asked_differently(seeds: range, *, is_spread: bool) -> tuple[list[Any], int]:
     found, num_asked = [], 0
-    for seed in seeds:
-        case, rng = case_of_seed(seed), random.Random(seed)
+    for seed, case in _cases(seeds, is_spread=is_spread):
+        rng = random.Random(seed)
         for node in rng.sample([node.name for node in case.nodes], 3):
             want = _asked_of(case, node, Lowering.NEVER)
             got = _asked_of(case, node, Lowering.ALWAYS)
@@ -302,16 +327,21 @@ def _asked_differently(seeds: range) -> tuple[list[Any], int]:
     return found, num_asked
 
 
-def test_conditions_in_python_are_asked_what_the_reference_asks() -> None:
+@PLACED
+def test_conditions_in_python_are_asked_what_the_reference_asks(is_spread: bool) -> None:
     """Of live and of dead nodes, in each iteration, with what lies around."""
-    found, num_asked = _asked_differently(range(100_200, 100_206))
+    found, num_asked = _asked_differently(range(100_200, 100_206), is_spread=is_spread)
     assert found == []
     assert num_asked > 10
 
 
 @pytest.mark.slow
+@PLACED
 @pytest.mark.parametrize("block", few(range(20), 1))
-def test_conditions_in_python_are_asked_the_same_of_many_graphs(block: int) -> None:
+def test_conditions_in_python_are_asked_the_same_of_many_graphs(
+    block: int, is_spread: bool
+) -> None:
     """The same for two hundred."""
-    found, _ = _asked_differently(range(800 + 10 * block, 810 + 10 * block))
+    seeds = range(800 + 10 * block, 810 + 10 * block)
+    found, _ = _asked_differently(seeds, is_spread=is_spread)
     assert found == []

@@ -74,26 +74,30 @@ class _Goal:
             return True
         frame = self.frame
         assert frame is not None
-        if not frame.num_outstanding_iterations:
-            return True
         here = tagged[1]
         if self.kind == "iteration" and here.frame is frame and here.number > self.iteration:
             return True
-        return self.has_left and not _is_inside(here, frame)
+        has_ended = self.has_left or not frame.num_outstanding_iterations
+        return has_ended and not _is_inside(here, frame)
 
     def note(self, tagged: type_of_tagged_node) -> None:
         """Records that a node has run."""
         item, iteration, is_dead = tagged
-        if item.destination == INTO_PARENT and iteration.frame is self.frame and not is_dead:
-            self.has_left = True
+        if item.destination == INTO_PARENT and not is_dead and self.frame is not None:
+            self.has_left |= _is_same(iteration.frame, self.frame)
 
 
 def _is_inside(iteration: IterationState | None, frame: FrameState) -> bool:
     while iteration is not None:
-        if iteration.frame is frame:
+        if _is_same(iteration.frame, frame):
             return True
         iteration = iteration.frame.parent_iteration
     return False
+
+
+def _is_same(one: FrameState, other: FrameState) -> bool:
+    """Whether two frames are one run of a loop, perhaps on several devices."""
+    return one is other or one.rendezvous_id == other.rendezvous_id
 
 
 class Debugger:
@@ -570,9 +574,10 @@ class Debugger:
         while not self._turn.acquire(timeout=_NAP_S):
             if run_state.stop is not None:
                 raise run_state.stop
-        stop = Stop(executor, tagged, phase, outputs)
-        stop.reason = reason
+        stop: Stop | None = None
         try:
+            stop = Stop(executor, tagged, phase, outputs)
+            stop.reason = reason
             with self._changed:
                 self._command = None
                 self.stop = stop
@@ -584,11 +589,14 @@ class Debugger:
             elif command == "again":
                 self._goals[thread] = _Goal("node")
         finally:
-            with self._changed:
-                self.stop = None
-                self._command = None
-            stop.forget()
-            self._turn.release()
+            try:
+                with self._changed:
+                    self.stop = None
+                    self._command = None
+                if stop is not None:
+                    stop.forget()
+            finally:  # an interrupt may come here, too
+                self._turn.release()
             if self._on_go is not None:
                 self._guarded(self._on_go)
         if isinstance(command, BaseException):

@@ -18,7 +18,10 @@ from tfnb.common_runtime.looking.step_inspection import (
 from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
+    from tfnb.common_runtime.executor.executor import ExecutorState
     from tfnb.common_runtime.executor.propagator_state import IterationState, type_of_tagged_node
     from tfnb.core.process.standstill import Standstill
 
@@ -109,6 +112,12 @@ class Stop:
         return [item.name for item, _, _ in self._executor.propagator.ready]
 
     @property
+    def _executors(self) -> Sequence[ExecutorState]:
+        """Those of all partitions."""
+        assert self._executor is not None
+        return self._executor.run_state.executors or (self._executor,)
+
+    @property
     def inspector(self) -> StepInspector:
         """The inspector of the step's frames; made anew at each stop.
 
@@ -118,9 +127,8 @@ class Stop:
         if self._executor is None or self._tagged is None:
             raise RuntimeError("The step went on; what lay there is gone.")
         if self._inspector is None:
-            executors = self._executor.run_state.executors or (self._executor,)
             running = (self._executor, self._tagged) if self.phase == "before" else None
-            self._inspector = StepInspector(executors, running, self.function)
+            self._inspector = StepInspector(self._executors, running, self.function)
         return self._inspector
 
     def frames(self) -> list[FrameView]:
@@ -136,14 +144,14 @@ class Stop:
         )
 
     def states_around(self) -> dict[str, NodeState]:
-        """Return the states of this partition's nodes, seen from the stop's frame and iteration."""
+        """Return the states of all nodes, seen from the stop's frame and iteration."""
         return self.inspector.states_around(self.partition, self.frame_id, self.iteration)
 
     def why(self, node: str) -> Standstill:
         """Return why a node has not run yet."""
         if self._executor is None:
             raise RuntimeError("The step went on; ask again at the next stop.")
-        return explain_node(self._executor.run_state.executors or (self._executor,), node)
+        return explain_node(self._executors, node)
 
     def forget(self) -> None:
         """Release everything but names and numbers, because the step continues."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.debugger.stop import LoopPlace, Stop
-from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
 from tfnb.common_runtime.executor.step_progress import frames_below
-from tfnb.common_runtime.lowering.run.leave import go_on
+from tfnb.common_runtime.lowering.run.leave import fresh_executors, go_on
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import FrameType
 
+    from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
 
 
@@ -35,8 +36,12 @@ class StopInFunction(Stop):
         around = dict(emitted.loops_around(place.f_lineno, variables))
         self.step_id = run_state.step_id
         self.function = ""
-        self.device = emitted.immutable.device.name
-        self.partition = 0
+        states = emitted.immutable.parts or (emitted.immutable,)
+        self.partition, self._number = 0, item.id
+        while self._number >= len(states[self.partition].items):
+            self._number -= len(states[self.partition].items)
+            self.partition += 1
+        self.device = states[self.partition].device.name
         self.node, self.op = item.name, item.op
         self.frame = item.frame.name
         self.loops = tuple(
@@ -48,7 +53,7 @@ class StopInFunction(Stop):
         self._inspector = None
         self._item = item
         self._place: FrameType | None = place
-        self._built: DebuggedExecutorState | None = None
+        self._built: Sequence[DebuggedExecutorState] = ()
 
     @property
     def frame_id(self) -> int:  # type: ignore[override]
@@ -57,22 +62,28 @@ class StopInFunction(Stop):
         if executor is None:
             return 0
         frames = frames_below(executor.propagator.root)
-        found = (one for one in frames if one.info is self._item.frame)
+        found = (one for one in frames if one.info.name == self._item.frame.name)
         return max((one.id for one in found), default=0)
 
     @property
-    def _executor(self) -> DebuggedExecutorState | None:  # type: ignore[override]
+    def _executors(self) -> Sequence[DebuggedExecutorState]:
         """The state that the reference executor would have at this point."""
-        if self._place is not None and self._built is None:
+        if self._place is not None and not self._built:
             variables = {**self._place.f_locals}
             run_state = variables["run_state"]
             emitted = run_state.emitted
-            self._built = DebuggedExecutorState(
-                emitted.immutable, run_state, variables["step"], 0, run_state.hooks.debugger
+            self._built = fresh_executors(
+                emitted, run_state, variables["step"], run_state.hooks.debugger
             )
             values = {**emitted.constants, **variables}
             go_on(self._built, emitted, self._place.f_lineno, values, tells=False)
         return self._built
+
+    @property
+    def _executor(self) -> DebuggedExecutorState | None:  # type: ignore[override]
+        """That of the node's partition."""
+        executors = self._executors
+        return executors[self.partition] if executors else None
 
     @property
     def _tagged(self) -> Any:  # type: ignore[override]
@@ -80,11 +91,13 @@ class StopInFunction(Stop):
         executor = self._executor
         if executor is None:
             return None
+        item = executor.immutable.items[self._number]
         for frame in frames_below(executor.propagator.root):
-            if frame.info is self._item.frame and frame.iterations:
-                return self._item, frame.iterations[max(frame.iterations)], self.is_dead
-        return self._item, executor.propagator.root.iterations[0], self.is_dead
+            if frame.info is item.frame and frame.iterations:
+                return item, frame.iterations[max(frame.iterations)], self.is_dead
+        return item, executor.propagator.root.iterations[0], self.is_dead
 
     def forget(self) -> None:
         """Drop the references to the step, which continues."""
-        self._place = self._built = self._inspector = self._outputs = None
+        self._place = self._inspector = self._outputs = None
+        self._built = ()

@@ -52,8 +52,8 @@ class Executors:
       states: what runs each of ``items``.
       devices_to_sync: devices whose work must be done before a step ends.
       alone: what runs the only partition, if no device has to be waited for; of several the one
-        they make, once they run as one function.
-      num_runs: how often several partitions ran unwatched, until they became one.
+        they make, once they may run as one function.
+      num_runs: how often several partitions ran apart, until they became one.
       last_step_id: of the step that ran last; 0 before.
       counted: the function of several partitions that counts what runs.
       stay_apart: several partitions cannot become one.

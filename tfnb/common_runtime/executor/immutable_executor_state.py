@@ -217,6 +217,9 @@ class ImmutableExecutorState:
       devices_to_sync: devices whose work must be done before its function ends.
       loop_may_wait_for_write: whether a loop reads a variable that a node outside the loop writes,
         without an order between them.
+      parts: the partitions that were joined into this one, whose items are theirs in that order;
+        empty if it is not joined.
+      receivers: the id of the Recv that takes what a Send gives, by the Send's, if it is joined.
     """
 
     device: Device
@@ -239,6 +242,8 @@ class ImmutableExecutorState:
     is_checked: bool = False
     devices_to_sync: tuple[Device, ...] = ()
     loop_may_wait_for_write: bool = False
+    parts: tuple[ImmutableExecutorState, ...] = ()
+    receivers: Mapping[int, int] = field(default_factory=dict)
     _ids: dict[str, int] | None = None
 
     def find_id(self, node_name: str) -> int:

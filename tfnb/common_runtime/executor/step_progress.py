@@ -8,7 +8,7 @@ the executor's tables only know what comes after a node, so the way back is made
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executor.immutable_executor_state import (
     INTO_CHILD,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.executor.executor import ExecutorState
     from tfnb.common_runtime.executor.propagator_state import FrameState, IterationState
+    from tfnb.core.op_kernel import OpKernel
 
     type_of_place = tuple[NodeItem, IterationState]
 
@@ -86,6 +87,21 @@ class StepProgress:
                     and item.kernel.attrs["tensor_name"] == tensor
                 ):
                     return item
+        return None
+
+    def receiver_of(self, sender: NodeItem) -> tuple[ExecutorState, NodeItem] | None:
+        """The node that receives what a Send sends, and the executor of its partition."""
+        assert sender.kernel is not None
+        key = _key_of(sender.kernel)
+        for executor in self._executors:
+            for item in executor.immutable.items:
+                if (
+                    item.is_transfer
+                    and item.kernel is not None
+                    and "Recv" in item.op
+                    and _key_of(item.kernel) == key
+                ):
+                    return executor, item
         return None
 
     def position_of(self, item: NodeItem, like: IterationState) -> IterationState | None:
@@ -223,6 +239,11 @@ class StepProgress:
                 return origin
             seen.add((id(following[0]), id(following[1])))
             here = following
+
+
+def _key_of(kernel: OpKernel) -> tuple[Any, ...]:
+    """The parts of a key that a Send and its Recv have in common."""
+    return tuple(kernel.attrs[name] for name in ("tensor_name", "send_device", "recv_device"))
 
 
 def _last_iteration(before: NodeItem, iteration: IterationState) -> IterationState | None:

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.common_runtime.executor.step_progress import NodeStatus, StepProgress, frames_below
 from tfnb.core import dtypes, errors
+from tfnb.core.array_module import is_device_array
+from tfnb.core.rendezvous import create_key
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tfnb.common_runtime.executor.executor import ExecutorState
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
@@ -237,15 +240,22 @@ class StepInspector:
         return [self._node_view(item, iteration) for item in iteration.frame.info.nodes]
 
     def states_around(self, partition: int, frame_id: int, number: int) -> dict[str, NodeState]:
-        """What the nodes of a partition are doing, as seen from one iteration of one of its loops.
+        """What the nodes are doing, as seen from one iteration of one of a partition's loops.
 
         Of the loops around it that iteration counts in which this one stands, of those inside the
-        youngest.  Nodes of a loop inside that has ended there are left out.
+        youngest.  Nodes of a loop inside that has ended there are left out.  Other partitions are
+        seen from the same iteration; where it does not live there, from the one around it.
         """
-        executor = next((one for one in self._executors if one.partition == partition), None)
         place = self._find_iteration(partition, frame_id, number)
-        if executor is None or place is None:
+        if place is None:
             return {}
+        found: dict[str, NodeState] = {}
+        for executor in self._executors:
+            found |= self._states_from(executor, _counterpart(executor, place))
+        return found
+
+    def _states_from(self, executor: ExecutorState, place: IterationState) -> dict[str, NodeState]:
+        """What the nodes of a partition are doing, as seen from one of its iterations."""
         seen: dict[int, IterationState] = {}
         around: IterationState | None = place
         while around is not None:
@@ -257,7 +267,7 @@ class StepInspector:
                 continue
             if seen.get(id(outer.frame.info)) is outer:
                 seen[id(frame.info)] = frame.iterations[max(frame.iterations)]
-        found = {}
+        found: dict[str, NodeState] = {}
         entered: dict[str, list[NodeState]] = {}
         for item in executor.immutable.items:
             iteration = seen.get(id(item.frame))
@@ -354,20 +364,24 @@ class StepInspector:
     # -- values ------------------------------------------------------------------------------------
 
     def values(self, tensor: str) -> list[tuple[str, int, Any]]:
-        """The values of a tensor that lie in slots: frame, iteration, value; each value once."""
+        """The values of a tensor that lie in the step: frame, iteration, value; each value once.
+
+        They lie in the slots of nodes that have not run, here or on another device, or on the way
+        to one.
+        """
         found: list[tuple[str, int, Any]] = []
-        for iteration, slot, _ in self._slots(tensor):
-            value = iteration.inputs[slot]
+        for place in self._places(tensor):
+            value = place.value
             shown = value.value if isinstance(value, RefCell) else value
-            place = iteration.frame.info.name, iteration.number
-            if not any(row[:2] == place and row[2] is shown for row in found):
-                found.append((*place, shown))
+            at = place.frame, place.iteration
+            if not any(row[:2] == at and row[2] is shown for row in found):
+                found.append((*at, shown))
         return found
 
     def replace(
         self, tensor: str, value: Any, *, frame: str | None = None, iteration: int | None = None
     ) -> int:
-        """Puts another value into every slot where a tensor's value lies; how many there were.
+        """Puts another value wherever a tensor's value lies; returns how many places there were.
 
         Args:
           tensor: its name, like ``x:0``.
@@ -380,35 +394,125 @@ class StepInspector:
             type.
         """
         places = [
-            (place, slot, dtype)
-            for place, slot, dtype in self._slots(tensor)
-            if (frame is None or place.frame.info.name == frame)
-            and (iteration is None or place.number == iteration)
+            place
+            for place in self._places(tensor)
+            if (frame is None or place.frame == frame)
+            and (iteration is None or place.iteration == iteration)
         ]
-        for place, slot, dtype in places:
-            place.inputs[slot] = as_value(tensor, value, dtype, place.inputs[slot])
+        for place in places:
+            place.put(as_value(tensor, value, place.dtype, place.value))
         return len(places)
 
-    def _slots(self, tensor: str) -> Iterator[tuple[IterationState, int, DType]]:
-        """The slots in which a value of a tensor lies, and the dtype of what belongs there."""
+    def _places(self, tensor: str) -> Iterator[_Place]:
+        """Where a value of a tensor lies."""
         name, _, output = tensor.rpartition(":")
         if not name:
             name, output = tensor, "0"
         for executor in self._executors:
             position = executor.immutable.find_id(name)
-            if position < 0:
+            if position >= 0:
+                item = executor.immutable.items[position]
+                yield from self._places_behind(executor, item, output)
+
+    def _places_behind(
+        self, executor: ExecutorState, item: NodeItem, output: str
+    ) -> Iterator[_Place]:
+        """Where a value of a node's output lies, also on other devices."""
+        for number, dst, slot in item.data_edges:
+            if str(number) != output:
                 continue
-            item = executor.immutable.items[position]
-            for number, dst, slot in item.data_edges:
-                if str(number) != output:
+            dtype = dst.input_types[slot - dst.input_start]
+            for frame in frames_below(executor.propagator.root):
+                if frame.info is not dst.frame:
                     continue
-                dtype = dst.input_types[slot - dst.input_start]
-                for frame in frames_below(executor.propagator.root):
-                    if frame.info is not dst.frame:
-                        continue
-                    for place in list(frame.iterations.values()):
-                        if place.inputs[slot] is not None:
-                            yield place, slot, dtype
+                for iteration in list(frame.iterations.values()):
+                    if iteration.inputs[slot] is not None:
+                        put = partial(_put, executor, iteration, slot)
+                        at = frame.info.name, iteration.number
+                        yield _Place(*at, dtype, iteration.inputs[slot], put)
+            if dst.is_transfer and dst.kernel is not None:
+                found = self._progress.receiver_of(dst)
+                if found is not None:
+                    yield from self._places_on_the_way(executor, dst, *found)
+                    yield from self._places_behind(*found, "0")
+
+    def _places_on_the_way(
+        self, sending: ExecutorState, send: NodeItem, receiving: ExecutorState, receive: NodeItem
+    ) -> Iterator[_Place]:
+        """Where a value lies that was sent and has not been handed to the node that receives it."""
+        (dtype,) = receive.output_types
+        run_state = receiving.run_state
+        seen = set[str]()
+        for executor, item in ((sending, send), (receiving, receive)):
+            for frame in frames_below(executor.propagator.root):
+                if frame.info is not item.frame:
+                    continue
+                for number in list(frame.iterations):
+                    key = _rendezvous_key(send, frame.rendezvous_id, number)
+                    value = None if key in seen else run_state.rendezvous.stored(key)
+                    seen.add(key)
+                    if isinstance(value, np.ndarray | np.generic):
+                        put = partial(run_state.rendezvous.replace, key)
+                        yield _Place(frame.info.name, number, dtype, value, put)
+        for place, (executor, tagged, outputs) in enumerate(list(run_state.inbox)):
+            if executor is not receiving or tagged is None or tagged[0] is not receive:
+                continue
+            if isinstance(outputs, tuple) and isinstance(outputs[0], np.ndarray | np.generic):
+                put = partial(_answer, run_state.inbox, place, executor, tagged)
+                frame = tagged[1].frame
+                yield _Place(frame.info.name, tagged[1].number, dtype, outputs[0], put)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a value lies: in a frame's iteration; ``put`` replaces it."""
+
+    frame: str
+    iteration: int
+    dtype: DType
+    value: Any
+    put: Callable[[Any], None]
+
+
+def _counterpart(executor: ExecutorState, place: IterationState) -> IterationState:
+    """The same iteration of the same frame in a partition, or the next one around it."""
+    around: IterationState | None = place
+    while around is not None:
+        for frame in frames_below(executor.propagator.root):
+            if frame.rendezvous_id == around.frame.rendezvous_id:
+                found = frame.iterations.get(around.number)
+                if found is not None:
+                    return found
+        around = around.frame.parent_iteration
+    return executor.propagator.root.iterations[0]
+
+
+def _rendezvous_key(send: NodeItem, frame_id: int, iteration: int) -> str:
+    """The key under which a Send leaves its value in an iteration."""
+    assert send.kernel is not None
+    attrs: Any = send.kernel.attrs
+    return create_key(
+        attrs["send_device"].decode(),
+        attrs["send_device_incarnation"],
+        attrs["recv_device"].decode(),
+        attrs["tensor_name"].decode(),
+        frame_id,
+        iteration,
+    )
+
+
+def _put(executor: ExecutorState, iteration: IterationState, slot: int, value: Any) -> None:
+    """Puts another value into a slot, in the memory of the one that lies there."""
+    if is_device_array(iteration.inputs[slot]):
+        value = executor.immutable.device.take(value)
+    iteration.inputs[slot] = value
+
+
+def _answer(
+    inbox: Any, place: int, executor: ExecutorState, tagged: type_of_tagged_node, value: Any
+) -> None:
+    """Replaces the answer of a Recv that has not been taken out of the inbox."""
+    inbox[place] = executor, tagged, (value,)
 
 
 def as_value(tensor: str, value: Any, dtype: DType, old: Any) -> Any:

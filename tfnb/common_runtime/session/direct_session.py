@@ -442,7 +442,8 @@ class DirectSession(Session):
         call_frame = CallFrame(args, len(executors.fetches))
         states: Sequence[ImmutableExecutorState] = executors.states
         if pool is not None and hooks.debugger is not None:
-            pool = None  # node by node, in one thread
+            # Node by node, in one thread; but Python functions may wait for each other.
+            pool = executors.python_pool
         if pool is None:
             run_state = RunState(call_frame, hooks, needs_wake=executors.has_async)
         else:

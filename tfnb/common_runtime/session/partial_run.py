@@ -122,7 +122,8 @@ class PartialRuns:
         hooks = session.step_events.hooks
         pool = session.default_pool or executors.python_pool
         if hooks.debugger is not None:
-            pool = None  # node by node, in one thread
+            # Node by node, in one thread; but Python functions may wait for each other.
+            pool = executors.python_pool
         run_state = RunState(None, hooks, pool=pool)
         if hooks.tensors_made is not None:
             run_state.record_outputs = ToldOutputs(hooks.tensors_made, run_state.step_id, None)

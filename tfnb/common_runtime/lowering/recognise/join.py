@@ -2,7 +2,8 @@
 
 A Recv takes the input of its Send directly; a loop and its shadows on other devices become one
 frame of that name; kernels stay on their devices.  Only an emitted function runs the result: its
-order of nodes, given by the edges, holds across devices, and nothing has to be sent.
+order of nodes, given by the edges, holds across devices, and nothing has to be sent.  Where a
+debugger has it left, the partitions themselves go on (``leave.py``).
 
 To a GPU, a Recv queues a copy.  From a GPU, the Send begins a copy, and the Recv, which runs when
 no other node can, waits for it: meanwhile kernels are queued.
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.common_runtime.executor.immutable_executor_state import (
+    ASYNC,
     CONTEXT,
     NOTHING,
     PASS,
@@ -55,7 +57,8 @@ def join(
             (output, copies[id(dst)], slot) for output, dst, slot in item.data_edges
         )
         item.control_edges = tuple(copies[id(dst)] for dst in item.control_edges)
-    if not _connect(items):
+    receivers = _connect(items)
+    if receivers is None:
         return None
     # The writer of the function needs to know whether there is a GPU.
     devices = [state.device for state in states]
@@ -65,16 +68,20 @@ def join(
         [copies[id(item)] for state in states for item in state.roots],
         frames,
         has_control_flow=True,
-        has_async=False,
+        has_async=any(item.action == ASYNC for item in items),
     )
     joined.is_checked = all(state.is_checked for state in states)
     joined.devices_to_sync = tuple(devices_to_sync)
     joined.loop_may_wait_for_write = any(state.loop_may_wait_for_write for state in states)
+    joined.parts, joined.receivers = tuple(states), receivers
     return joined
 
 
-def _connect(items: Sequence[NodeItem]) -> bool:
-    """Replace each Send and Recv by an edge; return False if one has no counterpart."""
+def _connect(items: Sequence[NodeItem]) -> dict[int, int] | None:
+    """Replace each Send and Recv by an edge; return the ids of the Recvs by those of the Sends.
+
+    It is None if one has no counterpart.
+    """
     sends: dict[type_of_key, NodeItem] = {}
     receives: dict[type_of_key, NodeItem] = {}
     for item in items:
@@ -82,15 +89,15 @@ def _connect(items: Sequence[NodeItem]) -> bool:
             continue
         kernel = item.kernel
         if kernel is None or kernel.attrs["client_terminated"]:
-            return False
+            return None
         names = ("tensor_name", "send_device", "recv_device")
         first, second, third = (kernel.attrs[name] for name in names)
         ends = sends if item.op in _SENDS else receives
         if (first, second, third) in ends:
-            return False
+            return None
         ends[first, second, third] = item
     if sends.keys() != receives.keys():
-        return False
+        return None
     passed: dict[int, NodeItem] = {}
     for key, receive in receives.items():
         send = sends[key]
@@ -119,7 +126,7 @@ def _connect(items: Sequence[NodeItem]) -> bool:
         if id(item) in passed:
             # The Recv inherits the control dependencies of the Send.
             item.control_edges += (passed[id(item)],)
-    return True
+    return {sends[key].id: receive.id for key, receive in receives.items()}
 
 
 _BOTH = "a copy that is begun and waited for"

@@ -6,6 +6,9 @@ step is paused, it raises :class:`Leave` between two nodes.  Its lines are then 
 loop only in its latest iteration: this tells which nodes have run there, and the variables hold
 their outputs.  From these the reference executor's frames and counts are built as if it
 had run those nodes itself, and it runs the others.
+
+A function of several partitions is left for an executor of each.  What has passed from one to the
+other in the function has been sent and received there; any other Send is still to run.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tfnb.common_runtime.executor.debugged_executor import forget_inputs
+from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState, forget_inputs
 from tfnb.common_runtime.executor.immutable_executor_state import INTO_CHILD, INTO_NEXT, INTO_PARENT
 from tfnb.common_runtime.executor.propagator_state import FrameState, IterationState
 from tfnb.common_runtime.lowering.support.journal import DEAD
@@ -21,10 +24,12 @@ from tfnb.common_runtime.lowering.support.journal import DEAD
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
+    from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.common_runtime.lowering.write.emit import EmittedFunction
     from tfnb.common_runtime.lowering.write.leave_writer import LeavePlan
+    from tfnb.core.op_kernel import StepContext
+    from tfnb.core.step_events import StepDebugger
 
 _FIRST_FRAME = 1 << 40
 _Done = dict[int, "Sequence[Any]"]  # the outputs of each live node, by its id
@@ -68,6 +73,14 @@ class _Ran:
         with suppress(_Here):
             if line > plan.start:
                 self._block(0, 0)
+
+    def settle(self, receivers: Mapping[int, int]) -> None:
+        """Counts a Send as run where its Recv has run, and only there."""
+        for done in self.done.values():
+            for send, receive in receivers.items():
+                done.pop(send, None)
+                if receive in done:
+                    done[send] = ()
 
     def _is_in(self, number: int) -> bool:
         """Whether the function was left in a block."""
@@ -147,44 +160,74 @@ class _Ran:
         return [None if place == chosen else DEAD for place in range(count)]
 
 
+def fresh_executors(
+    emitted: EmittedFunction, run_state: RunState, step: StepContext, debugger: StepDebugger
+) -> list[DebuggedExecutorState]:
+    """Executors of the partitions of a function, in which nothing has run."""
+    return [
+        DebuggedExecutorState(state, run_state, step, index, debugger)
+        for index, state in enumerate(emitted.immutable.parts or (emitted.immutable,))
+    ]
+
+
 def go_on(
-    executor: DebuggedExecutorState,
+    executors: Sequence[DebuggedExecutorState],
     emitted: EmittedFunction,
     line: int,
     values: Mapping[str, Any],
     *,
     tells: bool = True,
 ) -> None:
-    """Brings a fresh executor to where a function was left, and has the debugger look there.
+    """Brings fresh executors to where a function was left, and has the debugger look there.
 
     Args:
-      executor: of the partition, in which nothing has run.
+      executors: of its partitions, in which nothing has run.
       emitted: the function.
       line: where it was left.
       values: its variables.
       tells: whether the debugger looks.
     """
-    plan = emitted.leave_plan
-    # Kernels name what they keep by their frame's number, and the function numbered its own.
-    executor.propagator.number_frames_from(_FIRST_FRAME)
-    builder = _Builder(executor, _Ran(plan, line, values), plan.registers, values)
-    builder.build()
+    plan, immutable = emitted.leave_plan, emitted.immutable
+    ran = _Ran(plan, line, values)
+    if immutable.receivers:
+        ran.settle(immutable.receivers)
+    builders, first = [], 0
+    for executor in executors:
+        builders.append(_Builder(executor, first, ran, plan.registers, values))
+        first += len(executor.immutable.items)
+    for builder in builders:
+        builder.build()
     for number in plan.sites.get(line, ()) if tells else ():
-        builder.tell_of(number)
+        for builder in builders:
+            builder.tell_of(number)
 
 
 class _Builder:
+    """Builds the frames and counts of one partition.
+
+    Args:
+      executor: of the partition.
+      first: the number of its first node in the function.
+      ran: what has run.
+      registers: those of each node's outputs, by its number in the function.
+      values: what they hold.
+    """
+
     def __init__(
         self,
         executor: DebuggedExecutorState,
+        first: int,
         ran: _Ran,
         registers: Mapping[int, list[str]],
         values: Mapping[str, Any],
     ) -> None:
         self._executor = executor
+        self._first = first
         self._items = executor.immutable.items
         self._ready = executor.ready
         self._propagator = executor.propagator
+        # Kernels name what they keep by their frame's number, and the function numbered its own.
+        self._propagator.number_frames_from(_FIRST_FRAME)
         self._ran = ran
         self._registers = registers
         self._values = values
@@ -218,6 +261,9 @@ class _Builder:
 
     def tell_of(self, number: int) -> None:
         """Has the debugger hear of a node that ran just before the function was left."""
+        number -= self._first
+        if not 0 <= number < len(self._items):
+            return
         item, executor = self._items[number], self._executor
         for iteration in self._places:
             gave = self._live[id(iteration)].get(number)
@@ -225,9 +271,15 @@ class _Builder:
                 outputs = self._outputs(item, gave)
                 executor.debugger.ran(executor, (item, iteration, False), outputs)
 
+    def _done(self, frame_id: int) -> _Done:
+        """The nodes of this partition among those that ran in a frame."""
+        first, end = self._first, self._first + len(self._items)
+        ran = self._ran.done[frame_id]
+        return {number - first: gave for number, gave in ran.items() if first <= number < end}
+
     def _outputs(self, item: NodeItem, gave: Sequence[Any]) -> list[Any]:
         found: list[Any] = [None] * item.num_outputs
-        for place, register in enumerate(self._registers[item.id]):
+        for place, register in enumerate(self._registers[self._first + item.id]):
             if not (gave and gave[place] is DEAD):
                 found[place] = self._values.get(register, _USED_UP)
         return found
@@ -235,13 +287,15 @@ class _Builder:
     def _iteration(self, frame_id: int, iteration: IterationState) -> None:
         """Hands on what the nodes of an iteration gave that have run."""
         propagator, ran, items = self._propagator, self._ran, self._items
-        done = ran.done[frame_id]
+        done = self._done(frame_id)
         self._live[id(iteration)] = done
         self._places.append(iteration)
         inside = {
             name: one
             for one, (name, parent, number) in ran.frames.items()
-            if parent == frame_id and number == ran.iterations[frame_id]
+            if parent == frame_id
+            and number == ran.iterations[frame_id]
+            and name in propagator.frames_by_name
         }
         later: list[tuple[NodeItem, Sequence[Any]]] = []
         for number, gave in done.items():
@@ -258,7 +312,7 @@ class _Builder:
             if one in ran.ended:
                 for item in self._propagator.frames_by_name[name].nodes:
                     if item.destination == INTO_PARENT:
-                        left = ran.done[one].get(item.id)
+                        left = ran.done[one].get(self._first + item.id)
                         outputs = () if left is None else self._outputs(item, left)
                         propagator.activate(item, left is None, iteration, outputs)
             else:
@@ -286,7 +340,8 @@ class _Builder:
             if item.destination == INTO_NEXT:
                 merges = (dst for _, dst, _ in item.data_edges if dst.is_merge)
                 for merge in merges:
-                    value = self._values.get(self._registers[merge.id][0], _USED_UP)
+                    (register, *_) = self._registers[self._first + merge.id]
+                    value = self._values.get(register, _USED_UP)
                     activate(item, False, iteration, (value,))
                     break
         return iteration

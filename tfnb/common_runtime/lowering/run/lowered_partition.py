@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
 from tfnb.common_runtime.executor.executor import drive
 from tfnb.common_runtime.executor.immutable_executor_state import ARG, ASYNC
 from tfnb.common_runtime.executor.kernel_errors import annotate
@@ -23,7 +22,7 @@ from tfnb.common_runtime.lowering.recognise.program import Compute
 from tfnb.common_runtime.lowering.recognise.recognise import recognise
 from tfnb.common_runtime.lowering.rewrite.ranks import instructions_in
 from tfnb.common_runtime.lowering.run.absence import absent_value
-from tfnb.common_runtime.lowering.run.leave import go_on
+from tfnb.common_runtime.lowering.run.leave import fresh_executors, go_on
 from tfnb.common_runtime.lowering.support.counts import StepCounts
 from tfnb.common_runtime.lowering.support.journal import Journal
 from tfnb.common_runtime.lowering.write.emit import EmittedFunction
@@ -276,11 +275,11 @@ class LoweredStep:
         # The function was left: the reference executor runs the other nodes.
         assert debugger is not None
         debugger.wants(run_state)
-        executor = DebuggedExecutorState(self._immutable, run_state, step, 0, debugger)
-        run_state.left = run_state.executors = [executor]
-        go_on(executor, emitted, line, values)
+        executors = fresh_executors(emitted, run_state, step, debugger)
+        run_state.left = run_state.executors = executors
+        go_on(executors, emitted, line, values)
         values.clear()
-        drive(run_state, [executor])
+        drive(run_state, executors)
         return [None] * len(self._predicates)
 
     def counts_of(self, run_state: RunState) -> StepCounts | None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
+    from tfnb.core.step_events import RunsThrough
 
 
 _log = logging.getLogger("tfnb")
@@ -129,23 +130,11 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
         wanted = hooks.debugger.lets_run(run_state, immutable)
         if wanted is None:
             return None
-        keeps = [one for one in wanted.keeps if immutable.find_id(one.rpartition(":")[0]) >= 0]
-        near = wanted.near
-        if near is not None and not near and not _can_be_left(immutable, run_state):
-            if immutable.schedule is None:
-                return None  # a loop may have no end: a pause has to reach it
-            near = None  # no breakpoint is in it; a pause waits for the next step
-        if keeps or near is not None:
-            points = (
-                None if near is None else LeavePoints(near.before, tuple(near.checks), near.of_dead)
-            )
-            kind = JournalKind(keeps=tuple(keeps), leaves=points)
-            run_state.near = near or NOT_NEAR
+        may_run, kind = _wanted_kind(wanted, immutable, run_state)
+        if not may_run:
+            return None
     if hooks.takes_journals or kind is not None:
-        found = _recorded_for(immutable, run_state, kind)
-        if kind is not None and kind.leaves is not None and found is not None:
-            immutable.until_near = run_state.near, found
-        return found
+        return _recorded_for(immutable, run_state, kind)
     if run_state.record_outputs is not None:
         return None
     if not (
@@ -178,6 +167,28 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
     return lowered if is_awaited else None
 
 
+def _wanted_kind(
+    wanted: RunsThrough, immutable: ImmutableExecutorState, run_state: RunState
+) -> tuple[bool, JournalKind | None]:
+    """Whether a debugged step may run as a function, and what that writes down or is left at."""
+    keeps = _kept_of(wanted, immutable)
+    near = wanted.near
+    if near is not None and not near and not _can_be_left(immutable, run_state):
+        if len(immutable.frames) > 1 or immutable.has_async:
+            return False, None  # it may have no end: a pause has to reach it
+        near = None  # no breakpoint is in it; a pause waits for the next step
+    if not keeps and near is None:
+        return True, None
+    points = None if near is None else LeavePoints(near.before, tuple(near.checks), near.of_dead)
+    run_state.near = near or NOT_NEAR
+    return True, JournalKind(keeps=tuple(keeps), leaves=points)
+
+
+def _kept_of(wanted: RunsThrough, immutable: ImmutableExecutorState) -> list[str]:
+    """The tensors of a partition among those whose values are wanted."""
+    return [one for one in wanted.keeps if immutable.find_id(one.rpartition(":")[0]) >= 0]
+
+
 def _can_be_left(immutable: ImmutableExecutorState, run_state: RunState) -> bool:
     """Whether the reference could go on where an emitted function is left in this step."""
     is_heard = run_state.hooks.hears_nodes or run_state.record_outputs is not None
@@ -207,7 +218,7 @@ def _recorded_for(
     if len(recorded) > _MOST_RECORDED and kind not in recorded:
         recorded.clear()
     if kind in recorded:
-        return recorded[kind]
+        return _noted(immutable, run_state, kind, recorded[kind])
     if _lowering is Lowering.WHEN_IT_PAYS:
         num_runs = immutable.num_recorded = immutable.num_recorded + 1
         has_loops = len(immutable.frames) > 1 and len(immutable.items) <= MAX_NODES_AT_ONCE
@@ -217,6 +228,18 @@ def _recorded_for(
     if not kind.keeps or _can_keep(immutable, kind.keeps):
         found = lower(immutable, counts=immutable.schedule is None, journal=kind)
     recorded[kind] = found
+    return _noted(immutable, run_state, kind, found)
+
+
+def _noted(
+    immutable: ImmutableExecutorState,
+    run_state: RunState,
+    kind: JournalKind,
+    found: LoweredFunction | None,
+) -> LoweredFunction | None:
+    """A function, which is remembered if it is the one that a debugger may have left."""
+    if kind.leaves is not None and found is not None:
+        immutable.until_near = run_state.near, found
     return found
 
 
@@ -227,39 +250,43 @@ def _can_keep(immutable: ImmutableExecutorState, keeps: tuple[str, ...]) -> bool
     return can_keep(immutable, keeps)
 
 
-def _passes_by(executors: Executors, run_state: RunState) -> bool:
-    """Whether no debugger wants to look into any of several partitions in this step."""
-    debugger = run_state.hooks.debugger
-    if debugger is None:
-        return True
-    for state in executors.states:
-        wanted = debugger.lets_run(run_state, state)
-        if wanted is None or wanted.near:
-            return False
-        if any(state.find_id(one.rpartition(":")[0]) >= 0 for one in wanted.keeps):
-            return False
-    return True
-
-
 def lowered_together(executors: Executors, run_state: RunState) -> LoweredFunction | None:
     """What runs the partitions of a signature as one function in this step; None: they run apart.
 
-    Once they do, ``executors.alone`` is the one partition that they make.
+    Once they can, ``executors.alone`` is the one partition that they make.
     """
     hooks = run_state.hooks
     if (
         not (hooks is IDLE_HOOKS or hooks.takes_counts or hooks.only_debugs)
-        or not _passes_by(executors, run_state)
         or run_state.record_outputs is not None
         or run_state.pool is not None
         or executors.stay_apart
         or _lowering is Lowering.NEVER
     ):
         return None
-    if not hooks.hears_nodes and executors.alone is not None:
-        return executors.alone.lowered
-    if hooks.hears_nodes and executors.counted is not None:
+    joined = executors.alone or _joined(executors)
+    if joined is None:
+        return None
+    if hooks.debugger is not None:
+        wanted = hooks.debugger.lets_run(run_state, joined)
+        if wanted is None or _kept_of(wanted, joined):
+            return None
+        may_run, kind = _wanted_kind(wanted, joined, run_state)
+        if not may_run or kind is not None:
+            return _recorded_for(joined, run_state, kind) if may_run else None
+    if hooks.hears_nodes:
+        if executors.counted is None:
+            executors.counted = lower(joined, counts=True)
+            executors.stay_apart = executors.counted is None
         return executors.counted
+    if joined.lowered is None:
+        joined.lowered = lower(joined)
+        executors.stay_apart = joined.lowered is None
+    return joined.lowered
+
+
+def _joined(executors: Executors) -> ImmutableExecutorState | None:
+    """Several partitions as one; None if that does not pay yet, or cannot be."""
     num_runs = executors.num_runs = executors.num_runs + 1
     num_nodes = sum(len(state.items) for state in executors.states)
     if _lowering is Lowering.WHEN_IT_PAYS:
@@ -270,13 +297,9 @@ def lowered_together(executors: Executors, run_state: RunState) -> LoweredFuncti
     from tfnb.common_runtime.lowering.recognise.join import join
 
     joined = join(executors.states, executors.devices_to_sync) if num_nodes <= MAX_NODES else None
-    lowered = None if joined is None else lower(joined, counts=hooks.hears_nodes)
-    if joined is None or lowered is None:
+    if joined is None:
         executors.stay_apart = True
         return None
-    if hooks.hears_nodes:
-        executors.counted = lowered
-        return lowered
-    joined.lowered = lowered
+    joined.num_recorded = num_runs
     executors.alone = joined
-    return lowered
+    return joined

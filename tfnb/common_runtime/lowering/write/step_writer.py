@@ -215,7 +215,8 @@ class StepWriter:
             case Mark():
                 pass
             case Sent():
-                source.line(f"sent += getattr({instruction.source}, 'nbytes', 0)")
+                if self._counting is not None and not self._counting.is_silent:
+                    source.line(f"sent += getattr({instruction.source}, 'nbytes', 0)")
             case Copy():
                 text = f"{instruction.target} = {instruction.source}"
                 if instruction.index_target:
