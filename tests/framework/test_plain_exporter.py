@@ -124,6 +124,39 @@ def test_nodes_built_alike_share_their_attributes_and_keep_their_devices(graph: 
     assert second.op._attrs is first.op._attrs
 
 
+def test_ops_of_two_types_that_share_their_attributes_are_sent_each_as_its_own_op_says(
+    graph: tf.Graph,
+) -> None:
+    """A number that one op declares to be a float is an integer where no op declares it."""
+    other = tf.no_op()
+    relu = tf.nn.leaky_relu(tf.placeholder(tf.float32)).op
+    other._attrs = relu._attrs = {"T": tf.float32, "alpha": 1}
+    assert_same_as_its_message(graph)
+    alphas = [
+        node.attrs["alpha"] for node in plainly_read(graph).op_nodes() if node.op != "Placeholder"
+    ]
+    assert [alpha.__class__ for alpha in alphas] == [int, float]
+
+
+def test_names_of_colocated_nodes_are_sent_as_their_messages_say(graph: tf.Graph) -> None:
+    """Also where there are none, or what stands there is no list."""
+    first = tf.constant(1.0, name="first")
+    with tf.colocate_with(first):
+        tf.constant(2.0)
+    for value in ([b"loc:@first", b"loc:@other"], [], b"loc:@first", [b"loc:@first", "text"]):
+        tf.no_op()._set_attr("_class", value)
+    assert_same_as_its_message(graph)
+
+
+def test_nodes_built_in_a_loop_share_their_attributes(graph: tf.Graph) -> None:
+    """As those do that are built outside of it."""
+    loops = [tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0]) for _ in range(2)]
+    assert len(loops) == 2
+    for op in ("Merge", "Less", "LoopCond", "Identity", "AddV2", "NextIteration", "Exit"):
+        first, second = [node for node in plainly_read(graph).op_nodes() if node.op == op]
+        assert first.attrs is second.attrs, op
+
+
 def test_writing_to_an_array_after_it_became_a_constant_changes_nothing(graph: tf.Graph) -> None:
     """Neither the array that was given nor what a fetch gives is the constant."""
     given = np.ones(3, np.float32)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.graph.small_graphs import LOOP, names, node, small_graph
 from tfnb.graph.algorithm import (
     depth_first,
-    is_not_back_edge,
     nodes_before,
     post_order,
     prune_for_reverse_reachability,
@@ -55,7 +54,7 @@ def test_orders_respect_edges() -> None:
 def test_order_of_a_loop_is_topological_without_back_edges() -> None:
     """NextIteration comes after its Merge."""
     graph = small_graph(LOOP)
-    order = [each.name for each in reverse_post_order(graph, is_not_back_edge)]
+    order = [each.name for each in reverse_post_order(graph, back_edges=False)]
     assert order.index("merge") < order.index("body") < order.index("next")
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from inspect import CO_GENERATOR
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from tfnb.core.cancellation import CancellationManager
-    from tfnb.core.op_registry import OpDefinition
+    from tfnb.core.op_registry import OpDefinition, type_of_kernel
     from tfnb.core.rendezvous import Rendezvous
     from tfnb.core.resource_mgr import ResourceMgr
 
 type_of_done = Callable[[Any], None]
+type_of_kind = Literal["pure", "node", "context", "async", "calls"]
 
 
 class Device(Protocol):
@@ -273,7 +274,7 @@ class OpKernel:
     node_name: str
     definition: OpDefinition
     device: Device
-    kind: Literal["pure", "node", "context", "async", "calls"]
+    kind: type_of_kind
     compute: Callable[..., Any]
     attrs: Mapping[str, Any]
     num_outputs: int
@@ -301,6 +302,33 @@ def kernel_attr(value: Any) -> Any:
     return value
 
 
+@cache
+def _form_of(function: type_of_kernel) -> tuple[type_of_kind, tuple[tuple[str, bool], ...], bool]:
+    """What the signature of a kernel's function says.
+
+    Returns:
+      The kind; the attributes that it takes, and whether it has a default for each; for the kind
+      "node", whether the function makes the one that computes.
+    """
+    code: CodeType = function.__code__
+    names = code.co_varnames
+    positional = names[: code.co_argcount]
+    optional: Mapping[str, Any] = getattr(function, "__kwdefaults__", None) or {}
+    wanted = tuple(
+        (name, name in optional)
+        for name in names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    )
+    first, second = (*positional, "", "")[:2]
+    kind: type_of_kind = "pure"
+    if first in ("node", "made_for"):
+        kind = "node"
+    elif first == "ctx":
+        kind = "async" if second == "done" else "context"
+        if code.co_flags & CO_GENERATOR:
+            kind = "calls"
+    return kind, wanted, first == "made_for"
+
+
 def create_kernel(
     definition: OpDefinition,
     node_name: str,
@@ -324,26 +352,15 @@ def create_kernel(
     function = definition.kernel_for(device.device_type, attrs)
     if function is None:
         raise errors.not_found(no_kernel_message(definition, node_name, device.device_type))
-    code: CodeType = function.__code__
-    names = code.co_varnames
-    positional = names[: code.co_argcount]
-    wanted = names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    optional: Mapping[str, Any] = getattr(function, "__kwdefaults__", None) or {}
+    kind, wanted, is_made = _form_of(function)
     bound = {}
-    for name in wanted:
+    for name, is_optional in wanted:
         if name in attrs:
             bound[name] = kernel_attr(attrs[name])
-        elif name not in optional:
+        elif not is_optional:
             raise errors.invalid_argument(
                 f"Node '{node_name}' (op {definition.name}) has no attribute '{name}'."
             )
-    kind: Literal["pure", "node", "context", "async", "calls"] = "pure"
-    if positional and positional[0] in ("node", "made_for"):
-        kind = "node"
-    elif positional and positional[0] == "ctx":
-        kind = "async" if len(positional) > 1 and positional[1] == "done" else "context"
-        if code.co_flags & CO_GENERATOR:
-            kind = "calls"
     lead = 2 if kind == "async" else 1
     op_def = definition.op_def
     compute: Callable[..., Any] = partial(function, **bound) if bound else function
@@ -371,7 +388,6 @@ def create_kernel(
     if kind == "node":
         no_step: Any = None
         node = OpKernelContext(no_step, cast("StepDevice", device), kernel)
-        is_made = positional[0] == "made_for"
         kernel.compute = compute(node) if is_made else partial(compute, node)
     return kernel
 

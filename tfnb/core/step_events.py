@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tfnb")
 
 
-@dataclass(slots=True, frozen=True)
-class PlacementView:
+class PlacementView(NamedTuple):
     """The device of one node, and the reason for it."""
 
     node: str

@@ -86,16 +86,26 @@ def _flat(plan: OpPlan, inputs: Iterable[Any]) -> list[Any]:
 
 
 def _signature(plan: OpPlan, inputs: Sequence[Any], flat: Sequence[Tensor]) -> Signature:
+    key = _signature_key(plan, inputs, flat)
+    signature = plan.signatures.get(key)
+    if signature is None:
+        signature = plan.signatures[key] = _resolved(plan, inputs).signature()
+    return signature
+
+
+def _signature_key(plan: OpPlan, inputs: Sequence[Any], flat: Sequence[Tensor]) -> Any:
+    """What decides a signature: the dtypes of all tensors, and the lengths of lists."""
     key: Any = tuple([tensor.dtype.as_datatype_enum for tensor in flat])
     if plan.has_lists:
         key = (key, *[len(v) for v, is_list in zip(inputs, plan.list_inputs) if is_list])
-    signature = plan.signatures.get(key)
-    if signature is None:
-        resolver = _Resolver(plan)
-        for arg, value in zip(plan.op_def.inputs, inputs):
-            resolver.add(arg, value)
-        signature = plan.signatures[key] = resolver.signature()
-    return signature
+    return key
+
+
+def _resolved(plan: OpPlan, inputs: Sequence[Any]) -> _Resolver:
+    resolver = _Resolver(plan)
+    for arg, value in zip(plan.op_def.inputs, inputs):
+        resolver.add(arg, value)
+    return resolver
 
 
 def _build_converting(
@@ -120,10 +130,12 @@ def _build_converting(
         outer = state.name_stack
         state.name_stack, scope = enter_name(graph, state, name)
         try:
-            resolver = _Resolver(plan)
-            for arg, value in zip(plan.op_def.inputs, inputs):
-                resolver.add(arg, value)
-            signature = resolver.signature()
+            resolver = _resolved(plan, inputs)
+            # Nodes with equal signatures share their attributes, as on the fast path.
+            key = _signature_key(plan, inputs, resolver.flat)
+            signature = plan.signatures.get(key)
+            if signature is None:
+                signature = plan.signatures[key] = resolver.signature()
             return _finish(plan, graph, scope, resolver.flat, signature, given)
         finally:
             state.name_stack = outer

@@ -69,8 +69,13 @@ def _walk(
                 stack.append((other, False))
 
 
-def post_order(graph: Graph, follow: Callable[[Edge], bool] | None = None) -> list[Node]:
-    """Return the nodes reachable from the source, each after its consumers (loops aside)."""
+def post_order(graph: Graph, *, back_edges: bool = True) -> list[Node]:
+    """Return the nodes reachable from the source, each after its consumers (loops aside).
+
+    Args:
+      graph: the graph.
+      back_edges: whether to walk along the edges that leave a NextIteration, too.
+    """
     # Same order as depth_first's ``leave``, but faster: several passes need it at each first run.
     order: list[Node] = []
     seen = bytearray(graph.num_node_ids)
@@ -86,22 +91,26 @@ def post_order(graph: Graph, follow: Callable[[Edge], bool] | None = None) -> li
         if seen[node.id]:
             continue
         seen[node.id] = 1
+        edges = node.out_edges
+        if not edges or (not back_edges and node.kind.is_next_iteration):
+            order.append(node)
+            continue
         stack.append(node)
         stack.append(None)
-        stack += [
-            edge.dst
-            for edge in reversed(node.out_edges)
-            if not seen[edge.dst.id] and (follow is None or follow(edge))
-        ]
+        if len(edges) == 1:
+            (edge,) = edges
+            stack.append(edge.dst)
+        else:
+            stack += [edge.dst for edge in reversed(edges) if not seen[edge.dst.id]]
     return order
 
 
-def reverse_post_order(graph: Graph, follow: Callable[[Edge], bool] | None = None) -> list[Node]:
+def reverse_post_order(graph: Graph, *, back_edges: bool = True) -> list[Node]:
     """Return the nodes reachable from the source, before their consumers; topological if no loops.
 
-    With ``follow=is_not_back_edge`` the order is topological in graphs with loops, too.
+    Without back edges the order is topological in graphs with loops, too.
     """
-    return post_order(graph, follow)[::-1]
+    return post_order(graph, back_edges=back_edges)[::-1]
 
 
 def is_not_back_edge(edge: Edge) -> bool:

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from tfnb.core import errors
+from tfnb.graph.node import SINK_ID
 
 if TYPE_CHECKING:
     from tfnb.graph.graph import Graph, Node
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ControlFlowInfo:
-    """Where a node runs.
+    """Where a node runs; nodes of a frame share it.
 
     Attributes:
       frame: an Enter of the frame, or the source for the root frame; None if unreachable.
@@ -41,44 +42,41 @@ def build_control_flow_info(graph: Graph) -> list[ControlFlowInfo]:
       InternalError: a frame name is used under two parent frames.
     """
     source = graph.source
-    if not any(
-        node.is_enter or node.is_exit or node.is_next_iteration for node in graph.op_nodes()
-    ):
+    if not any(node is not None and node.kind.crosses_frames for node in graph.nodes):
         # Everything runs in the root frame; what the source does not reach runs nowhere.
         return _all_in_root(graph)
-    info = [ControlFlowInfo() for _ in range(graph.num_node_ids)]
+    info = [ControlFlowInfo()] * graph.num_node_ids
     info[source.id] = ControlFlowInfo(source, source)
     found_by: list[Node | None] = [None] * graph.num_node_ids
     ready = deque([source])
     while ready:
         node = ready.popleft()
         here = info[node.id]
-        frame, parent, frame_name = here.frame, here.parent_frame, here.frame_name
-        assert parent is not None
-        if node.is_exit:
-            outer = info[parent.id]
-            frame, parent, frame_name = outer.frame, outer.parent_frame, outer.frame_name
+        if node.kind.is_exit:
+            assert here.parent_frame is not None
+            here = info[here.parent_frame.id]
+        frame_name = here.frame_name
         for edge in node.out_edges:
             out = edge.dst
-            if not out.is_op:
+            number = out.id
+            if number <= SINK_ID:
                 continue
-            there = info[out.id]
-            first = found_by[out.id]
-            if first is not None:
-                known = there.frame_name
-                if out.is_enter:
-                    assert there.parent_frame is not None
-                    known = info[there.parent_frame.id].frame_name
-                if known != frame_name:
-                    _raise_different_frames(out, node, frame_name, first, known)
+            first = found_by[number]
+            if first is None:
+                found_by[number] = node
+                ready.append(out)
+                if out.kind.is_enter:
+                    info[number] = ControlFlowInfo(out, here.frame, frame_name_of(out))
+                else:
+                    info[number] = here
                 continue
-            found_by[out.id] = node
-            ready.append(out)
-            if out.is_enter:
-                there.frame, there.parent_frame = out, frame
-                there.frame_name = frame_name_of(out)
-            else:
-                there.frame, there.parent_frame, there.frame_name = frame, parent, frame_name
+            there = info[number]
+            known = there.frame_name
+            if out.kind.is_enter:
+                assert there.parent_frame is not None
+                known = info[there.parent_frame.id].frame_name
+            if known != frame_name:
+                _raise_different_frames(out, node, frame_name, first, known)
     _validate(graph, info)
     return info
 
@@ -125,15 +123,20 @@ def _raise_different_frames(
 def _validate(graph: Graph, info: list[ControlFlowInfo]) -> None:
     parents: dict[str, str] = {}
     loop_conds: dict[str, Node] = {}
+    seen: set[int] = set()
     for node in graph.op_nodes():
         here = info[node.id]
         if here.frame is None or here.parent_frame is None:
             continue
-        if node.is_exit and not here.frame_name:
+        kind = node.kind
+        if id(here) in seen and not (kind.crosses_frames or kind.is_loop_cond):
+            continue  # what is checked of an ordinary node is true of its frame
+        seen.add(id(here))
+        if kind.is_exit and not here.frame_name:
             raise errors.invalid_argument(
                 f"Invalid Exit op: Cannot find a corresponding Enter op. ({{{{node {node.name}}}}})"
             )
-        if node.is_next_iteration and not here.frame_name:
+        if kind.is_next_iteration and not here.frame_name:
             raise errors.invalid_argument(
                 f"Invalid NextIteration op: it is in no loop. ({{{{node {node.name}}}}})"
             )
@@ -145,7 +148,7 @@ def _validate(graph: Graph, info: list[ControlFlowInfo]) -> None:
                 f'"{parent}" vs "{known}". The node giving this error: {{{{node {node.name}}}}}. '
                 "Give each loop a frame name of its own."
             )
-        if node.is_loop_cond:
+        if kind.is_loop_cond:
             other = loop_conds.get(here.frame_name)
             # The counters of a loop and of its gradient are the one case of two loops in a frame.
             if (

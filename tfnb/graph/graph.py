@@ -135,6 +135,11 @@ class Graph:
             if node is not None:
                 yield node
 
+    @property
+    def nodes_by_name(self) -> Mapping[str, Node]:
+        """The nodes by name, including ``_SOURCE`` and ``_SINK``; a view, for loops over many."""
+        return self._by_name
+
     def find_node(self, name: str) -> Node | None:
         """The node of that name, or None."""
         return self._by_name.get(name)

@@ -107,7 +107,7 @@ class _Reader:
         """The position of each new node and the parsed inputs of each."""
         names: dict[str, int] = {}
         inputs: list[type_of_inputs] = []
-        find_node = self.graph.find_node
+        known = self.graph.nodes_by_name
         for position, node_def in enumerate(self.node_defs):
             name = node_def.name
             if not is_valid_node_name(name):
@@ -116,7 +116,7 @@ class _Reader:
                 )
             if name in names:
                 raise errors.invalid_argument(f"Node '{name}' is not unique")
-            if find_node(name) is not None:
+            if name in known:
                 raise errors.invalid_argument(
                     f"GraphDef argument to Extend includes node '{name}', which was created by a "
                     "previous call to Create or Extend in this session."
@@ -134,14 +134,14 @@ class _Reader:
         Raises:
           InvalidArgumentError: an input is unknown, or nodes hang on a cycle.
         """
-        find_node = self.graph.find_node
+        known = self.graph.nodes_by_name
         node_defs = self.node_defs
         is_ordered = True
         for position, (name, sources) in enumerate(zip(names, inputs)):
             for source, index in sources:
                 found = names.get(source)
                 if found is None:
-                    if find_node(source) is None:
+                    if source not in known:
                         raise errors.invalid_argument(
                             f"Node '{name}': Unknown input node '{tensor_name(source, index)}'"
                         )
@@ -212,38 +212,39 @@ class _Reader:
             elif node_def.HasField("experimental_debug_info"):
                 node.original_names = tuple(node_def.experimental_debug_info.original_node_names)
             made.append(node)
-        for node, position in zip(made, order):
-            self._connect(node, inputs[position])
+        self._connect(made, [inputs[position] for position in order])
 
-    def _connect(self, node: Node, sources: type_of_inputs) -> None:
-        graph, find_node = self.graph, self.graph.find_node
-        add_edge = graph.add_edge
-        input_types = node.input_types
-        controls: set[str] = set()
-        num_data = 0
-        for source, index in sources:
-            src = find_node(source)
-            assert src is not None
-            if index == CONTROL_SLOT:
-                if source not in controls:
-                    controls.add(source)
-                    add_edge(src, CONTROL_SLOT, node, CONTROL_SLOT)
-                continue
-            output_types = src.output_types
-            if index >= len(output_types):
-                raise errors.invalid_argument(
-                    f"Node '{node.name}': Connecting to invalid output {index} of source node "
-                    f"{source} which has {len(output_types)} outputs."
-                )
-            if num_data < len(input_types):
-                # Most often the very same object: ask for more only where it is not.
-                given, wanted = output_types[index], input_types[num_data]
-                if given is not wanted and not types_compatible(wanted, given):
-                    raise _wrong_type(node, num_data, src, index)
-            add_edge(src, index, node, num_data)
-            num_data += 1
-        if num_data != len(input_types):
-            check_number_of_inputs(node.op_def, input_types, num_data, node.name)
+    def _connect(self, made: Sequence[Node], inputs: Sequence[type_of_inputs]) -> None:
+        """Adds the edges into the new nodes."""
+        nodes, add_edge = self.graph.nodes_by_name, self.graph.add_edge
+        for node, sources in zip(made, inputs):
+            input_types = node.input_types
+            controls: set[str] | None = None
+            num_data = 0
+            for source, index in sources:
+                src = nodes[source]
+                if index == CONTROL_SLOT:
+                    if controls is None:
+                        controls = set()
+                    if source not in controls:
+                        controls.add(source)
+                        add_edge(src, CONTROL_SLOT, node, CONTROL_SLOT)
+                    continue
+                output_types = src.output_types
+                if index >= len(output_types):
+                    raise errors.invalid_argument(
+                        f"Node '{node.name}': Connecting to invalid output {index} of source node "
+                        f"{source} which has {len(output_types)} outputs."
+                    )
+                if num_data < len(input_types):
+                    # Most often the very same object: ask for more only where it is not.
+                    given, wanted = output_types[index], input_types[num_data]
+                    if given is not wanted and not types_compatible(wanted, given):
+                        raise _wrong_type(node, num_data, src, index)
+                add_edge(src, index, node, num_data)
+                num_data += 1
+            if num_data != len(input_types):
+                check_number_of_inputs(node.op_def, input_types, num_data, node.name)
 
 
 def _parse_inputs(name: str, inputs: Sequence[str]) -> type_of_inputs:

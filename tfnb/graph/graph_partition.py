@@ -98,8 +98,8 @@ def partition(
 
 def _check_inputs(graph: Graph) -> None:
     for node in graph.op_nodes():
-        found = sum(1 for edge in node.in_edges if edge.dst_input != CONTROL_SLOT)
-        if found != node.num_inputs:
+        found = len([edge for edge in node.in_edges if edge.dst_input != CONTROL_SLOT])
+        if found != len(node.input_types):
             raise _incomplete(node, found)
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
-from tfnb.graph.algorithm import is_not_back_edge, reverse_post_order
+from tfnb.graph.algorithm import reverse_post_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -193,7 +193,7 @@ def loop_may_wait_for_write(graph: Graph, found: LateReads, frame_of: Mapping[in
         number: 1 << at for at, number in enumerate(sorted({n for pair in pairs for n in pair}))
     }
     leads_here: dict[int, int] = {}
-    order = [node for node in reverse_post_order(graph, is_not_back_edge) if node.is_op]
+    order = [node for node in reverse_post_order(graph, back_edges=False) if node.is_op]
     has_changed = True
     while has_changed:  # one more pass for each level of loops, whose back edges count
         has_changed = False
@@ -253,7 +253,7 @@ def _is_slow(graph: Graph, reader: int, found: LateReads) -> bool:
 def _starts(graph: Graph, slow: set[int]) -> dict[int, int]:
     """Return the longest chain of slow nodes before each node that runs in every step."""
     starts: dict[int, int] = {}
-    for node in reverse_post_order(graph, is_not_back_edge):
+    for node in reverse_post_order(graph, back_edges=False):
         if not node.is_op or node.kind.is_enter or node.kind.is_switch:
             continue  # the nodes behind it may be dead, or belong to a loop
         start = 0

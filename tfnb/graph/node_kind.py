@@ -5,7 +5,7 @@ A :class:`NodeKind` is made once per op name and shared by its nodes: asking cos
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 
@@ -31,33 +31,25 @@ class NodeKind:
     is_placeholder: bool = False
     is_arg: bool = False
     is_retval: bool = False
+    crosses_frames: bool = field(init=False)
+    """Whether the op passes its input on into another frame or iteration."""
+    is_control_flow: bool = field(init=False)
+    """Whether the op steers which nodes run: Switch, Merge, Enter, Exit or NextIteration."""
+    is_passing: bool = field(init=False)
+    """Whether the op only passes its input on, perhaps into another frame or iteration."""
+    is_transfer_node: bool = field(init=False)
+    """Whether the op moves a tensor through the rendezvous."""
 
-    @property
-    def is_control_flow(self) -> bool:
-        """Whether the op steers which nodes run: Switch, Merge, Enter, Exit or NextIteration."""
-        return (
-            self.is_switch
-            or self.is_merge
-            or self.is_enter
-            or self.is_exit
-            or self.is_next_iteration
-        )
-
-    @property
-    def is_passing(self) -> bool:
-        """Whether the op only passes its input on, perhaps into another frame or iteration."""
-        return (
-            self.is_enter
-            or self.is_exit
-            or self.is_next_iteration
-            or self.is_loop_cond
-            or self.is_identity
-        )
-
-    @property
-    def is_transfer_node(self) -> bool:
-        """Whether the op moves a tensor through the rendezvous."""
-        return self.is_send or self.is_recv
+    def __post_init__(self) -> None:
+        """Compute what follows from the other flags: it is asked for each node of a graph."""
+        crosses_frames = self.is_enter or self.is_exit or self.is_next_iteration
+        for name, value in {
+            "crosses_frames": crosses_frames,
+            "is_control_flow": self.is_switch or self.is_merge or crosses_frames,
+            "is_passing": crosses_frames or self.is_loop_cond or self.is_identity,
+            "is_transfer_node": self.is_send or self.is_recv,
+        }.items():
+            object.__setattr__(self, name, value)
 
 
 PARTITIONED_CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])

@@ -32,7 +32,7 @@ class SlackAnalysis:
           cost_model: what its nodes cost; without one each takes a microsecond.
         """
         self._cost_model = cost_model
-        self._order = reverse_post_order(graph, is_not_back_edge)
+        self._order = reverse_post_order(graph, back_edges=False)
 
     def asap(self) -> dict[Node, int]:
         """The earliest time each node can start, in microseconds; ``_SOURCE`` starts at 0."""

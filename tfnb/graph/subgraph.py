@@ -242,8 +242,9 @@ class _Rewrite:
                 src, output = edge.src, edge.src_output
                 position = self.feed_of(src, output) if has_feeds else None
                 if position is None:
-                    if src.is_op:
-                        add_edge(twin[src], output, copy, edge.dst_input)
+                    before = twin.get(src)
+                    if before is not None:  # _SOURCE has no copy here
+                        add_edge(before, output, copy, edge.dst_input)
                     continue
                 feed = self.feed_nodes[position]
                 slot = CONTROL_SLOT if output == CONTROL_SLOT else 0

@@ -130,12 +130,14 @@ class SentGraph:
         while todo:
             op = todo.pop()
             number = op._id
-            if number < first or number in ahead or number in found:
+            if number in found or number < first or number in ahead:
                 continue
             found[number] = op
             todo += [tensor.op for tensor in op.inputs]
-            todo += op._control_inputs
-            todo += partners(op)
+            if op._control_inputs:
+                todo += op._control_inputs
+            if not has_one_device or "_class" in op._attrs:
+                todo += partners(op)
         if found:
             operations = [found[number] for number in sorted(found)]
             functions = needed_function_names(self._graph, operations)

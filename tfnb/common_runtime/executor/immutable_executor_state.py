@@ -23,11 +23,11 @@ from tfnb.core import errors
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.graph.control_flow import build_control_flow_info
-from tfnb.graph.graph import SINK_ID
+from tfnb.graph.graph import SINK_ID, SOURCE_ID
 from tfnb.graph.late_reads import SENDS_CELL, LateReads, find_late_reads, loop_may_wait_for_write
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from tfnb.common_runtime.device.device import Device
     from tfnb.common_runtime.executor.kernel_stats import KernelStats
@@ -282,8 +282,12 @@ def initialize(
             roots.append(item)
         _describe(item, node, device, create_kernel)
     late = find_late_reads(graph)
+    has_cells = _has_references(nodes)
     for node in nodes:
-        _connect(items[node.id], node, items, late, is_function)
+        item = items[node.id]
+        _connect(item, node, items)
+        if has_cells:
+            _note_references(item, node, late, is_function)
     # A placeholder that was not fed fails; it runs last, so that other errors are reported first.
     roots.sort(key=lambda item: item.op in _PLACEHOLDERS)
     ordered = [items[node.id] for node in nodes]
@@ -311,22 +315,23 @@ def _place_in_frame(
     item: NodeItem, node: Node, frame_name: str, frames: dict[str, FrameInfo]
 ) -> int:
     """Assign the node's input slots and pending count in its frame; return its number of edges."""
-    frame = _frame(frames, frame_name)
+    frame = frames.get(frame_name) or _frame(frames, frame_name)
+    kind = node.kind
     item.frame = frame
-    item.input_types = node.input_types
-    item.output_types = node.output_types
-    item.num_inputs = num_inputs = len(node.input_types)
-    item.num_outputs = len(node.output_types)
+    item.input_types = input_types = node.input_types
+    item.output_types = output_types = node.output_types
+    item.num_inputs = num_inputs = len(input_types)
+    item.num_outputs = len(output_types)
     item.input_start = frame.total_inputs
     item.input_stop = frame.total_inputs = frame.total_inputs + num_inputs
     item.pending_id = len(frame.initial_pending)
     data = len(node.data_in_edges)
     controls = len(node.in_edges) - data
     if controls:
-        controls -= sum(edge.src.is_source for edge in node.in_edges)
-    frame.initial_pending.append(initial_count(data, controls, node.kind.is_merge))
+        controls -= len([edge for edge in node.in_edges if edge.src.id == SOURCE_ID])
+    frame.initial_pending.append(initial_count(data, controls, kind.is_merge))
     frame.nodes.append(item)
-    if node.kind.is_enter:
+    if kind.is_enter:
         name = _text(node.attrs["frame_name"])
         item.is_enter = True
         item.frame_name = name
@@ -360,17 +365,22 @@ def _describe(
 ) -> None:
     """Decide how the node is executed."""
     op, kind = node.op, node.kind
-    item.is_merge = kind.is_merge
-    item.is_control_trigger = kind.is_control_trigger
-    item.is_transfer = kind.is_send or kind.is_recv
-    item.may_give_nothing = kind.is_switch or kind.is_recv
-    if item.is_enter:
-        item.destination = INTO_CHILD
-    elif kind.is_exit:
-        item.destination = INTO_PARENT
-    elif kind.is_next_iteration:
-        item.destination = INTO_NEXT
-    if item.is_merge:
+    if kind.crosses_frames:
+        if kind.is_enter:
+            item.destination = INTO_CHILD
+        elif kind.is_exit:
+            item.destination = INTO_PARENT
+        else:
+            item.destination = INTO_NEXT
+    if kind.is_control_trigger:
+        item.is_control_trigger = True
+    if kind.is_transfer_node:
+        item.is_transfer = True
+        item.may_give_nothing = kind.is_recv
+    elif kind.is_switch:
+        item.may_give_nothing = True
+    if kind.is_merge:
+        item.is_merge = True
         item.action = MERGE
     elif kind.is_arg:
         item.action, item.argument_index = ARG, int(node.attrs["index"])
@@ -393,21 +403,31 @@ def _describe(
             item.action = PURE_ONE if is_one else PURE
 
 
-def _connect(
-    item: NodeItem, node: Node, items: dict[int, NodeItem], late: LateReads, is_function: bool
-) -> None:
-    """Turn the node's out-edges into tuples, and note which inputs arrive as references."""
+def _connect(item: NodeItem, node: Node, items: dict[int, NodeItem]) -> None:
+    """Turn the node's out-edges into tuples."""
     data, control = [], []
     for edge in node.out_edges:
-        if edge.dst.id == SINK_ID:
-            continue
-        dst = items[edge.dst.id]
-        if edge.dst_input < 0:
-            control.append(dst)
-        else:
-            data.append((edge.src_output, dst, dst.input_start + edge.dst_input))
+        number, slot = edge.dst.id, edge.dst_input
+        if slot >= 0:
+            dst = items[number]
+            data.append((edge.src_output, dst, dst.input_start + slot))
+        elif number != SINK_ID:
+            control.append(items[number])
     item.data_edges = tuple(data)
-    item.control_edges = tuple(control)
+    if control:
+        item.control_edges = tuple(control)
+
+
+def _has_references(nodes: Iterable[Node]) -> bool:
+    """Whether an input or output of a node is declared to be a reference."""
+    # Nodes share the tuples of their types.
+    distinct = {id(node.input_types): node.input_types for node in nodes}
+    distinct |= {id(node.output_types): node.output_types for node in nodes}
+    return any(dtype.is_ref_dtype for types in distinct.values() for dtype in types)
+
+
+def _note_references(item: NodeItem, node: Node, late: LateReads, is_function: bool) -> None:
+    """Note which of the node's inputs arrive as references, and how it reads them."""
     if item.action == RETVAL and not is_function:
         return  # read when the step ends, so that the fetch sees the step's own assignments
     if SENDS_CELL in node.attrs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
@@ -45,7 +44,7 @@ def placed_view(
             )
         elif placed.chosen != node.assigned_device:
             why = f"{_why_moved(node)} (was on '{placed.chosen}', as it {placed.why})"
-            views[node.name] = replace(placed, chosen=node.assigned_device, why=why)
+            views[node.name] = placed._replace(chosen=node.assigned_device, why=why)
     # What was never in this graph is no change to it.
     changed = OptimizationReports(report for report in reports if report.name != "pruning")
     passes = tuple(str(changed).splitlines()) if changed else ()

@@ -28,7 +28,7 @@ from tfnb.graph.node_kind import node_kind
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tfnb.common_runtime.device.device import Device
     from tfnb.core.op_kernel import OpKernel
@@ -253,7 +253,7 @@ class CommonSubexpressionElimination:
 
 
 def join_equal_nodes(
-    graph: Graph, *, keep: frozenset[str] = frozenset(), order: Iterable[Node] | None = None
+    graph: Graph, *, keep: frozenset[str] = frozenset(), order: Sequence[Node] | None = None
 ) -> list[str]:
     """Replace every repetition of a pure node by its first occurrence on the same device.
 
@@ -267,18 +267,22 @@ def join_equal_nodes(
     alike: dict[Any, Node | None] = {}
     repeated: list[Node] = []
     actions = []
-    for node in reverse_post_order(graph) if order is None else order:
-        if not _is_pure_anywhere(node):
+    for node in _pure_nodes(reverse_post_order(graph) if order is None else order):
+        edges = node.data_in_edges
+        if len(edges) != len(node.input_types):
             continue
-        inputs = inputs_of(node)
-        if inputs is None:
-            continue
-        rough = (node.op, *inputs)
-        twin = alike.setdefault(rough, node)
+        rough: list[Any] = [node.op]
+        for index in range(len(edges)):
+            edge = edges[index]
+            rough += (edge.src, edge.src_output)
+        if len(edges) != len(node.in_edges):
+            rough.append(frozenset([edge.src for edge in node.in_edges if edge.is_control]))
+        rough_key = tuple(rough)
+        twin = alike.setdefault(rough_key, node)
         if twin is node:
             continue
         if twin is not None:
-            alike[rough] = None
+            alike[rough_key] = None
             key = node_key(twin)
             if key is not None:
                 first[key] = twin
@@ -297,6 +301,19 @@ def join_equal_nodes(
         actions.append(f"'{node.name}' ({node.op}) is the same as '{before.name}'")
     graph.remove_nodes(repeated)
     return actions
+
+
+def _pure_nodes(nodes: Sequence[Node]) -> Iterator[Node]:
+    """The nodes among them that compute a value of their inputs alone."""
+    # The nodes of a graph share the tuples of their types, and keep them alive meanwhile.
+    known: dict[tuple[OpDefinition | None, int, int], bool] = {}
+    for node in nodes:
+        key = (node.op_definition, id(node.input_types), id(node.output_types))
+        is_pure = known.get(key)
+        if is_pure is None:
+            is_pure = known[key] = _is_pure_anywhere(node)
+        if is_pure:
+            yield node
 
 
 def node_key(node: Node) -> Any:

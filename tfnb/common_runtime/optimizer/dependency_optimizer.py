@@ -73,11 +73,10 @@ def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
     actions = []
     # In reverse order: a node that became a NoOp may leave its inputs without data consumers.
     for node in reversed(rewriter.nodes_of(*_MAY_BE_IDLE)):
-        if node.name in rewriter.targets or not _is_idle(node):
+        if not _only_orders(node) or node.name in rewriter.targets or not _is_idle(node):
             continue
-        consumers = [edge for edge in node.out_edges if edge.dst.is_op]
         inputs = rewriter.inputs(node)
-        if not consumers or inputs is None or not all(edge.is_control for edge in consumers):
+        if inputs is None:
             continue
         sources = list(dict.fromkeys(source for source, _ in inputs))
         if any(one.is_switch or one.assigned_device != node.assigned_device for one in sources):
@@ -86,6 +85,16 @@ def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
         rewriter.become(node, "NoOp", {}, (), sources)
         actions.append(f"'{node.name}' ({op}) only orders others: it became a NoOp")
     return actions
+
+
+def _only_orders(node: Node) -> bool:
+    """Whether nodes wait for the node, and none takes its outputs."""
+    has_any = False
+    for edge in node.out_edges:
+        if not edge.is_control:
+            return False
+        has_any = has_any or edge.dst.is_op
+    return has_any
 
 
 def _is_idle(node: Node) -> bool:

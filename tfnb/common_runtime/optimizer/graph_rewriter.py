@@ -26,7 +26,6 @@ from tfnb.core.attr_value import TensorAttr
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.graph.algorithm import (
-    is_not_back_edge,
     prune_for_reverse_reachability,
     reverse_post_order,
 )
@@ -74,18 +73,24 @@ class GraphRewriter:
 
     def order(self) -> list[Node]:
         """Return the nodes in topological order, ignoring loop back edges."""
+        return list(self._known_order())
+
+    def _known_order(self) -> list[Node]:
+        """Return the cached order itself; the caller does not change the graph meanwhile."""
         if self._order is None:
             self.graph.fixup_source_and_sink_edges()
-            order = reverse_post_order(self.graph, is_not_back_edge)
+            order = reverse_post_order(self.graph, back_edges=False)
             self._order = [node for node in order if node.id > SINK_ID]
-        else:
+        elif len(self._order) != self.graph.num_op_nodes:
             nodes = self.graph.nodes
             self._order = [node for node in self._order if nodes[node.id] is not None]
-        return list(self._order)
+        return self._order
 
     def nodes_of(self, *ops: Container[str]) -> list[Node]:
         """Return the nodes of certain ops in topological order, ignoring loop back edges."""
-        return [node for node in self.order() if any(node.op in some for some in ops)]
+        order = self._known_order()
+        wanted = {op for op in {node.op for node in order} if any(op in some for some in ops)}
+        return [node for node in order if node.op in wanted] if wanted else []
 
     def reorder(self) -> None:
         """Discard the cached order; call it after adding a node or an input from a later node."""
@@ -284,4 +289,7 @@ class GraphRewriter:
 
 def is_consumed(node: Node) -> bool:
     """Whether another node reads the node's outputs or waits for it."""
-    return any(edge.dst.id > SINK_ID for edge in node.out_edges)
+    for edge in node.out_edges:  # noqa: SIM110  # asked for every node of a graph
+        if edge.dst.id > SINK_ID:
+            return True
+    return False

@@ -74,7 +74,8 @@ def unneeded_report(full_graph: Graph, graph: Graph, feeds: Iterable[str]) -> li
       feeds: names of the fed tensors: their placeholders are not missed.
     """
     fed = {parse_tensor_name(name)[0] for name in feeds}
-    size = sum(1 for node in graph.op_nodes() if full_graph.find_node(node.name) is not None)
+    known = full_graph.nodes_by_name
+    size = len([node for node in graph.op_nodes() if node.name in known])
     unneeded = full_graph.num_op_nodes - size - sum(graph.find_node(name) is None for name in fed)
     actions: list[str] = []
     # Not op_nodes(), which takes a copy of all that there are.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tfnb.common_runtime.placement.colocation_member import PlacementDevice
+    from tfnb.core.dtypes import DType
     from tfnb.graph.graph import Graph, Node
 
 _log = logging.getLogger("tfnb")
@@ -85,8 +86,9 @@ class ColocationGraph:
         self._device_types = tuple(sorted(priorities, key=lambda t: (-priorities[t], t)))
         self._members: dict[Node, Member] = {}
         self._group_roots: dict[str, Node] = {}
-        self._supported: dict[tuple[object, ...], tuple[str, ...]] = {}
-        self._holds_handle: dict[object, bool] = {}
+        self._supported: dict[
+            object, tuple[tuple[str, ...], tuple[DType, ...], tuple[DType, ...]]
+        ] = {}
         self._accepted_assigned: set[tuple[str, tuple[str, ...]]] = set()
         # Why a node is where it is, for nodes that a group decided for.
         self.causes: dict[Node, str] = {}
@@ -101,12 +103,15 @@ class ColocationGraph:
             must share a device cannot.
           InternalError: a node is assigned to a device that is unknown or cannot run it.
         """
+        taking_handles = []
         for node in nodes:
             if node.assigned_device:
                 self._check_assigned(node)
             elif not self.supported_device_types(node):
                 raise errors.invalid_argument(self._no_kernel_message(node))
-        for node in nodes:
+            if self._takes_handle(node) or node.op in _EXEMPT_FROM_RESOURCE_COLOCATION:
+                taking_handles.append(node)
+        for node in taking_handles:
             if self._takes_handle(node):
                 self._join_handle_edges(node)
             if node.op in _EXEMPT_FROM_RESOURCE_COLOCATION and dtypes.resource in node.output_types:
@@ -164,14 +169,15 @@ class ColocationGraph:
 
     def supported_device_types(self, node: Node) -> tuple[str, ...]:
         """The device types here that have a kernel for the node, best first."""
-        definition = node.op_definition
-        assert definition is not None
-        key = (definition, node.input_types, node.output_types, node.attrs.get("_kernel"))
-        found = self._supported.get(key)
-        if found is None:
+        # Nodes share the tuples of their types; an entry keeps these, so their ids stay unique.
+        inputs, outputs = node.input_types, node.output_types
+        key = (node.op_definition, id(inputs), id(outputs), node.attrs.get("_kernel"))
+        known = self._supported.get(key)
+        if known is None:
+            definition = node.op_definition
+            assert definition is not None
             host_only = not _passes_through(node) and any(
-                dtype.base_dtype in _HOST_ONLY_TYPES
-                for dtype in (*node.input_types, *node.output_types)
+                dtype.base_dtype in _HOST_ONLY_TYPES for dtype in (*inputs, *outputs)
             )
             supported = [
                 device_type
@@ -180,8 +186,8 @@ class ColocationGraph:
                 and (device_type == "CPU" or not host_only)
             ]
             supported.sort(key=definition.kernel_priority, reverse=True)
-            found = self._supported[key] = tuple(supported)
-        return found
+            known = self._supported[key] = tuple(supported), inputs, outputs
+        return known[0]
 
     def _kernel_priorities(self, node: Node) -> dict[str, int]:
         definition = node.op_definition
@@ -189,13 +195,10 @@ class ColocationGraph:
         return {t: definition.kernel_priority(t) for t in self.supported_device_types(node)}
 
     def _takes_handle(self, node: Node) -> bool:
-        types = node.input_types
-        found = self._holds_handle.get(types)
-        if found is None:
-            found = self._holds_handle[types] = any(
-                dtype.is_ref_dtype or dtype is dtypes.resource for dtype in types
-            )
-        return found
+        for dtype in node.input_types:  # noqa: SIM110  # asked for every node of a graph
+            if dtype.is_ref_dtype or dtype is dtypes.resource:
+                return True
+        return False
 
     def _join_handle_edges(self, node: Node) -> None:
         for edge in node.in_edges:

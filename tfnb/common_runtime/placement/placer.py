@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tfnb.common_runtime.placement.colocation_member import PlacementDevice
+    from tfnb.core.dtypes import DType
     from tfnb.graph.graph import Graph, Node
 
 _FIRST_OP_ID = SINK_ID + 1
@@ -82,6 +83,10 @@ class Placer:
         self._log_device_placement = log_device_placement
         self._groups = self._new_groups()
         self._known_devices: dict[object, list[PlacementDevice]] = {}
+        # Where nodes in no group and beside no other go, and their types.
+        self._known_places: dict[
+            object, tuple[PlacementReason, tuple[DType, ...], tuple[DType, ...]]
+        ] = {}
         self._known_reasons: dict[tuple[str, tuple[str, ...], str, str], PlacementReason] = {}
 
     def _new_groups(self) -> ColocationGraph:
@@ -149,7 +154,8 @@ class Placer:
                 else:
                     self._place(node, _input_of_metadata(node), "stays with its input")
             for node in generators:
-                self._place(node, _only_place_of_consumers(node), "follows its consumer")
+                beside = _only_place_of_consumers(node) if len(self._devices) > 1 else None
+                self._place(node, beside, "follows its consumer")
         except errors.OpError:
             # Undo the placement, so that a second call raises the same error.
             for node in free:
@@ -159,6 +165,17 @@ class Placer:
             raise
 
     def _place(self, node: Node, beside: Node | None, why_beside: str) -> None:
+        key = None
+        if beside is None and not self._groups.is_grouped(node):
+            # Nodes share the tuples of their types; an entry keeps these, so their ids stay unique.
+            inputs, outputs = node.input_types, node.output_types
+            label = node.attrs.get("_kernel")
+            key = (node.op_definition, id(inputs), id(outputs), label, node.requested_device)
+            known = self._known_places.get(key)
+            if known is not None:
+                reason = self.reasons[node.name] = known[0]
+                node.assigned_device = reason.chosen
+                return
         try:
             devices = self._devices_for(node)
         except errors.InvalidArgumentError as error:
@@ -173,9 +190,11 @@ class Placer:
                 if device.name == beside.assigned_device:
                     chosen, why = device.name, f"{why_beside} '{beside.name}'"
         node.assigned_device = chosen
-        if self._groups.is_grouped(node):
+        if self._groups.is_grouped(node):  # perhaps since its devices were asked for
             self._groups.limit_to_assigned_device(node)
         self._explain(node, why or self._why(node))
+        if key is not None:
+            self._known_places[key] = self.reasons[node.name], inputs, outputs
 
     def _devices_for(self, node: Node) -> list[PlacementDevice]:
         groups = self._groups

@@ -199,15 +199,15 @@ class GraphExecutionState:
             reports += REGISTRY.run_grouping(Grouping.PRE_PLACEMENT, options)
             if pruned:
                 self._keep_stateful(graph)
-            reasons: dict[str, PlacementReason] = {}
+            reasons: Mapping[str, PlacementReason] = {}
+            earlier = {} if pruned or self._placer is None else self._placer.reasons
             if any(not node.assigned_device for node in graph.op_nodes()):
                 placer = self._new_placer(graph)
                 placer.run()
                 reasons = placer.reasons
-            if not pruned and self._placer is not None:
-                reasons = {**reasons, **_of(graph, self._placer.reasons)}
             placements = {
-                node.name: _view(node, reasons.get(node.name)) for node in graph.op_nodes()
+                (name := node.name): _view(node, earlier.get(name) or reasons.get(name))
+                for node in graph.op_nodes()
             }
             reports += REGISTRY.run_grouping(Grouping.POST_PLACEMENT, options)
             reports += REGISTRY.run_grouping(Grouping.POST_REWRITE_FOR_EXEC, options)
@@ -311,17 +311,14 @@ def _view(node: Node, reason: PlacementReason | None) -> PlacementView:
     why = ""
     if reason is not None:
         allowed, why = reason.allowed, reason.why
-    if node.kind.is_arg or node.kind.is_retval or node.is_send or node.is_recv:
-        why = (
-            "brings a fed value in" if node.is_arg or node.is_recv else "takes a fetched value out"
-        )
+    kind = node.kind
+    if kind.is_arg or kind.is_recv:
+        why = "brings a fed value in"
+    elif kind.is_retval or kind.is_send:
+        why = "takes a fetched value out"
     return PlacementView(
         node.name, node.op, node.requested_device, allowed, node.assigned_device, why
     )
-
-
-def _of(graph: Graph, reasons: Mapping[str, PlacementReason]) -> dict[str, PlacementReason]:
-    return {node.name: reasons[node.name] for node in graph.op_nodes() if node.name in reasons}
 
 
 def _is_functional(graph: Graph, first_id: int) -> bool:

@@ -12,7 +12,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.device.thread_pool import ThreadPool
-from tfnb.graph.algorithm import is_not_back_edge, reverse_post_order
+from tfnb.graph.algorithm import reverse_post_order
 
 if TYPE_CHECKING:
     from tfnb.graph.graph import Graph, Node
@@ -23,7 +23,7 @@ def pool_for_python_functions(graph: Graph) -> ThreadPool | None:
     callers = [node for node in graph.op_nodes() if _calls_python(node)]
     if len(callers) < 2:
         return None
-    place = {node: at for at, node in enumerate(reverse_post_order(graph, is_not_back_edge))}
+    place = {node: at for at, node in enumerate(reverse_post_order(graph, back_edges=False))}
     callers.sort(key=lambda node: place[node])
     if all(_precedes(first, second) for first, second in itertools.pairwise(callers)):
         return None

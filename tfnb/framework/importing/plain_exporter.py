@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _CONTROL = -1
 
 # The class of values that a message keeps as they are, by the kind of the attribute.
-_SAME: dict[str, type] = {"bool": bool, "string": bytes, "type": DType, "shape": TensorShape}
+_SAME: dict[str | None, type] = {"bool": bool, "string": bytes, "type": DType, "shape": TensorShape}
 
 
 def plain_graph_def_of(
@@ -51,12 +51,14 @@ def plain_graph_def_of(
         library = graph_pb2.FunctionDefLibrary()
         library_to_proto(graph, library, functions)
     # Operations that were made alike share their attributes; these live as long as the operations.
-    known: dict[int, Mapping[str, Any]] = {}
+    # The op belongs to the key: it declares what an attribute's value is in a message.
+    known: dict[tuple[str, int], Mapping[str, Any]] = {}
     nodes = []
     for op in operations:
-        attrs = known.get(id(op._attrs))
+        key = (op.type, id(op._attrs))
+        attrs = known.get(key)
         if attrs is None:
-            attrs = known[id(op._attrs)] = _plain_attrs(op._attrs, op.op_definition)
+            attrs = known[key] = _plain_attrs(op._attrs, op.op_definition)
         inputs = [(tensor.op.name, tensor.value_index) for tensor in op.inputs]
         if op._control_inputs:
             inputs += sorted([(other.name, _CONTROL) for other in op._control_inputs])
@@ -70,12 +72,15 @@ def _plain_attrs(attrs: Mapping[str, Any], definition: OpDefinition) -> Mapping[
     changed: dict[str, Any] = {}
     for name, value in attrs.items():
         attr_def = declared.get(name)
+        kind = None if attr_def is None else attr_def.type
+        if value.__class__ is _SAME.get(kind):
+            continue
         if isinstance(value, attr_value_pb2.AttrValue):  # of none that the op declares
             changed[name] = decode_attrs({name: value}).get(name)
         elif value is None:
             changed[name] = None
         else:
-            plain = _plain_value(value, None if attr_def is None else attr_def.type)
+            plain = _plain_value(value, kind)
             if plain is not value:
                 changed[name] = plain
     if not changed:
@@ -85,18 +90,20 @@ def _plain_attrs(attrs: Mapping[str, Any], definition: OpDefinition) -> Mapping[
 
 def _plain_value(value: Any, kind: str | None) -> Any:
     """A value as it would come out of a message."""
-    if kind is not None and kind.startswith("list("):
-        same = _SAME.get(kind[5:-1])
-        if same is not None and all(one.__class__ is same for one in value):
-            return value if value.__class__ is list else list(value)
-    elif kind == "int":
+    if kind == "int":
         if value.__class__ is int and -(2**63) <= value < 2**63:
             return value
     elif kind == "tensor":
         if value.__class__ is TensorAttr:
             return _shared_tensor(value)
-    elif kind is not None and value.__class__ is _SAME.get(kind):
-        return value
+    elif kind is None:
+        # Of what no op declares, the names in "_class" are what many nodes have.
+        if value.__class__ is list and value and all(one.__class__ is bytes for one in value):
+            return value
+    elif kind.startswith("list("):
+        same = _SAME.get(kind[5:-1])
+        if same is not None and all(one.__class__ is same for one in value):
+            return value if value.__class__ is list else list(value)
     return decode_attr(encode_attr(value, kind))
 
 
