@@ -11,7 +11,7 @@ import pytest
 import tfnb as tf
 from tests.client.debugger.running import LIMIT_S, Running
 from tfnb.client.debugger.debugger import Debugger
-from tfnb.notebook.step_recorder import NODE_DONE, EventLog, StepRecorder
+from tfnb.notebook.steps.step_recorder import NODE_DONE, EventLog, StepRecorder
 from tfnb.proto.config_pb2 import ThreadPoolOptionProto
 
 if TYPE_CHECKING:

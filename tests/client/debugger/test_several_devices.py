@@ -16,7 +16,7 @@ from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.looking.step_inspection import NodeState
 from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
 from tfnb.core import errors
-from tfnb.notebook.step_recorder import NODE_DONE, NODE_STARTED, SENT, EventLog, StepRecorder
+from tfnb.notebook.steps.step_recorder import NODE_DONE, NODE_STARTED, SENT, EventLog, StepRecorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

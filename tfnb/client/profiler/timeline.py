@@ -5,7 +5,7 @@ Each device becomes a process; its nodes are spread over as few lanes as hold th
 or over the threads they ran on. Arrows go from a node to the nodes that took its output, where the
 timeline labels name inputs; memory becomes a counter per device.
 
-Corresponds to TensorFlow's ``client/timeline.py``.
+Corresponds to TensorFlow's ``python/client/timeline.py``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ What may be fetched besides tensors, operations and names is a matter of registr
 ``Conversion`` says how a type is expanded into tensors, and how their values are put together again
 (:mod:`tfnb.client.session.conversions`).
 
-Corresponds to the fetch mappers of TensorFlow's ``client/session.py``.
+Corresponds to the fetch mappers of TensorFlow's ``python/client/session.py``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ and nothing of a single step. ``run`` is a dictionary lookup and a call of the p
 checks, names and explains happens when a plan is made (``_plan_for``) or when a run failed
 (:mod:`tfnb.client.session.session_errors`).
 
-Corresponds to TensorFlow's ``client/session.py``. It differs in that a run that has been seen
+Corresponds to TensorFlow's ``python/client/session.py``. It differs in that a run that has been seen
 before does not look at the graph again: ops added since are sent when something new is asked for.
 """
 
