@@ -12,8 +12,9 @@ import os
 import re
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from tfnb.client.live_sessions import runtimes_of
 from tfnb.common_runtime.functions.lower_functional_ops import FUNCTIONAL_OPS
 from tfnb.core.errors import FailedPreconditionError, OpError, ResourceExhaustedError
 from tfnb.core.op_registry import ops_with
@@ -23,7 +24,7 @@ from tfnb.core.resource_mgr import DEFAULT_CONTAINER, RefCell
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-    from tfnb.client.call_plan import CallPlan
+    from tfnb.client.feeds import Feed
     from tfnb.core.standstill import Standstill
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
@@ -42,7 +43,25 @@ _COLOCATED = re.compile(r"\{\{colocation_node ([^}\s]+)\}\}")
 _NODE_IN_MESSAGE = re.compile(r"\{\{node ([^}\s]+)\}\}|\[\[node ([^\s\]]+)")
 
 
-def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
+class FailedPlan(Protocol):
+    """What is told of a run that failed.
+
+    Attributes:
+        feeds: What it was fed.
+        fetch_tensors: What it was asked for.
+        targets: Operations that were to run for their effect.
+        graph: The user's graph.
+        runtime: The runtime's session.
+    """
+
+    feeds: list[Feed]
+    fetch_tensors: list[Tensor]
+    targets: list[Operation]
+    graph: Graph
+    runtime: Any
+
+
+def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
     """The same error, made to name the user's operation and what to do.
 
     Args:
@@ -162,7 +181,7 @@ def _caller(op: Operation) -> str:
     return ""
 
 
-def _advice(error: OpError, op: Operation | None, plan: CallPlan | None) -> list[str]:
+def _advice(error: OpError, op: Operation | None, plan: FailedPlan | None) -> list[str]:
     """Lines that say what to do, for the errors where that is known."""
     if plan is None:
         return []
@@ -202,7 +221,7 @@ class _Reached(NamedTuple):
     path: list[str]  # from what was asked for down to the operation
 
 
-def _reached(plan: CallPlan, types: Container[str], is_cut: _IsCut) -> list[_Reached]:
+def _reached(plan: FailedPlan, types: Container[str], is_cut: _IsCut) -> list[_Reached]:
     """The operations of some types that a plan needs, those nearest to its fetches first.
 
     Args:
@@ -247,7 +266,7 @@ def _path(op: Operation, parents: dict[Operation, Operation | None]) -> list[str
 _PLACEHOLDERS = ops_with(Trait.MUST_BE_FED)
 
 
-def _missing_feeds_advice(plan: CallPlan) -> list[str]:
+def _missing_feeds_advice(plan: FailedPlan) -> list[str]:
     fed = {feed.tensor for feed in plan.feeds}
     missing = _reached(plan, _PLACEHOLDERS, lambda _, tensor: tensor in fed)
     if not missing:
@@ -273,7 +292,7 @@ def _missing_feeds_advice(plan: CallPlan) -> list[str]:
 _SWITCHES = frozenset({"Switch", "RefSwitch"})
 
 
-def _dead_advice(standstill: Standstill, plan: CallPlan) -> list[str]:
+def _dead_advice(standstill: Standstill, plan: FailedPlan) -> list[str]:
     """The way from a fetch to the Switch that sent its value the other way, and why it did."""
     switch = _find_operation(plan.graph, standstill.findings[0].node)
     if switch is None or switch.type not in _SWITCHES:
@@ -306,7 +325,7 @@ _VARIABLES = ops_with(Trait.VARIABLE)
 _NEEDS_NO_VALUE = ops_with(Trait.NEEDS_NO_VALUE)
 
 
-def _uninitialized_advice(plan: CallPlan) -> list[str]:
+def _uninitialized_advice(plan: FailedPlan) -> list[str]:
     fed = {feed.tensor for feed in plan.feeds}
 
     def is_cut(op: Operation, tensor: Tensor) -> bool:
@@ -331,19 +350,12 @@ def _uninitialized_advice(plan: CallPlan) -> list[str]:
     ]
     others = [
         other
-        for other in _runtimes_of(plan.graph)
+        for other in runtimes_of(plan.graph)
         if other is not plan.runtime and all(_has_value(other, op) for op in without)
     ]
     if others:
         lines.append("Another open session of this graph has values for them.")
     return lines
-
-
-def _runtimes_of(graph: Graph) -> list[Any]:
-    """The runtime's side of every open session of a graph."""
-    from tfnb.client.session import live_sessions  # which imports this file
-
-    return [session._session for session in live_sessions() if session.graph is graph]
 
 
 def _has_value(runtime: Any, op: Operation) -> bool:

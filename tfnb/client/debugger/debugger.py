@@ -520,7 +520,7 @@ class Debugger:
           RuntimeError: the session is gone.
         """
         for session in live_sessions():
-            if session._session.step_events is self._events:
+            if session.runtime.step_events is self._events:
                 return session
         raise RuntimeError("The session is closed.")
 

@@ -183,7 +183,7 @@ class Watch:
         for number, (events, recorder) in enumerate(list(self._recorders)):
             session = session_of(events)
             if session is not None:
-                recorder.look(session._session.step_counts())
+                recorder.look(session.runtime.step_counts())
                 found = waits_of(session).items()
                 waits |= {(number, step_id): wait for step_id, wait in found}
         self.model.note_waits(waits)
