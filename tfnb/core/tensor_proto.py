@@ -39,12 +39,7 @@ def shape_to_proto(shape: TensorShape) -> tensor_pb2.TensorShapeProto:
     >>> [dim.size for dim in shape_to_proto(TensorShape([2, None])).dim]
     [2, -1]
     """
-    proto = tensor_pb2.TensorShapeProto()
-    if shape.dim_values is None:
-        proto.unknown_rank = True
-        return proto
-    for size in shape.dim_values:
-        proto.dim.add(size=-1 if size is None else size)
+    proto: tensor_pb2.TensorShapeProto = shape.as_proto()
     return proto
 
 

@@ -300,10 +300,16 @@ class TensorShape:
         return list(self.dim_values)
 
     def as_proto(self) -> Any:
-        """Return the TensorShapeProto of this shape."""
-        from tfnb.core.tensor_util import shape_to_proto
+        """Return the TensorShapeProto of this shape; an unknown size is written as -1."""
+        from tfnb.proto import tensor_pb2
 
-        return shape_to_proto(self)
+        proto = tensor_pb2.TensorShapeProto()
+        if self.dim_values is None:
+            proto.unknown_rank = True
+            return proto
+        for size in self.dim_values:
+            proto.dim.add(size=-1 if size is None else size)
+        return proto
 
     experimental_as_proto = as_proto
 

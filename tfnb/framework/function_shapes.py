@@ -15,6 +15,7 @@ from tfnb.core import effects, errors, op_registry
 from tfnb.core.attr_value import encode_attr
 from tfnb.core.node_text import attr_text
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.graph import Graph
 from tfnb.framework.graph_def_reader import GraphDefReader, InputMap
 from tfnb.framework.loaded_nodes import mark_derived
 from tfnb.framework.operation_factory import create_operation
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfnb.core.dtypes import DType
-    from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.proto import attr_value_pb2
@@ -101,8 +101,6 @@ def _key_of_tensor(tensor: Tensor) -> Any:
 def _shapes_of_results(
     graph: Graph, name: str, attrs: Mapping[str, Any], inputs: tuple[Tensor, ...]
 ) -> list[Known]:
-    from tfnb.framework.graph import Graph
-
     body = Graph()
     body._versions = graph._versions
     body._functions, body._function_definitions = graph._functions, graph._function_definitions
@@ -173,8 +171,6 @@ def function_body(
       ValueError: the function's body is not a valid graph.
       NotFoundError: the function needs an op that is not registered.
     """
-    from tfnb.framework.graph import Graph
-
     body = Graph()
     body._versions = library._versions
     body._functions, body._function_definitions = library._functions, library._function_definitions

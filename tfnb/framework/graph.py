@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tfnb.core import forking, op_registry, versions
 from tfnb.core.effects import PROCESS, EffectsPolicy
+from tfnb.framework.colocation import colocation_targets
 from tfnb.framework.consumer_index import ConsumerIndex
 from tfnb.framework.default_graph import _default_graph_stack
 from tfnb.framework.graph_scopes import (
@@ -32,7 +33,6 @@ from tfnb.framework.graph_scopes import (
     MapScope,
     NameScope,
     ScopeState,
-    colocation_targets,
     control_dependencies_for_inputs,
     control_op_of,
     merged_device,

@@ -11,12 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.framework import traceback_of_user
-from tfnb.framework.graph_elements import stranger_text
+from tfnb.framework.graph import Graph
 from tfnb.framework.graph_scopes import VALID_OP_NAME
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.op_plan import plan_of
 from tfnb.framework.operation import Operation
 from tfnb.framework.operation_factory import join_control_flow
+from tfnb.framework.same_graph import stranger_text
 from tfnb.framework.shape_refiner import infer_shapes
 from tfnb.framework.tensor import Tensor
 from tfnb.proto import graph_pb2
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.core.dtypes import DType
-    from tfnb.framework.graph import Graph
 
 _MAX_BYTES = 1 << 31
 
@@ -39,8 +39,6 @@ def operation_of_node_def(
     original_op: Operation | None,
 ) -> Operation:
     """Adds the operation; `tf.Operation.from_node_def` says what the arguments are."""
-    from tfnb.framework.graph import Graph
-
     if not isinstance(graph, Graph):
         raise TypeError(
             f"Argument g must be a Graph. Received an instance of type {type(graph)}: pass "

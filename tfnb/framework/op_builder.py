@@ -15,11 +15,11 @@ from tfnb.core import op_registry
 from tfnb.core.op_traits import Trait
 from tfnb.framework.attr_conversion import not_allowed_type
 from tfnb.framework.convert import convert_to_tensor, internal_convert_n_to_tensor
-from tfnb.framework.default_graph import _assert_same_graph, get_default_graph
+from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.dispatch import composite_among
+from tfnb.framework.graph_elements import graph_of_inputs
 from tfnb.framework.graph_scopes import enter_name
 from tfnb.framework.op_plan import OpPlan, Signature, plan_of
-from tfnb.framework.operation import Operation
 from tfnb.framework.operation_factory import create_operation
 from tfnb.framework.tensor import Tensor
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tfnb.core.op_def import ArgDef
     from tfnb.core.op_registry import OpDefinition
     from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
 
 
 def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -175,41 +176,6 @@ def _ref_inputs(plan: OpPlan, flat: Sequence[Tensor]) -> tuple[Operation, ...]:
 
 
 # -------------------------------------------------------------------------------- which graph it is
-
-
-def graph_of_inputs(values: Iterable[Any], graph: Graph | None = None) -> Graph:
-    """The graph that an op on these values belongs to: theirs, else the default one.
-
-    A default graph that builds a function takes tensors of any graph.
-
-    Args:
-      values: tensors, operations, and anything else (which does not count).
-      graph: the graph that all must belong to.
-
-    Raises:
-      ValueError: the values are of several graphs.
-    """
-    default = get_default_graph()
-    if default._building_function:
-        return default
-    found = graph
-    first: Any = None
-    for value in values:
-        element = value if isinstance(value, (Tensor, Operation)) else _graph_element_of(value)
-        if element is None:
-            continue
-        if found is None:
-            first, found = element, element.graph
-        elif first is not None:
-            _assert_same_graph(first, element)
-        elif element.graph is not found:
-            raise ValueError(f"{element} is not from the passed-in graph.")
-    return default if found is None else found
-
-
-def _graph_element_of(value: Any) -> Any:
-    as_graph_element = getattr(value, "_as_graph_element", None)
-    return as_graph_element() if callable(as_graph_element) else None
 
 
 # --------------------------------------------------------------------------- dtypes and conversions

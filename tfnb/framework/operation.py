@@ -11,10 +11,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tfnb.core.provided import Provided
 from tfnb.framework import attr_conversion, traceback_of_user
-from tfnb.framework.default_graph import _assert_same_graph
 from tfnb.framework.default_session import SessionLike, session_for_run
 from tfnb.framework.graph_scopes import device_string
+from tfnb.framework.same_graph import assert_same_graph
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tfnb.proto import graph_pb2, op_def_pb2
 
 _log = logging.getLogger("tfnb")
+_operation_of_node_def = Provided("operation_of_node_def")
 
 EXPORTS = {"tf": ["Operation"]}
 
@@ -145,9 +147,10 @@ class Operation:
           NotFoundError: there is no such op.
           RuntimeError: the graph is finalized.
         """
-        from tfnb.framework.node_def_operation import operation_of_node_def
-
-        return operation_of_node_def(node_def, g, inputs, control_inputs, input_types, original_op)
+        made: Operation = _operation_of_node_def(
+            node_def, g, inputs, control_inputs, input_types, original_op
+        )
+        return made
 
     # -- what it is ------------------------------------------------------------------------------
 
@@ -308,7 +311,7 @@ class Operation:
         """
         if not isinstance(tensor, Tensor):
             raise TypeError(f"tensor must be a Tensor: {tensor}")
-        _assert_same_graph(self, tensor)
+        assert_same_graph(self, tensor)
         with self.graph._lock:
             inputs = list(self.inputs)
             old = inputs[index]
@@ -328,7 +331,7 @@ class Operation:
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"tensor must be a Tensor: {tensor}")
-            _assert_same_graph(self, tensor)
+            assert_same_graph(self, tensor)
         with self.graph._lock:
             self.inputs = (*self.inputs, *tensors)
             for tensor in tensors:
@@ -357,7 +360,7 @@ class Operation:
         for op in ops:
             if not isinstance(op, Operation):
                 raise TypeError(f"op must be an Operation: {op}")
-            _assert_same_graph(self, op)
+            assert_same_graph(self, op)
         with self.graph._lock:
             self._control_inputs = tuple(dict.fromkeys((*self._control_inputs, *ops)))
             self._node_changed()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core.errors import InvalidArgumentError
 from tfnb.core.node_text import node_text, shape_text, values_text
+from tfnb.core.provided import Provided
 from tfnb.core.shape_inference import InferenceContext, check_sizes, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.exporter import node_inputs
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from tfnb.core.dtypes import DType
     from tfnb.framework.operation import Operation
+
+_infer_call_shapes = Provided("infer_call_shapes")
 
 
 class OperationInferenceContext(InferenceContext):
@@ -79,9 +82,7 @@ def infer_shapes(op: Operation) -> None:
     if function is not None:
         _run(function, op)
     if op.graph._functions:
-        from tfnb.framework.function_shapes import infer_call_shapes
-
-        infer_call_shapes(op)
+        _infer_call_shapes(op)
 
 
 def _run(function: Callable[[InferenceContext], Any], op: Operation) -> None:

@@ -6,12 +6,16 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tfnb.core.dtypes import DType
+from tfnb.core.provided import Provided
 from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 EXPORTS = {"tf": ["TypeSpec"], "data.experimental": ["Structure:TypeSpec"]}
+
+_decode_type_spec = Provided("decode_type_spec")
+_encode_type_spec = Provided("encode_type_spec")
 
 
 class TypeSpec:
@@ -124,9 +128,7 @@ class TypeSpec:
 
     def experimental_as_proto(self) -> Any:
         """The spec as a TypeSpecProto."""
-        from tfnb.framework.structure_protos import encode_type_spec
-
-        return encode_type_spec(self)
+        return _encode_type_spec(self)
 
     @classmethod
     def experimental_from_proto(cls, proto: Any) -> Any:
@@ -135,9 +137,7 @@ class TypeSpec:
         Raises:
           ValueError: its class is not known.
         """
-        from tfnb.framework.structure_protos import decode_type_spec
-
-        return decode_type_spec(proto)
+        return _decode_type_spec(proto)
 
     @classmethod
     def experimental_type_proto(cls) -> Any:

@@ -227,6 +227,9 @@ TABLE: dict[str, dict[str, str]] = {
         "data.experimental": "Structure:TypeSpec",
         "tf": "TypeSpec",
     },
+    "tfnb.library.control_flow.case": {
+        "tf": "case switch_case",
+    },
     "tfnb.library.control_flow.check_ops": {
         "debugging": (
             "assert_equal assert_greater assert_greater_equal assert_integer assert_less "
@@ -245,7 +248,7 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.library.control_flow.cond": {
-        "tf": "cond case switch_case",
+        "tf": "cond",
     },
     "tfnb.library.control_flow.control_flow": {
         "tf": "group tuple:tuple_",
@@ -289,9 +292,10 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.library.data.iterators": {
         "data": "Iterator make_initializable_iterator make_one_shot_iterator",
+        "data.experimental": "get_next_as_optional",
     },
     "tfnb.library.data.optional": {
-        "data.experimental": "Optional get_next_as_optional",
+        "data.experimental": "Optional",
     },
     "tfnb.library.data.options": {
         "data": "Options ThreadingOptions",
@@ -321,7 +325,7 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.library.data.structure": {
         "data": "DatasetSpec",
         "data.experimental": "DatasetStructure:DatasetSpec get_structure",
-        "tf": "TensorSpec SparseTensorSpec",
+        "tf": "SparseTensorSpec",
     },
     "tfnb.library.data.tables": {
         "data.experimental": (
@@ -329,6 +333,9 @@ TABLE: dict[str, dict[str, str]] = {
             "make_batched_features_dataset make_csv_dataset parse_example_dataset "
             "table_from_dataset"
         ),
+    },
+    "tfnb.library.data.tensor_spec": {
+        "tf": "TensorSpec",
     },
     "tfnb.library.data.type_specs": {
         "data.experimental": (
@@ -872,11 +879,11 @@ TABLE: dict[str, dict[str, str]] = {
             "uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer"
         ),
     },
+    "tfnb.library.variables.partitioned_creation": {
+        "tf": "create_partitioned_variables",
+    },
     "tfnb.library.variables.partitioned_variable": {
-        "tf": (
-            "fixed_size_partitioner variable_axis_size_partitioner min_max_variable_partitioner "
-            "create_partitioned_variables"
-        ),
+        "tf": "fixed_size_partitioner variable_axis_size_partitioner min_max_variable_partitioner",
     },
     "tfnb.library.variables.resource_variables_toggle": {
         "tf": "enable_resource_variables disable_resource_variables resource_variables_enabled",
@@ -910,7 +917,7 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.array.array_extras": {
         "manip": "reshape tile",
-        "tf": "sequence_mask meshgrid repeat unravel_index fingerprint",
+        "tf": "sequence_mask meshgrid unravel_index fingerprint",
     },
     "tfnb.ops.array.cast_ops": {
         "dtypes": "cast",
@@ -948,6 +955,9 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.ops.array.pad_ops": {
         "tf": "pad",
+    },
+    "tfnb.ops.array.repeat_ops": {
+        "tf": "repeat",
     },
     "tfnb.ops.array.scatter_nd_ops": {
         "manip": "scatter_nd",
@@ -1386,12 +1396,13 @@ OPS: dict[str, str] = {
         "ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset "
         "ExperimentalRebatchDataset Expint ExtractGlimpse ExtractGlimpseV2 FFT FFT2D FFT3D "
         "FIFOQueue FresnelCos FresnelSin GroupByReducerDataset IFFT IFFT2D IFFT3D IRFFT IRFFT2D "
-        "IRFFT3D InitializeTable InitializeTableFromTextFile InterleaveDataset LatencyStatsDataset "
-        "LearnedUnigramCandidateSampler LegacyParallelInterleaveDatasetV2 LookupTableExport "
-        "LookupTableFind LookupTableImport LookupTableInsert LookupTableSize MatchingFilesDataset "
-        "MaxIntraOpParallelismDataset NonSerializableDataset PaddingFIFOQueue "
-        "ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 "
-        "ParallelInterleaveDatasetV4 PriorityQueue PrivateThreadPoolDataset QuantizedConv2DAndRelu "
+        "IRFFT3D InitializeTable InitializeTableFromTextFile InplaceAdd InplaceSub InplaceUpdate "
+        "InterleaveDataset LatencyStatsDataset LearnedUnigramCandidateSampler "
+        "LegacyParallelInterleaveDatasetV2 LookupTableExport LookupTableFind LookupTableImport "
+        "LookupTableInsert LookupTableSize MatchingFilesDataset MaxIntraOpParallelismDataset "
+        "NonSerializableDataset PaddingFIFOQueue ParallelInterleaveDataset "
+        "ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 "
+        "PriorityQueue PrivateThreadPoolDataset QuantizedConv2DAndRelu "
         "QuantizedConv2DAndReluAndRequantize QuantizedConv2DAndRequantize "
         "QuantizedConv2DPerChannel QuantizedConv2DWithBias QuantizedConv2DWithBiasAndRelu "
         "QuantizedConv2DWithBiasAndReluAndRequantize QuantizedConv2DWithBiasAndRequantize "
@@ -1421,7 +1432,7 @@ OPS: dict[str, str] = {
         "SparseSegmentMeanGradV2 SparseSegmentSqrtNGrad SparseSegmentSqrtNGradV2 "
         "SparseSegmentSumGrad SparseSegmentSumGradV2 Spence ThreadUnsafeUnigramCandidateSampler"
     ),
-    "tfnb.ops.array.array_extras": "Fingerprint InplaceAdd InplaceSub InplaceUpdate UnravelIndex",
+    "tfnb.ops.array.array_extras": "Fingerprint UnravelIndex",
     "tfnb.ops.array.cast_ops": "Cast",
     "tfnb.ops.array.concat_ops": (
         "Concat ConcatOffset ConcatV2 Pack ParallelConcat Split SplitV Tile TileGrad Unpack"

@@ -21,7 +21,6 @@ from tfnb.library.data.attributes import (
 from tfnb.library.data.options import Options
 from tfnb.library.data.structure import (
     DatasetSpec,
-    TensorSpec,
     flat_specs,
     flat_values,
     from_components,
@@ -35,6 +34,7 @@ from tfnb.library.data.structure import (
     spec_of,
     to_components,
 )
+from tfnb.library.data.tensor_spec import TensorSpec
 from tfnb.ops.dataset import (
     dataset_batch_ops,
     dataset_fingerprint,
@@ -896,3 +896,8 @@ def get_output_shapes(dataset_or_iterator: Any) -> Any:
 def get_output_classes(dataset_or_iterator: Any) -> Any:
     """A structure of the classes of the elements of a dataset or iterator."""
     return legacy_classes(dataset_or_iterator.element_spec)
+
+
+def dataset_class() -> type[Dataset]:
+    """The class of datasets, for the spec of a dataset."""
+    return Dataset

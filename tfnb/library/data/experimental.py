@@ -10,8 +10,9 @@ from tfnb.framework.scopes import name_scope
 from tfnb.library.data.attributes import flat_attrs, seed_tensors, static_size
 from tfnb.library.data.dataset import Dataset, _rewritten
 from tfnb.library.data.function_datasets import function_of_datasets
-from tfnb.library.data.structure import TensorSpec, map_specs
+from tfnb.library.data.structure import map_specs
 from tfnb.library.data.structured_function import StructuredFunction
+from tfnb.library.data.tensor_spec import TensorSpec
 from tfnb.ops.dataset import (
     dataset_batch_ops,
     dataset_function_ops,

@@ -15,7 +15,6 @@ from tfnb.library.data.attributes import deterministic_word, flat_attrs, shapes_
 from tfnb.library.data.dataset import AUTOTUNE, Dataset
 from tfnb.library.data.structure import (
     DatasetSpec,
-    TensorSpec,
     from_components,
     legacy_types,
     map_specs,
@@ -24,6 +23,7 @@ from tfnb.library.data.structure import (
     to_components,
 )
 from tfnb.library.data.structured_function import StructuredFunction
+from tfnb.library.data.tensor_spec import TensorSpec
 from tfnb.ops.dataset import dataset_function_ops
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tfnb.core.op_registry import OpDefinition, python_name
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
-from tfnb.library.ragged.getitem import ragged_gather_rows
+from tfnb.library.ragged.gather_rows import ragged_gather_rows
 from tfnb.library.ragged.ragged_tensor import (
     RaggedTensor,
     RaggedTensorValue,

@@ -18,7 +18,8 @@ from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.library.control_flow.check_ops import assert_equal, assert_less_equal, assert_non_negative
 from tfnb.library.control_flow.with_dependencies import with_dependencies
 from tfnb.ops.array import array_ops
-from tfnb.ops.array.array_extras import repeat, sequence_mask
+from tfnb.ops.array.array_extras import sequence_mask
+from tfnb.ops.array.repeat_ops import repeat
 from tfnb.ops.array.where_ops import boolean_mask
 from tfnb.ops.math import math_ops
 from tfnb.ops.math.histogram_ops import bincount

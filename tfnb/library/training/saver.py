@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import effects, errors, file_system
 from tfnb.core.checkpoint_reader import CheckpointReader
+from tfnb.core.provided import Provided
 from tfnb.core.unfinished_files import held_folder, remove_leftovers
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scope_names import prepend_name_scope, strip_name_scope
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 EXPORTS = {"train": ["Saver"]}
 
 _log = logging.getLogger("tensorflow")
+
+_export_meta_graph = Provided("export_meta_graph")
 
 _MISSING = "a Variable name or other graph key that is missing"
 _MISMATCH = "a mismatch between the current graph and the graph"
@@ -253,9 +256,7 @@ class Saver:
 
         Arguments as in ``tf.train.export_meta_graph``.
         """
-        from tfnb.library.training.meta_graph import export_meta_graph
-
-        return export_meta_graph(
+        return _export_meta_graph(
             filename=filename,
             graph_def=get_default_graph().as_graph_def(add_shapes=True),
             saver_def=self.saver_def,

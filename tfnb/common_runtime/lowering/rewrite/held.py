@@ -23,12 +23,13 @@ from tfnb.common_runtime.lowering.recognise.program import (
 )
 from tfnb.common_runtime.lowering.rewrite.ranks import instructions_in
 from tfnb.core import dtypes
-from tfnb.core.op_expression import Held, held_of
+from tfnb.core.kernel_expressions import held_of
 
 if TYPE_CHECKING:
     from typing import Any
 
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
+    from tfnb.core.op_expression import Held
 
 _DTYPE_ATTRS = ("dtype", "elem_type", "T")
 
