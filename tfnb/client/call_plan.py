@@ -66,7 +66,7 @@ class CallPlan:
         # No plan holds on to its session, so that a forgotten session ends at once.
         self.runtime = runtime = session.runtime
         self.graph = session.graph
-        self.num_marks = session.graph._num_access_marks
+        self.num_marks = session.graph.num_access_marks
         self.feeds = [Feed(tensor, runtime) for tensor in fed]
         self._converters = [feed.convert for feed in self.feeds]
         self._only_converter = self._converters[0] if len(self._converters) == 1 else None

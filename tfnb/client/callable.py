@@ -42,7 +42,7 @@ def make_callable(
                 plan is None
                 or options
                 or len(values) != len(keys)
-                or plan.num_marks != graph._num_access_marks
+                or plan.num_marks != graph.num_access_marks
             ):
                 return session.run(fetches, dict(zip(keys, values)), **options)
             return plan.run(values)

@@ -143,8 +143,8 @@ class BaseSession:
             self.runtime,
             sends_all=self._config.experimental.optimize_for_static_graph,
         )
-        self.runtime.effects_policy = graph._effects_policy
-        graph._effects_policy.apply_to(self.runtime)
+        self.runtime.effects_policy = graph.effects_policy
+        graph.effects_policy.apply_to(self.runtime)
         self.is_closed = False
         register(self)
         keep_interrupts()
@@ -209,7 +209,7 @@ class BaseSession:
                 plan = None
         else:
             plan = self.plans.get(key)
-        if plan is None or plan.num_marks != self._graph._num_access_marks:
+        if plan is None or plan.num_marks != self._graph.num_access_marks:
             plan, values = self._plan_for(fetches, feed_dict or {})
         if options is None and run_metadata is None:
             return plan.run(values)

@@ -103,9 +103,9 @@ class TensorAttr:
     def shape(self) -> TensorShape:
         """The tensor's shape, known without decoding."""
         if self._value is not None:
-            return TensorShape._from_tuple(self._value.shape)
+            return TensorShape.from_tuple(self._value.shape)
         assert self._proto is not None
-        return TensorShape._from_tuple(tensor_util.shape_of_tensor_proto(self._proto))
+        return TensorShape.from_tuple(tensor_util.shape_of_tensor_proto(self._proto))
 
     @property
     def num_content_bytes(self) -> int:

@@ -66,8 +66,8 @@ def shape_from_proto(proto: tensor_pb2.TensorShapeProto) -> TensorShape:
         raise errors.invalid_argument(f"Shape {_proto_text(sizes)} has too many dimensions.")
     if -1 not in sizes:
         _check_elements(sizes)
-        return TensorShape._from_tuple(tuple(sizes))
-    return TensorShape._from_tuple(tuple([None if size == -1 else size for size in sizes]))
+        return TensorShape.from_tuple(tuple(sizes))
+    return TensorShape.from_tuple(tuple([None if size == -1 else size for size in sizes]))
 
 
 def shape_of_tensor_proto(proto: tensor_pb2.TensorProto) -> tuple[int, ...]:

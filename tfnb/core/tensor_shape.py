@@ -258,7 +258,7 @@ class TensorShape:
             self.dim_values = _iterable_dims(dims)
 
     @staticmethod
-    def _from_tuple(dim_values: DimValues | None) -> TensorShape:
+    def from_tuple(dim_values: DimValues | None) -> TensorShape:
         """Return the shape of a tuple that holds only sizes and None."""
         shape = _new(TensorShape)
         shape.dim_values = dim_values
@@ -382,7 +382,7 @@ class TensorShape:
         dims = self.dim_values
         if isinstance(key, slice):
             if dims is not None:
-                return TensorShape._from_tuple(dims[key])
+                return TensorShape.from_tuple(dims[key])
             return _slice_of_unknown(key)
         return Dimension(None if dims is None else dims[key])
 
@@ -396,7 +396,7 @@ class TensorShape:
             return self
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are not compatible")
-        return TensorShape._from_tuple(
+        return TensorShape.from_tuple(
             tuple([b if a is None else a for a, b in zip(mine, theirs, strict=True)])
         )
 
@@ -409,7 +409,7 @@ class TensorShape:
         other = as_shape(other)
         if self.dim_values is None or other.dim_values is None:
             return UNKNOWN
-        return TensorShape._from_tuple(self.dim_values + other.dim_values)
+        return TensorShape.from_tuple(self.dim_values + other.dim_values)
 
     def __add__(self, other: ShapeLike) -> TensorShape:
         """Return the concatenation."""
@@ -511,7 +511,7 @@ class TensorShape:
         mine, theirs = self.dim_values, as_shape(other).dim_values
         if mine is None or theirs is None or len(mine) != len(theirs):
             return UNKNOWN
-        return TensorShape._from_tuple(
+        return TensorShape.from_tuple(
             tuple([a if a == b else None for a, b in zip(mine, theirs, strict=True)])
         )
 
@@ -584,8 +584,8 @@ def _slice_of_unknown(key: slice) -> TensorShape:
     return unknown_shape(max(stop - start, 0))
 
 
-UNKNOWN = TensorShape._from_tuple(None)
-SCALAR = TensorShape._from_tuple(())
+UNKNOWN = TensorShape.from_tuple(None)
+SCALAR = TensorShape.from_tuple(())
 
 
 def as_shape(shape: ShapeLike) -> TensorShape:
@@ -609,7 +609,7 @@ def unknown_shape(rank: DimensionLike = None, *, ndims: DimensionLike = None) ->
     ('(?, ?)', '<unknown>')
     """
     size = _dim_value(ndims if rank is None else rank)
-    return UNKNOWN if size is None else TensorShape._from_tuple((None,) * size)
+    return UNKNOWN if size is None else TensorShape.from_tuple((None,) * size)
 
 
 def dimension_value(dimension: Dimension | int | None) -> int | None:

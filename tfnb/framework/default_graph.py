@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from tfnb.core.provided import Provided
+from tfnb.framework import functions_above as above
 from tfnb.framework.default_stack import DefaultStack
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ class _DefaultGraphStack(DefaultStack["Graph"]):
     """The per-thread stack above the process-wide default graph."""
 
 
-_new_graph = Provided("new_graph")
 _default_graph_stack = _DefaultGraphStack()
 _global_graph_lock = threading.Lock()
 _global_default_graph: Graph | None = None  # made under _global_graph_lock
@@ -61,5 +60,5 @@ def _make_global_default_graph() -> Graph:
     global _global_default_graph
     with _global_graph_lock:
         if _global_default_graph is None:
-            _global_default_graph = _new_graph()
+            _global_default_graph = above.new_graph()
         return _global_default_graph

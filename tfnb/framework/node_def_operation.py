@@ -57,8 +57,8 @@ def operation_of_node_def(
     controls = [_control_operation(one) for one in control_inputs or ()]
     with graph._lock:
         graph._check_not_finalized()
-        plan = plan_of(graph._op_definition(node_def.op))
-        tensors = list(graph._capture_inputs(tensors))
+        plan = plan_of(graph.op_definition(node_def.op))
+        tensors = list(graph.capture_inputs(tensors))
         parts: list[Tensor | Operation] = [*tensors, *controls]
         for one in parts:
             if one.graph is not graph:
@@ -78,10 +78,10 @@ def operation_of_node_def(
             tuple(dict.fromkeys(controls)),
             attrs,
             plan.op_def.output_types(attrs),
-            graph._scopes().control_flow_context,
+            graph.scopes().control_flow_context,
             traceback_of_user.capture(),
         )
-        op._device = node_def.device
+        op.requested_device = node_def.device
         op._original_op = original_op
         infer_shapes(op)
         graph.unique_name(name)
@@ -138,7 +138,7 @@ def _control_operation(one: Any) -> Operation:
 
 def _note_loaded(graph: Graph, op: Operation) -> None:
     """Adds the operation to what files brought; neighbours share a range."""
-    ranges = graph._loaded_operations
+    ranges = graph.loaded_ranges
     first = op._id
     if ranges and ranges[-1][1] == first:
         first = ranges.pop()[0]

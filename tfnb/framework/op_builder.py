@@ -61,7 +61,7 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
     if kwargs or len(args) != plan.num_inputs:
         inputs, given = plan.bind(args, kwargs)
     graph = get_default_graph()
-    if graph._scopes().control_flow_context is not None:
+    if graph.scopes().control_flow_context is not None:
         # What brings the inputs into a branch or loop is named after the op.
         return _build_converting(plan, name, inputs, given)
     flat = inputs if not plan.has_lists else _flat(plan, inputs)
@@ -107,7 +107,7 @@ def _build_converting(
         arguments = dict(given or {})
         if name != plan.name:
             arguments["name"] = name
-        return composite._dispatch(plan.definition, tuple(inputs), arguments)
+        return composite.dispatch(plan.definition, tuple(inputs), arguments)
     if Trait.SPARSE_VALUES in plan.definition.traits and hasattr(inputs[0], "dense_shape"):
         from tfnb.framework.sparse_tensor import SparseTensor
 
@@ -117,7 +117,7 @@ def _build_converting(
             return SparseTensor(sparse.indices, values, sparse.dense_shape)
     graph = graph_of_inputs([*_flat(plan, inputs), *(given.values() if given else ())])
     with graph.as_default():
-        state = graph._scopes()
+        state = graph.scopes()
         outer = state.name_stack
         state.name_stack, scope = enter_name(graph, state, name)
         try:
@@ -149,7 +149,7 @@ def _finish(
     if plan.op_def.deprecated is not None:
         _check_deprecation(plan, graph)
     if plan.has_refs and graph._building_function:
-        flat = graph._capture_inputs(flat)
+        flat = graph.capture_inputs(flat)
         plan.check_input_types(name.rstrip("/"), flat, plan.op_def.input_types(attrs))
     colocate = _ref_inputs(plan, flat) if plan.has_refs else ()
     op = create_operation(graph, plan.definition, flat, attrs, name, output_types, colocate)
@@ -159,7 +159,7 @@ def _finish(
 def _check_deprecation(plan: OpPlan, graph: Graph) -> None:
     assert plan.op_def.deprecated is not None
     version, explanation = plan.op_def.deprecated
-    producer = graph._versions.producer
+    producer = graph.def_versions.producer
     if producer >= version:
         raise NotImplementedError(
             f"Op {plan.name} is not available in GraphDef version {producer}. "

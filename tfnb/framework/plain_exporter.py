@@ -54,14 +54,14 @@ def plain_graph_def_of(
     known: dict[int, Mapping[str, Any]] = {}
     nodes = []
     for op in operations:
-        attrs = known.get(id(op._attrs))
+        attrs = known.get(id(op.attrs))
         if attrs is None:
-            attrs = known[id(op._attrs)] = _plain_attrs(op._attrs, op.op_definition)
+            attrs = known[id(op.attrs)] = _plain_attrs(op.attrs, op.op_definition)
         inputs = [(tensor.op.name, tensor.value_index) for tensor in op.inputs]
-        if op._control_inputs:
-            inputs += sorted([(other.name, _CONTROL) for other in op._control_inputs])
-        nodes.append(PlainNodeDef(op.name, op.type, op._device, inputs, attrs))
-    return PlainGraphDef(nodes, graph._versions, library)
+        if op.control_ops:
+            inputs += sorted([(other.name, _CONTROL) for other in op.control_ops])
+        nodes.append(PlainNodeDef(op.name, op.type, op.requested_device, inputs, attrs))
+    return PlainGraphDef(nodes, graph.def_versions, library)
 
 
 def _plain_attrs(attrs: Mapping[str, Any], definition: OpDefinition) -> Mapping[str, Any]:

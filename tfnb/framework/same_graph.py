@@ -38,7 +38,7 @@ def stranger_text(element: Any, graph: Graph) -> str:
     theirs: Graph = op.graph
     site = op.creation_site
     made = f"'{op.name}' was made {_at(site)}" if site is not None else f"'{op.name}' was made"
-    if theirs._is_former:
+    if theirs.is_former:
         return f"{made}, and left its graph when that ran again: take what it has made then."
     default = get_default_graph()
     lines = [
@@ -51,7 +51,7 @@ def stranger_text(element: Any, graph: Graph) -> str:
 
 
 def _graph_text(graph: Graph, default: Graph) -> str:
-    operations = graph._operations
+    operations = graph.operation_list
     count = len(operations)
     text = f"{count:,} operation{'' if count == 1 else 's'}"
     site = operations[0].creation_site if operations else None

@@ -6,16 +6,13 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tfnb.core.dtypes import DType
-from tfnb.core.provided import Provided
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework import functions_above as above
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 EXPORTS = {"tf": ["TypeSpec"], "data.experimental": ["Structure:TypeSpec"]}
-
-_decode_type_spec = Provided("decode_type_spec")
-_encode_type_spec = Provided("encode_type_spec")
 
 
 class TypeSpec:
@@ -128,7 +125,7 @@ class TypeSpec:
 
     def experimental_as_proto(self) -> Any:
         """The spec as a TypeSpecProto."""
-        return _encode_type_spec(self)
+        return above.encode_type_spec(self)
 
     @classmethod
     def experimental_from_proto(cls, proto: Any) -> Any:
@@ -137,7 +134,7 @@ class TypeSpec:
         Raises:
           ValueError: its class is not known.
         """
-        return _decode_type_spec(proto)
+        return above.decode_type_spec(proto)
 
     @classmethod
     def experimental_type_proto(cls) -> Any:

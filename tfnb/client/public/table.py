@@ -916,7 +916,6 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.ops.array.array_extras": {
-        "manip": "reshape tile",
         "tf": "sequence_mask meshgrid unravel_index fingerprint",
     },
     "tfnb.ops.array.cast_ops": {
@@ -924,6 +923,7 @@ TABLE: dict[str, dict[str, str]] = {
         "tf": "cast to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64",
     },
     "tfnb.ops.array.concat_ops": {
+        "manip": "tile",
         "tf": "stack unstack parallel_stack concat split tile",
     },
     "tfnb.ops.array.constant_ops": {
@@ -969,6 +969,7 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.ops.array.shape_ops": {
+        "manip": "reshape",
         "tf": (
             "shape shape_n size rank reshape expand_dims squeeze ensure_shape broadcast_to "
             "broadcast_static_shape broadcast_dynamic_shape"

@@ -139,7 +139,7 @@ class ColocationGraph:
                     f"Malformed device specification '{node.requested_device}' in node: "
                     f"{{{{node {node.name}}}}} = {node.op}"
                 )
-            member.requested = device_spec.runtime_text(spec._parts)
+            member.requested = device_spec.runtime_text(spec.parts)
             if _makes_handle(node):
                 member.resource = member.requested
         return member
@@ -448,10 +448,10 @@ class ColocationGraph:
         assert preferred is not None
         if preferred.device_type is None and spec.device_type is not None:
             same_type = preferred.replace(device_type=spec.device_type)
-            found = self._matching(device_spec.runtime_text(same_type._parts), root)
+            found = self._matching(device_spec.runtime_text(same_type.parts), root)
             if found:
                 return found
-        found = self._matching(device_spec.runtime_text(preferred._parts), root)
+        found = self._matching(device_spec.runtime_text(preferred.parts), root)
         if found:
             return found
         found = self._matching(root.soft_device_name(keep_resource=False), root)
@@ -495,7 +495,7 @@ class ColocationGraph:
     def _nowhere_message(self, node: Node, root: Member) -> str:
         asked = node.requested_device
         spec = device_spec.parse_full_name(asked)
-        if spec is None or device_spec.runtime_text(spec._parts) != root.requested:
+        if spec is None or device_spec.runtime_text(spec.parts) != root.requested:
             return (
                 f"Could not satisfy explicit device specification '{asked}' because the node "
                 f"{{{{colocation_node {node.name}}}}} was colocated with a group of nodes that "

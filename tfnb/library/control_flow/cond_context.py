@@ -107,7 +107,7 @@ class CondContext(ControlFlowContext):
                 op._add_control_input(self.pivot.op)
         else:
             queries.remove_external_control_edges(self, op)
-            if not any(queries.op_in_context(other, self) for other in op._control_inputs):
+            if not any(queries.op_in_context(other, self) for other in op.control_ops):
                 op._add_control_input(self.pivot.op)
         self._make_known_everywhere(op.outputs)
         if self.outer_context is not None or not queries.is_loop_exit(op):

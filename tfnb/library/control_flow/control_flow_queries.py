@@ -171,11 +171,11 @@ def remove_external_control_edges(
 ) -> tuple[list[Operation], list[Operation]]:
     """Drops control inputs from outside of the innermost loop; gives those kept and dropped."""
     loop = context.while_context()
-    if loop is None or not op._control_inputs:
+    if loop is None or not op.control_ops:
         return op.control_inputs, []
     kept: list[Operation] = []
     dropped: list[Operation] = []
-    for other in op._control_inputs:
+    for other in op.control_ops:
         found = output_context(other)
         is_inside = found is not None and found.while_context() is loop
         (kept if is_inside else dropped).append(other)

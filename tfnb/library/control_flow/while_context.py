@@ -223,7 +223,7 @@ class WhileContext(ControlFlowContext):
 
     def _add_control_dependency_if_free(self, op: Operation) -> None:
         """Ties an operation to the loop that could run before the loop's condition holds."""
-        if op._control_inputs:
+        if op.control_ops:
             return
         if (
             op.type == "SymbolicGradient"
@@ -250,7 +250,7 @@ class WhileContext(ControlFlowContext):
             kept = [op for op in control_inputs if _is_around(op, outer, outer_loop)]
             enter.op._set_control_flow_context(self)
             enter.op._add_control_inputs(kept)
-            for scope in graph._scopes().control_stack:
+            for scope in graph.scopes().control_stack:
                 scope.add_op(enter.op)
 
     # -- building the loop -------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def shuffle_and_repeat(
         size = convert_to_tensor(buffer_size, dtypes.int64, name="buffer_size")
         times = convert_to_tensor(-1 if count is None else count, dtypes.int64, name="count")
         first, second = seed_tensors(seed)
-        return dataset._same_elements(
+        return dataset.same_elements(
             dataset_shuffle_ops.shuffle_and_repeat_dataset, size, first, second, times
         )
 
@@ -227,7 +227,7 @@ def assert_cardinality(expected_cardinality: Any) -> type_of_transformation:
 
     def apply(dataset: Dataset) -> Dataset:
         count = convert_to_tensor(expected_cardinality, dtypes.int64, name="expected_cardinality")
-        return dataset._same_elements(dataset_sequence_ops.assert_cardinality_dataset, count)
+        return dataset.same_elements(dataset_sequence_ops.assert_cardinality_dataset, count)
 
     return apply
 

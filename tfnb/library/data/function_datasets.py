@@ -127,7 +127,7 @@ def filtered(source: Dataset, predicate: Callable[..., Any], kind: str, build: A
         source._variant_tensor,
         function.captured_inputs,
         predicate=function.attr,
-        **source._flat,
+        **flat_attrs(source.element_spec),
     )
     return Dataset(variant, source.element_spec, [source])
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.core.provided import Provided
 from tfnb.core.tensor_shape import TensorShape, as_shape
 from tfnb.framework import nest
 from tfnb.framework.convert import convert_to_tensor
@@ -21,6 +20,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 from tfnb.framework.tensor import Tensor
 from tfnb.framework.type_spec import TypeSpec
+from tfnb.library.data import functions_above as above
 from tfnb.library.data.ragged_spec import RaggedTensorSpec, as_ragged, ragged_spec_of
 from tfnb.library.data.tensor_spec import TensorSpec, common_shape
 from tfnb.library.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
@@ -35,10 +35,6 @@ EXPORTS = {
     "data": ["DatasetSpec"],
     "data.experimental": ["DatasetStructure:DatasetSpec", "get_structure"],
 }
-
-
-_dataset_class = Provided("dataset_class")
-_variant_dataset = Provided("variant_dataset")
 
 
 @dataclass(frozen=True)
@@ -177,7 +173,7 @@ class DatasetSpec(TypeSpec):
     @property
     def value_type(self) -> Any:
         """The class of what it describes."""
-        return _dataset_class()
+        return above.dataset_class()
 
     def proto_state(self) -> tuple[Any, ...]:
         """What the message of the spec holds."""
@@ -228,7 +224,7 @@ class DatasetSpec(TypeSpec):
         """The dataset behind a variant."""
         if self.flat_shape.rank != 0:
             return tensor
-        return _variant_dataset(tensor, self.element_spec)
+        return above.variant_dataset(tensor, self.element_spec)
 
     def batched(self, size: int | None) -> DatasetSpec:
         """The spec of several together."""

@@ -519,7 +519,7 @@ class _ChangingTable:
     def _trackable_children(self) -> list[tuple[str, Any]]:
         return []
 
-    def _object_saveable(self, key: str) -> SaveableObject:
+    def object_saveable(self, key: str) -> SaveableObject:
         """How ``tf.train.Checkpoint`` saves it, under a key of its own."""
         return _TableSaveable(self, key)
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import effects, errors, file_system
 from tfnb.core.checkpoint_reader import CheckpointReader
-from tfnb.core.provided import Provided
 from tfnb.core.unfinished_files import held_folder, remove_leftovers
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scope_names import prepend_name_scope, strip_name_scope
 from tfnb.library.training import checkpoint_difference as difference
 from tfnb.library.training import checkpoint_state, object_checkpoint
+from tfnb.library.training import functions_above as above
 from tfnb.library.training.global_step import global_step as read_global_step
 from tfnb.library.training.saveable import all_saveable_objects
 from tfnb.library.training.saver_builder import BulkSaverBuilder
@@ -36,7 +36,6 @@ EXPORTS = {"train": ["Saver"]}
 
 _log = logging.getLogger("tensorflow")
 
-_export_meta_graph = Provided("export_meta_graph")
 
 _MISSING = "a Variable name or other graph key that is missing"
 _MISMATCH = "a mismatch between the current graph and the graph"
@@ -256,7 +255,7 @@ class Saver:
 
         Arguments as in ``tf.train.export_meta_graph``.
         """
-        return _export_meta_graph(
+        return above.export_meta_graph(
             filename=filename,
             graph_def=get_default_graph().as_graph_def(add_shapes=True),
             saver_def=self.saver_def,

@@ -92,7 +92,7 @@ class SceneWidget(anywidget.AnyWidget):
         self._pictures: list[Path] = []  # files that wait for the browser
         # The publisher, the thread that runs steps and messages of the front end change traits at
         # any time; a change while another thread leaves `hold_sync` would never be sent.
-        self._changing = threading.RLock()
+        self.changing = threading.RLock()
         traits = {
             "_scene": b"" if scene is None else scene.encode(),
             "_options": {"view": view, "colourBy": colour_by, "height": height, "group": group},
@@ -105,7 +105,7 @@ class SceneWidget(anywidget.AnyWidget):
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
     ) -> None:
         """Sends a new scene (if any), the states of its nodes and the counters as one message."""
-        with self._changing, self.hold_sync():
+        with self.changing, self.hold_sync():
             if scene is not None:
                 self.scene = scene
                 self._scene = scene.encode()
@@ -115,12 +115,12 @@ class SceneWidget(anywidget.AnyWidget):
 
     def show_curves(self, curves: dict[str, Any]) -> None:
         """Shows curves of scalars (``scalar_curves.py``)."""
-        with self._changing:
+        with self.changing:
             self._curves = curves
 
     def show_record(self, record: RunRecord) -> None:
         """Sends another recorded step, with its scene."""
-        with self._changing, self.hold_sync():
+        with self.changing, self.hold_sync():
             self.scene = record.scene
             self._record = record.encode()
             self._lanes = b"" if record.lanes is None else record.lanes.encode()
@@ -128,19 +128,19 @@ class SceneWidget(anywidget.AnyWidget):
 
     def show_notice(self, text: str = "", label: str = "", command: str = "") -> None:
         """Shows a line above the view, and a button that sends a command; empty text hides it."""
-        with self._changing:
+        with self.changing:
             self._notice = {"text": text, "label": label, "command": command} if text else {}
 
     def show_passes(self, passes: list[dict[str, Any]], text: str) -> None:
         """Shows passes, each with its graph before and after; ``text`` is their text form."""
         self._text = text
-        with self._changing:
+        with self.changing:
             self._passes = {"passes": passes}
 
     def show_table(self, table: dict[str, Any], text: str) -> None:
         """Shows a table (``table.py``); ``text`` is its text form."""
         self._text = text
-        with self._changing:
+        with self.changing:
             self._table = table
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -187,7 +187,7 @@ class SceneWidget(anywidget.AnyWidget):
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Applies changes of the front end."""
-        with self._changing:
+        with self.changing:
             super().set_state(sync_data)
 
     def __repr__(self) -> str:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 EXPORTS = {
     "tf": ["sequence_mask", "meshgrid", "unravel_index", "fingerprint"],
-    "manip": ["reshape", "tile"],
 }
 
 
