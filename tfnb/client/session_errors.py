@@ -74,7 +74,7 @@ def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
     """
     name = error.node_name or _node_in(error.message)
     op = _find_operation(graph, name)
-    lines = [_with_places(error.message, error.standstill, graph)]
+    lines = [_message_of(error, graph)]
     if name is not None and (op is not None or not _NODE_IN_MESSAGE.search(error.message)):
         lines.append(f"\t [[node {name}{_definition(op)}]]")
     origin = _find_origin(graph, name) if op is None else None
@@ -109,8 +109,8 @@ def explain_interrupt(interrupt: KeyboardInterrupt, graph: Graph) -> None:
     """Adds to the note on an interrupt, which says what the step waited for, who made those."""
     standstill = getattr(interrupt, "standstill", None)
     if standstill is not None:
-        notes = interrupt.__notes__
-        notes[:] = [_with_places(note, standstill, graph) for note in notes]
+        account, notes = standstill.render(), interrupt.__notes__
+        notes[:] = [describe(standstill, graph) if note == account else note for note in notes]
 
 
 def describe(standstill: Standstill, graph: Graph) -> str:
@@ -123,10 +123,12 @@ def place_of_node(name: str, graph: Graph) -> str:
     return _place(_find_operation(graph, name))
 
 
-def _with_places(text: str, standstill: Standstill | None, graph: Graph) -> str:
-    if standstill is None:
-        return text
-    return text.replace(standstill.render(), describe(standstill, graph))
+def _message_of(error: OpError, graph: Graph) -> str:
+    """The message, with the places of the nodes where it tells why the step stood still."""
+    if error.standstill is None or error.lead is None:
+        return error.message
+    account = describe(error.standstill, graph)
+    return f"{error.lead}\n{account}" if error.lead else account
 
 
 def _place(op: Operation | None) -> str:

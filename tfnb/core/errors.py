@@ -73,7 +73,9 @@ class OpError(Exception):
         experimental_payloads: Details as a mapping of bytes or strings.
         node_name: The name of the failing node, filled in by the executor.
         names_creation: Whether the message itself says where ``op`` was made.
-        standstill: Why the step stood still when it was ended; its text is part of the message.
+        standstill: Why the step stood still when it was ended.
+        lead: The part of the message before the text of ``standstill``, which ends the message;
+            None where the message has no such text.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class OpError(Exception):
         self.node_name: str | None = None
         self.names_creation = False
         self.standstill: Standstill | None = None
+        self.lead: str | None = None
 
     def __str__(self) -> str:
         """Return the message, followed by where the op was made unless the message says so."""
