@@ -113,12 +113,12 @@ def test_variables_are_read_and_written_the_short_way(
     with tf.Session(graph=session.graph) as other:
         for number, one in enumerate((session, other)):
             one.run(init)
-            one._plans.clear()
+            one.plans.clear()
             assert settled(one, count, {x: 0.0}).quick is not None
-            one._plans.clear()
+            one.plans.clear()
             for _ in range(3 + number):
                 assert one.run(count.op, {x: 2.0}) is None
-            one._plans.clear()
+            one.plans.clear()
             assert settled(one, y, {x: 0.5}).quick is not None
             assert one.run(y, {x: 0.5}) == 7.5 + 2 * number
 

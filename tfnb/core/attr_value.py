@@ -61,6 +61,11 @@ class TensorAttr:
         self._proto = proto
         self._value = None
 
+    @property
+    def decoded(self) -> NDArray[Any] | None:
+        """The array if it is at hand, or None; internal to tfnb."""
+        return self._value
+
     @classmethod
     def from_value(cls, value: NDArray[Any], dtype: DType | None = None) -> TensorAttr:
         """Return the attribute for an array, which must not be written to afterwards.

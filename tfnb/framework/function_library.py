@@ -113,7 +113,7 @@ def function_op_definition(definition: graph_pb2.FunctionDef) -> OpDefinition:
         host_memory=(),
         flags={"stateful": op_def.is_stateful},
     )
-    found._op_def = op_def
+    found.op_def = op_def
     return found
 
 

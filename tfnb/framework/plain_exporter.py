@@ -102,7 +102,7 @@ def _plain_value(value: Any, kind: str | None) -> Any:
 
 def _shared_tensor(attr: TensorAttr) -> TensorAttr:
     """A tensor that a session may use as it is, or else what a message makes of it."""
-    value = attr._value
+    value = attr.decoded
     if value is None or (
         isinstance(value, np.ndarray)
         and not value.flags.writeable

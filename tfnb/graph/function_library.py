@@ -43,7 +43,7 @@ class FunctionDefinition(OpDefinition):
             flags={"stateful": signature.is_stateful},
             expensive=False,  # the kernels of its body are measured instead
         )
-        self._op_def = signature
+        self.op_def = signature
         self.function_def = function_def
         self.attrs: Mapping[str, Any] = decode_attrs(function_def.attr)
         self._called: list[str] | None = None

@@ -506,7 +506,7 @@ class _ChangingTable:
 
     _key_shape = TensorShape([])
     _exports_buckets = False  # which have a shape of their own
-    _saveable: Any = None  # what a saver saves, where savers save it
+    saveable: Any = None  # what a saver saves, where savers save it
 
     def __init__(self, handle: Any, key_dtype: Any, value_dtype: Any, default_value: Any) -> None:
         self._handle = handle
@@ -524,8 +524,8 @@ class _ChangingTable:
         return _TableSaveable(self, key)
 
     def _save(self, name: str) -> None:
-        self._saveable = _TableSaveable(self, name)
-        add_to_collection(GraphKeys.SAVEABLE_OBJECTS, self._saveable)
+        self.saveable = _TableSaveable(self, name)
+        add_to_collection(GraphKeys.SAVEABLE_OBJECTS, self.saveable)
 
     @property
     def name(self) -> str:

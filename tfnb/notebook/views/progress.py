@@ -94,7 +94,7 @@ class Watch:
             sink = self.widget = self._new_widget()
             if self._displays:
                 show(self.widget)
-            if self.widget._options["view"] == "progress":
+            if self.widget.view == "progress":
                 self.widget.on_msg(self._hear)
                 self.model.offers_choice = route_to_control_shell(self.widget)
         self._publisher = StepPublisher(

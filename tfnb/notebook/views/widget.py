@@ -101,6 +101,11 @@ class SceneWidget(anywidget.AnyWidget):
             traits = record_traits(record, height)
         super().__init__(comm=_given_comm.get(), **traits, selected=selected)
 
+    @property
+    def view(self) -> str:
+        """Which view it shows: ``graph``, ``progress``, ``run``, ..."""
+        return str(self._options["view"])
+
     def show(
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
     ) -> None:
@@ -171,7 +176,7 @@ class SceneWidget(anywidget.AnyWidget):
             "_curves",
         )
         traits = {name: getattr(self, name) for name in (*names, "_options", "_look", "selected")}
-        write_whole(str(file), widget_page(traits, self._options["view"]).encode())
+        write_whole(str(file), widget_page(traits, self.view).encode())
 
     def _take_picture(self, widget: Any, content: Any, buffers: Any) -> None:
         """Writes the picture that the browser sends; ignores other messages."""
