@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from tfnb.core.op_expression import Expression, Held
+    from tfnb.core.op_expression import Expression, HeldUse
     from tfnb.core.op_kernel import OpKernel
 
 
-def held_of(kernel: OpKernel) -> Held | None:
+def held_of(kernel: OpKernel) -> HeldUse | None:
     """How a node uses a resource that a variable holds, if it can."""
     found = kernel.definition.held_use
     if found is None or kernel.device.device_type != "CPU":

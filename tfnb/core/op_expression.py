@@ -82,7 +82,7 @@ class Expression:
 
 
 @dataclass(slots=True, frozen=True)
-class Held:
+class HeldUse:
     """An op of a resource that a variable holds in place of the handle.
 
     Attributes:
