@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from tfnb.client.live_sessions import runtimes_of
 from tfnb.common_runtime.functions.lower_functional_ops import FUNCTIONAL_OPS
-from tfnb.core.errors import FailedPreconditionError, OpError, ResourceExhaustedError
+from tfnb.core.errors import Mistake, OpError, ResourceExhaustedError
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import DEFAULT_CONTAINER, RefCell
@@ -39,7 +39,6 @@ _SOFT_PLACEMENT = (
     "To run it where it can run: tf.Session(config=tf.ConfigProto(allow_soft_placement=True))"
 )
 _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
-_COLOCATED = re.compile(r"\{\{colocation_node ([^}\s]+)\}\}")
 _NODE_IN_MESSAGE = re.compile(r"\{\{node ([^}\s]+)\}\}|\[\[node ([^\s\]]+)")
 
 
@@ -88,6 +87,7 @@ def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
     explained.error_code = error.error_code
     explained.experimental_payloads = error.experimental_payloads
     explained.node_name = name
+    explained.mistake, explained.nodes = error.mistake, error.nodes
     explained.names_creation = True
     for note in getattr(error, "__notes__", ()):
         explained.add_note(note)
@@ -187,24 +187,23 @@ def _advice(error: OpError, op: Operation | None, plan: FailedPlan | None) -> li
     """Lines that say what to do, for the errors where that is known."""
     if plan is None:
         return []
-    if "Cannot assign a device" in error.message:
-        return [_SOFT_PLACEMENT]
-    if error.message.startswith("Cannot colocate nodes"):
-        return _colocation_advice(error.message, plan.graph)
-    if error.standstill is not None and "does not have value" in error.message:
-        return _dead_advice(error.standstill, plan)
-    if error.message.startswith("You must feed a value for placeholder"):
-        return _missing_feeds_advice(plan)
-    if isinstance(error, FailedPreconditionError) and (
-        "uninitialized value" in error.message or "Could not find variable" in error.message
-    ):
-        return _uninitialized_advice(plan)
+    match error.mistake:
+        case Mistake.NO_DEVICE:
+            return [_SOFT_PLACEMENT]
+        case Mistake.APART:
+            return _colocation_advice(error.nodes, plan.graph)
+        case Mistake.NO_VALUE if error.standstill is not None:
+            return _dead_advice(error.standstill, plan)
+        case Mistake.NOT_FED:
+            return _missing_feeds_advice(plan)
+        case Mistake.NOT_INITIALIZED:
+            return _uninitialized_advice(plan)
     return []
 
 
-def _colocation_advice(message: str, graph: Graph) -> list[str]:
+def _colocation_advice(names: tuple[str, ...], graph: Graph) -> list[str]:
     lines = []
-    for name in dict.fromkeys(_COLOCATED.findall(message)):
+    for name in dict.fromkeys(names):
         op = _find_operation(graph, name)
         if op is not None:
             lines.append(f"  '{name}' asks for {op.device or 'any device'}{_definition(op)}")

@@ -488,7 +488,7 @@ def _absent(position: int, name: str, is_dead: bool, finding: Finding | None) ->
     if finding is None:
         return errors.invalid_argument(f"{heading}.")
     found = Standstill(f"{heading}:", (finding,))
-    error = errors.invalid_argument(found.render())
+    error = errors.invalid_argument(found.render(), errors.Mistake.NO_VALUE)
     error.standstill, error.lead = found, ""
     return error
 

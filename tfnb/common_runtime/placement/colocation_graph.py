@@ -334,7 +334,7 @@ class ColocationGraph:
             self._join(node, self.root(node), root, self.root(root))
         except errors.InvalidArgumentError as error:
             if not self._allow_soft_placement:
-                raise errors.invalid_argument(f"{error.message}{_at(node)}") from None
+                raise _apart(f"{error.message}{_at(node)}", error.nodes) from None
             if self._log_device_placement:
                 _log.info(
                     "Ignoring request to colocate node '%s' with nodes in colocation group '%s' "
@@ -368,12 +368,13 @@ class ColocationGraph:
         try:
             keeps.merge_device_names(goes, self._allow_soft_placement)
         except errors.InvalidArgumentError as error:
-            raise errors.invalid_argument(f"{names}: {error.message}") from None
+            raise _apart(f"{names}: {error.message}", (x.name, y.name)) from None
         if not keeps.merge_device_types(goes, self._type_priority):
             keeps.assigned, keeps.resource, keeps.requested = before
-            raise errors.invalid_argument(
+            raise _apart(
                 f"{names} because no device type supports both of those nodes and the other nodes "
-                f"colocated with them.{self.debug_info(x_root)}{self.debug_info(y_root)}"
+                f"colocated with them.{self.debug_info(x_root)}{self.debug_info(y_root)}",
+                (x.name, y.name),
             )
         keeps.possible_devices = []
         if keeps.rank == goes.rank:
@@ -552,6 +553,13 @@ class ColocationGraph:
     def device_types(self) -> tuple[str, ...]:
         """The device types here, best first."""
         return self._device_types
+
+
+def _apart(message: str, names: tuple[str, ...]) -> errors.OpError:
+    """The error of nodes that cannot stand together."""
+    error = errors.invalid_argument(message, errors.Mistake.APART)
+    error.nodes = names
+    return error
 
 
 def _makes_handle(node: Node) -> bool:

@@ -214,7 +214,7 @@ def _refuse_unfed(ctx: Any, dtype: DType, shape: TensorShape) -> Any:
     )
     if shape.dim_values:
         text += f" and shape {shape_text(shape)}"
-    raise errors.invalid_argument(text)
+    raise errors.invalid_argument(text, errors.Mistake.NOT_FED)
 
 
 def _placeholder_shape(c: InferenceContext) -> TensorShape:
