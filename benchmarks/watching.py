@@ -74,9 +74,9 @@ def bare_again(session: tf.Session, run: Callable[[], Any]) -> None:
 def watched_before(session: tf.Session, run: Callable[[], Any]) -> None:
     """An observer came, saw a step, and went."""
     observer = Counter()
-    session._session.step_events.add(observer)
+    session.runtime.step_events.add(observer)
     run()
-    session._session.step_events.remove(observer)
+    session.runtime.step_events.remove(observer)
     assert observer.num_nodes > 0
 
 
@@ -113,8 +113,8 @@ def traced_before(session: tf.Session, run: Callable[[], Any]) -> None:
 @row()
 def held_before(session: tf.Session, run: Callable[[], Any]) -> None:
     """Steps were held, and let go."""
-    session._session.hold_steps()
-    session._session.let_steps_go()
+    session.runtime.hold_steps()
+    session.runtime.let_steps_go()
     run()
 
 
@@ -129,16 +129,16 @@ def panel_looked(session: tf.Session, run: Callable[[], Any]) -> None:
     link.carry_out({"request": "watch"})
     link.carry_out({"request": "open", "view": "graph", "session": session_key(session)})
     link.stop()
-    assert not session._session.step_events.observers
+    assert not session.runtime.step_events.observers
 
 
 @row()
 def recorded_before(session: tf.Session, run: Callable[[], Any]) -> None:
     """``%%tfnb record`` and ``%%tfnb debug`` came and went."""
     tape, debugger = RunTape(lambda: session.graph), Debugger(session)
-    session._session.step_events.add(tape)
+    session.runtime.step_events.add(tape)
     run()
-    session._session.step_events.remove(tape)
+    session.runtime.step_events.remove(tape)
     with debugger:
         run()
 
@@ -147,7 +147,7 @@ def recorded_before(session: tf.Session, run: Callable[[], Any]) -> None:
 def progress_is_watched(session: tf.Session, run: Callable[[], Any]) -> None:
     """``%%tfnb watch``: recorder, model and publisher; pictures are made and thrown away."""
     log = EventLog()
-    recorder, native = StepRecorder(log, 0), session._session
+    recorder, native = StepRecorder(log, 0), session.runtime
     publisher = StepPublisher(
         log,
         StepModel(lambda number: session.graph),
@@ -162,7 +162,7 @@ def progress_is_watched(session: tf.Session, run: Callable[[], Any]) -> None:
 @row(watches=True)
 def everything_is_recorded(session: tf.Session, run: Callable[[], Any]) -> None:
     """``%%tfnb record``: every event of the last steps is kept."""
-    session._session.step_events.add(RunTape(lambda: session.graph))
+    session.runtime.step_events.add(RunTape(lambda: session.graph))
 
 
 @row(watches=True)
@@ -193,13 +193,13 @@ def a_tensor_is_watched(session: tf.Session, run: Callable[[], Any]) -> None:
 @row(watches=True)
 def steps_are_counted(session: tf.Session, run: Callable[[], Any]) -> None:
     """An observer that hears only of steps."""
-    session._session.step_events.add(StepCounter())
+    session.runtime.step_events.add(StepCounter())
 
 
 @row(watches=True)
 def nodes_are_counted(session: tf.Session, run: Callable[[], Any]) -> None:
     """An observer that hears of every node."""
-    session._session.step_events.add(Counter())
+    session.runtime.step_events.add(Counter())
 
 
 class PicturesAreMade:

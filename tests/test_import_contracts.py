@@ -1,14 +1,42 @@
-"""The rooms import only what their contracts in pyproject.toml allow."""
+"""The rooms import only what their contracts in pyproject.toml allow, and files in no circle."""
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.import_circles import (
+    Import,
+    SourceFile,
+    circles,
+    imports_of_typescript,
+    modules_of,
+)
+
 ROOT = Path(__file__).parents[1]
+
+# What is allowed to lead upwards, each with its reason.
+#
+# Functions of these files: methods of a class give objects of its subclasses, defined on top of it.
+GIVES_SUBCLASSES = {
+    "tfnb.library.control_flow.tensor_array": "TensorArray(...) is one of three kinds of it",
+    "tfnb.library.data.dataset": "dataset.map(...) is a dataset, which has a method map",
+    "tfnb.library.linear_operators.operator": "operator.adjoint() is an operator",
+    "tfnb.library.ragged.ragged_tensor": "ragged + 1 is ragged, through the table of operators",
+    "tfnb.library.variables.variables": "Variable(...) is a reference or a resource",
+}
+# Imports for types of these classes: a graph knows its operations, and each of them its graph, so
+# that what the two are built on takes them as arguments.
+ONE_STRUCTURE = {
+    "tfnb.framework.graph": "Graph",
+    "tfnb.framework.operation": "Operation",
+}
+# Imports for types inside these packages, which protocols are to replace.
+FOR_TYPES = ("tfnb.common_runtime",)
 
 
 @pytest.mark.slow
@@ -24,3 +52,108 @@ def test_rooms_keep_their_import_contracts() -> None:
     )
 
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+@functools.cache
+def _imports() -> dict[str, list[Import]]:
+    """The imports of every file.
+
+    The gradient of Concat is built of Slice, that of Slice of Pad, and that of Pad of Slice: what
+    gradient functions import is not counted.
+    """
+    modules = modules_of(ROOT / "tfnb")
+    found = {}
+    for module, path in modules.items():
+        source = SourceFile(path.read_text("utf-8"), modules)
+        gradients = source.gradient_functions()
+        found[module] = [
+            one
+            for one in source.imports()
+            if one.module != module and one.function not in gradients
+        ]
+    return found
+
+
+def _counted_imports(exempt: frozenset[str]) -> dict[str, set[str]]:
+    """The imports of every file, without those that may lead upwards.
+
+    Args:
+        exempt: The entries of the lists above that apply.
+    """
+    return {
+        module: {
+            one.module
+            for one in imports
+            if not (one.function and module in exempt)
+            and not (one.is_for_types and _is_exempt_type(module, one, exempt))
+        }
+        for module, imports in _imports().items()
+    }
+
+
+def _is_exempt_type(module: str, found: Import, exempt: frozenset[str]) -> bool:
+    return (found.module in exempt and ONE_STRUCTURE.get(found.module) == found.name) or any(
+        name in exempt and module.startswith(name) and found.module.startswith(name)
+        for name in FOR_TYPES
+    )
+
+
+EXEMPT = frozenset({*GIVES_SUBCLASSES, *ONE_STRUCTURE, *FOR_TYPES})
+
+
+def _told(found: list[list[str]]) -> str:
+    return "\n".join(
+        [
+            "Files import one another in a circle:",
+            *(f"  {' -> '.join([*circle, circle[0]])}" for circle in found),
+            "Move the function or class that closes it to the file that it belongs to, hand the "
+            "object in, or name what the lower file needs of it in a small Protocol there.",
+        ]
+    )
+
+
+@pytest.mark.slow
+def test_files_import_one_another_in_no_circle() -> None:
+    """Imports for types and inside functions count, too."""
+    found = circles(_counted_imports(EXEMPT))
+
+    assert not found, _told(found)
+
+
+@pytest.mark.slow
+def test_every_exempt_file_would_close_a_circle() -> None:
+    """An entry that is needed no longer leaves its list."""
+    needless = [entry for entry in EXEMPT if not circles(_counted_imports(EXEMPT - {entry}))]
+
+    assert not needless, f"take {', '.join(sorted(needless))} from the lists"
+
+
+def test_files_of_the_front_end_import_one_another_in_no_circle() -> None:
+    """Imports of types count, too."""
+    found = circles(imports_of_typescript(ROOT / "labextension" / "src"))
+
+    assert not found, _told(found)
+
+
+def test_a_circle_is_found_through_a_type_and_a_function(tmp_path: Path) -> None:
+    """The check sees both kinds of import, and not what a gradient imports."""
+    package = tmp_path / "made"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "low.py").write_text("if TYPE_CHECKING:\n    from made.high import High\n")
+    (package / "high.py").write_text("def f():\n    from made import low\n")
+    (package / "grad.py").write_text(
+        "from made.other import x\n"
+        "@x.gradient\n"
+        "def _(op, grad):\n    return _helper(grad)\n"
+        "def _helper(grad):\n    from made import other\n"
+        "    return other\n"
+    )
+    (package / "other.py").write_text("def g():\n    from made import grad\n")
+    modules = modules_of(package)
+    files = {name: SourceFile(path.read_text("utf-8"), modules) for name, path in modules.items()}
+
+    found = {name: {one.module for one in file.imports()} for name, file in files.items()}
+
+    assert circles(found) == [["made.grad", "made.other"], ["made.high", "made.low"]]
+    assert files["made.grad"].gradient_functions() == {"_:3", "_helper"}

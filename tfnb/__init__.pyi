@@ -155,8 +155,10 @@ from tfnb.framework.sparse_tensor import (
 )
 from tfnb.framework.sparse_tensor import SparseTensor as SparseTensor
 from tfnb.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
-from tfnb.framework.structures.type_spec import TypeSpec as TypeSpec
 from tfnb.framework.tensor import Tensor as Tensor
+from tfnb.framework.structures.type_spec import TypeSpec as TypeSpec
+from tfnb.library.control_flow.case import case as case
+from tfnb.library.control_flow.case import switch_case as switch_case
 from tfnb.library.control_flow.check_ops import assert_equal as assert_equal
 from tfnb.library.control_flow.check_ops import assert_greater as assert_greater
 from tfnb.library.control_flow.check_ops import assert_greater_equal as assert_greater_equal
@@ -179,9 +181,7 @@ from tfnb.library.control_flow.check_ops import assert_type as assert_type
 from tfnb.library.control_flow.check_ops import is_non_decreasing as is_non_decreasing
 from tfnb.library.control_flow.check_ops import is_numeric_tensor as is_numeric_tensor
 from tfnb.library.control_flow.check_ops import is_strictly_increasing as is_strictly_increasing
-from tfnb.library.control_flow.cond import case as case
 from tfnb.library.control_flow.cond import cond as cond
-from tfnb.library.control_flow.cond import switch_case as switch_case
 from tfnb.library.control_flow.control_flow import group as group
 from tfnb.library.control_flow.control_flow import tuple_ as tuple
 from tfnb.library.control_flow.control_flow_assert import assert_ as Assert
@@ -202,7 +202,7 @@ from tfnb.library.control_flow.tensor_array import TensorArray as TensorArray
 from tfnb.library.control_flow.while_loop import while_loop as while_loop
 from tfnb.library.data.ragged_spec import RaggedTensorSpec as RaggedTensorSpec
 from tfnb.library.data.structure import SparseTensorSpec as SparseTensorSpec
-from tfnb.library.data.structure import TensorSpec as TensorSpec
+from tfnb.library.data.tensor_spec import TensorSpec as TensorSpec
 from tfnb.library.data.type_specs import IndexedSlicesSpec as IndexedSlicesSpec
 from tfnb.library.data.type_specs import NoneTensorSpec as NoneTensorSpec
 from tfnb.library.data.type_specs import OptionalSpec as OptionalSpec
@@ -310,7 +310,7 @@ from tfnb.library.variables.init_ops import orthogonal_initializer as orthogonal
 from tfnb.library.variables.init_ops import random_normal_initializer as random_normal_initializer
 from tfnb.library.variables.init_ops import random_uniform_initializer as random_uniform_initializer
 from tfnb.library.variables.init_ops import zeros_initializer as zeros_initializer
-from tfnb.library.variables.partitioned_variable import (
+from tfnb.library.variables.partitioned_creation import (
     create_partitioned_variables as create_partitioned_variables,
 )
 from tfnb.library.variables.partitioned_variable import (
@@ -372,7 +372,6 @@ from tfnb.library.variables.variables import variable_creator_scope as variable_
 from tfnb.library.variables.variables import variables_initializer as variables_initializer
 from tfnb.ops.array.array_extras import fingerprint as fingerprint
 from tfnb.ops.array.array_extras import meshgrid as meshgrid
-from tfnb.ops.array.array_extras import repeat as repeat
 from tfnb.ops.array.array_extras import sequence_mask as sequence_mask
 from tfnb.ops.array.array_extras import unravel_index as unravel_index
 from tfnb.ops.array.cast_ops import cast as cast
@@ -415,6 +414,7 @@ from tfnb.ops.array.matrix_diag_ops import matrix_diag_part as matrix_diag_part
 from tfnb.ops.array.matrix_diag_ops import matrix_set_diag as matrix_set_diag
 from tfnb.ops.array.one_hot_ops import one_hot as one_hot
 from tfnb.ops.array.pad_ops import pad as pad
+from tfnb.ops.array.repeat_ops import repeat as repeat
 from tfnb.ops.array.scatter_nd_ops import scatter_nd as scatter_nd
 from tfnb.ops.array.scatter_nd_ops import tensor_scatter_nd_add as tensor_scatter_add
 from tfnb.ops.array.scatter_nd_ops import tensor_scatter_nd_add as tensor_scatter_nd_add

@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { transferText } from "../src/render/arrangement.ts";
 import { costsOf, MemoryCurve, markLive } from "../src/render/memory.ts";
 import { Colouring, colourings } from "../src/render/palette.ts";
-import { bytesText } from "../src/render/progress_panel.ts";
 import { KIND, RunRecord } from "../src/render/run_record.ts";
 import type { Cost } from "../src/render/scene.ts";
+import { bytesText } from "../src/render/units.ts";
 import { makeScene } from "./make_scene.ts";
 
 const NOTHING = { feeds: [], fetches: [], targets: [], error: "", dropped: 0 };

@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { compactShape, showsOp } from "../src/render/arrangement.ts";
 import { cores, cutApart } from "../src/render/names.ts";
 import { shortDevice } from "../src/render/palette.ts";
-import { duration } from "../src/render/progress_panel.ts";
 import { findNodes } from "../src/render/search_box.ts";
 import { cutMiddle } from "../src/render/text_measure.ts";
+import { duration } from "../src/render/units.ts";
 import { makeScene } from "./make_scene.ts";
 
 test("search knows names, ops and devices", () => {

@@ -37,7 +37,7 @@ def test_threads_that_ask_for_one_signature_share_its_executors(sess: tf.Session
 
     def prepare() -> None:
         barrier.wait(60)
-        found.append(sess._session.prepare((), ("x:0", "y:0"), ()))
+        found.append(sess.runtime.prepare((), ("x:0", "y:0"), ()))
 
     threads = [threading.Thread(target=prepare) for _ in range(4)]
     for thread in threads:
@@ -128,7 +128,7 @@ def test_a_time_out_returns_when_nothing_of_the_step_runs(sess: tf.Session) -> N
     for _ in range(3):
         with pytest.raises(tf.errors.DeadlineExceededError):
             sess.run(dequeue, options=tf.RunOptions(timeout_in_ms=20))
-        assert not sess._session.active_steps()
+        assert not sess.runtime.active_steps()
     sess.run(queue.enqueue(1.0))
     assert sess.run(queue.size()) == 1
 

@@ -40,7 +40,7 @@ def in_thread(work: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
 def wait_until_blocked(sess: tf.Session, thread: threading.Thread) -> None:
     """Returns when a node of a step of the session waits, and would hear of a close."""
     while thread.is_alive():
-        managers = [step._cancellation_manager for step in sess._session.active_steps()]
+        managers = [step._cancellation_manager for step in sess.runtime.active_steps()]
         if any(manager is not None and manager._callbacks for manager in managers):
             return
 
@@ -65,7 +65,7 @@ def test_a_session_without_a_graph_names_the_method(
             tf.errors.InvalidArgumentError,
             match=rf"Session was not created with a graph before {method}\(\)!",
         ):
-            do(sess._session)
+            do(sess.runtime)
 
 
 @pytest.mark.parametrize("side", ["Dequeue", "Enqueue"])
@@ -185,7 +185,7 @@ def test_orders_of_one_signature_share_their_executors(sess: tf.Session) -> None
     """The second lookup is sorted."""
     a, b = tf.constant(1, name="a"), tf.constant(2, name="b")
     sess.run([a, b])
-    native = sess._session
+    native = sess.runtime
     one = native.prepare((), ("a:0", "b:0"), ())
     other = native.prepare((), ("b:0", "a:0"), ())
     assert one.executors is other.executors
@@ -237,7 +237,7 @@ def test_step_numbers_are_unique_over_sessions() -> None:
         c = tf.constant(1.0)
         with tf.Session() as one, tf.Session() as other:
             for session in (one, other, one):
-                session._session.step_events.add(steps)
+                session.runtime.step_events.add(steps)
             for session in (one, other, one, other):
                 session.run(c)
     assert len(steps.ids) >= 4

@@ -25,7 +25,7 @@ def test_the_same_question_is_planned_once(sess: tf.Session) -> None:
     fetches = {"a": x + 1.0, "b": [x * 2.0]}
     for k in range(5):
         assert {"a": k + 1.0, "b": [k * 2.0]} == sess.run(fetches, {x: k})
-    assert len(sess._plans) == 1
+    assert len(sess.plans) == 1
 
 
 def test_equal_structures_share_a_plan(sess: tf.Session) -> None:
@@ -33,7 +33,7 @@ def test_equal_structures_share_a_plan(sess: tf.Session) -> None:
     a = tf.constant(1)
     for _ in range(3):
         sess.run([a, (a,)])
-    assert len(sess._plans) == 1
+    assert len(sess.plans) == 1
 
 
 def test_the_order_of_feeds_makes_no_other_executors(sess: tf.Session) -> None:
@@ -42,7 +42,7 @@ def test_the_order_of_feeds_makes_no_other_executors(sess: tf.Session) -> None:
     z = x - y
     assert sess.run(z, {x: 3.0, y: 2.0}) == 1.0
     assert sess.run(z, {y: 2.0, x: 3.0}) == 1.0
-    plans = list(sess._plans.values())
+    plans = list(sess.plans.values())
     assert len(plans) == 2
     assert plans[0].executors.executors is plans[1].executors.executors
 
@@ -68,14 +68,14 @@ def test_objects_that_may_change_are_not_kept(sess: tf.Session) -> None:
     assert sess.run(pointer) == 1
     pointer.target = tf.constant(2)
     assert sess.run(pointer) == 2
-    assert len(sess._plans) == 0
+    assert len(sess.plans) == 0
 
 
 def test_closing_forgets_all_plans(sess: tf.Session) -> None:
     """They hold on to executors."""
     sess.run(tf.constant(1))
     sess.close()
-    assert len(sess._plans) == 0
+    assert len(sess.plans) == 0
 
 
 @pytest.mark.parametrize("count", [0, 3])

@@ -168,4 +168,4 @@ def test_forgotten_callable_is_released(sess: tf.Session) -> None:
     del call
     gc.collect()
     with pytest.raises(tf.errors.InvalidArgumentError, match="after handle was released"):
-        sess._session.run_callable(handle, [])
+        sess.runtime.run_callable(handle, [])

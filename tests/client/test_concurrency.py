@@ -325,10 +325,10 @@ def test_a_hundred_threads_with_interrupts_leave_nothing(seed: int) -> None:
     # All works as before.
     for fetch, value in ((model.y, 8), (model.loop, 88), (model.branch, 9), (model.near, -7)):
         assert sess.run(fetch, model.feed) == value
-    sess._session._partial_runs.close(tf.errors.CancelledError(None, None, "given up"))
-    assert leftovers(sess._session) == dict.fromkeys(leftovers(sess._session), 0)
+    sess.runtime._partial_runs.close(tf.errors.CancelledError(None, None, "given up"))
+    assert leftovers(sess.runtime) == dict.fromkeys(leftovers(sess.runtime), 0)
     assert live_states() == before
-    runtime = weakref.ref(sess._session)
+    runtime = weakref.ref(sess.runtime)
     sess.close()
     del sess, workers
     gc.collect()
@@ -364,7 +364,7 @@ def test_the_end_of_a_session_ends_every_run_of_it(end: str) -> None:
         "uninitialized",
     )
     assert [error for error in failures if not any(text in str(error) for text in known)] == []
-    assert leftovers(sess._session)["active steps"] == 0
+    assert leftovers(sess.runtime)["active steps"] == 0
     with pytest.raises((RuntimeError, tf.errors.CancelledError)):
         sess.run(model.y, model.feed)
     sess.close()

@@ -73,7 +73,7 @@ def forgotten_session() -> Any:
         z = y * 2.0
         numbers = tf.data.make_initializable_iterator(tf.data.Dataset.range(3))
     session = tf.Session(graph=graph, config=tf.ConfigProto(operation_timeout_in_ms=1_000_000))
-    session._session.step_events.add(StepObserver())
+    session.runtime.step_events.add(StepObserver())
     session.run(numbers.initializer)
     session.run(y, {x: 1.0}, options=tf.RunOptions(timeout_in_ms=1_000_000))
     session.partial_run(session.partial_run_setup([y, z], [x]), y, {x: 1.0})
@@ -183,7 +183,7 @@ def test_a_copy_that_is_forgotten_leaves_the_session_open() -> None:
         with tf.Graph().as_default():
             one = tf.constant(1.0)
             session = tf.Session()
-            runtime = session._session
+            runtime = session.runtime
             copied = copy.copy(session)
             assert copied.run(one) == 1.0
             left = session if forgets_copy else copied

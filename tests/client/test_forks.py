@@ -66,7 +66,7 @@ def test_a_deadline_of_the_step_that_forks_holds_in_the_child(sess: tf.Session) 
             lambda limit: sess.run(dequeue, options=tf.RunOptions(timeout_in_ms=limit)),
             lambda: bool(pids),
         )
-        assert not sess._session.active_steps()
+        assert not sess.runtime.active_steps()
         code = 0
     finally:
         if pids == [0]:
@@ -129,11 +129,11 @@ def test_steps_of_other_threads_are_not_in_the_child(sess: tf.Session) -> None:
     found: list[float] = []
     thread = threading.Thread(target=lambda: found.append(sess.run(dequeue)))
     thread.start()
-    while not sess._session.active_steps():
+    while not sess.runtime.active_steps():
         pass
 
     def run() -> None:
-        assert not sess._session.active_steps()
+        assert not sess.runtime.active_steps()
         assert sess.run(y) == 2.0
         sess.close()
 
@@ -151,7 +151,7 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child(sess: tf.Session)
     cell = sess.run(tf.constant(0))
 
     def hold() -> None:
-        with sess._session._lock, sess._sent_graph._lock, sess.graph._lock:
+        with sess.runtime._lock, sess._sent_graph._lock, sess.graph._lock:
             holds.set()
             may_go.wait(60)
 
@@ -204,7 +204,7 @@ def test_the_lock_of_a_variable_is_free_in_the_child(sess: tf.Session) -> None:
     variable = tf.get_variable("v", [], initializer=tf.zeros_initializer(), use_resource=False)
     add = tf.assign_add(variable, 1.0)
     sess.run(variable.initializer)
-    devices = sess._session.device_mgr.devices
+    devices = sess.runtime.device_mgr.devices
     manager = devices[0].resource_manager
     cells = [one for held in manager._containers.values() for one in held.values()]
     holds, may_go = threading.Event(), threading.Event()

@@ -149,7 +149,7 @@ def test_a_variable_of_another_shape_begins_without_a_value(
         sess.run(variable + 1.0)
     sess.run(variable.initializer)
     assert sess.run(variable).shape == (3,)
-    assert len(sess._session.device_mgr.host.resource_manager.names()) == 1
+    assert len(sess.runtime.device_mgr.host.resource_manager.names()) == 1
 
 
 def test_collections_hold_what_is_there_now(sess: tf.Session) -> None:
@@ -352,7 +352,7 @@ def test_a_static_session_says_that_it_cannot() -> None:
         cell = Cell()
         cell.run(lambda: line(3.0))
         with tf.Session(config=config) as static:
-            static._session.create(static.graph.as_graph_def())
+            static.runtime.create(static.graph.as_graph_def())
             static._sent_graph.assume_all_sent()
             assert static.run("y:0") == 7.0
             cell.run(lambda: line(5.0))

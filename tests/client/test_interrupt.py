@@ -67,14 +67,14 @@ class Interrupter(StepObserver):
 def seconds_to_stop(sess: tf.Session, run: Callable[[], object]) -> float:
     """How long a run goes on after Ctrl-C."""
     interrupter = Interrupter()
-    sess._session.step_events.add(interrupter)
+    sess.runtime.step_events.add(interrupter)
     try:
         with pytest.raises(KeyboardInterrupt):
             run()
         interrupter.has_stopped()
         stopped_at = time.perf_counter()
     finally:
-        sess._session.step_events.remove(interrupter)
+        sess.runtime.step_events.remove(interrupter)
         interrupter.join()
     return stopped_at - interrupter.sent_at
 

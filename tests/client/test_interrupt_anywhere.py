@@ -74,7 +74,7 @@ def check_everywhere(
             sess, run = make()
             was_interrupted = interrupted_at(number, run)
             assert np.array_equal(run(), expected), f"after an interrupt at call {number}"
-            assert not sess._session.active_steps()
+            assert not sess.runtime.active_steps()
             sess.close()
         if not was_interrupted:
             return number
@@ -264,7 +264,7 @@ def test_threads_of_other_runs_are_not_disturbed() -> None:
         c = tf.constant(1.0)
         sess.run(c)
         thread.start()
-        while not sess._session.active_steps():
+        while not sess.runtime.active_steps():
             pass
         assert interrupted_at(1, lambda: sess.run(c))
         sess.run(enqueue)

@@ -147,7 +147,7 @@ def test_a_closed_session_drops_its_executors() -> None:
         x = tf.placeholder(tf.float32, [2])
         y = tf.py_func(np.negative, [tf.random_uniform([2]) + x], tf.float32)
         sess.run(y, {x: [1.0, 2.0]})
-        runtime = sess._session
+        runtime = sess.runtime
         assert runtime._executors
         assert runtime._kernels
         sess.close()
@@ -161,7 +161,7 @@ def test_a_session_that_is_forgotten_goes() -> None:
         y = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
         sess = tf.Session()
         sess.run(y)
-        watched = weakref.ref(sess._session)
+        watched = weakref.ref(sess.runtime)
         del sess
         gc.collect()
         assert watched() is None

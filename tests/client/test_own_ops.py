@@ -135,7 +135,7 @@ def test_a_shape_function_sees_the_version_of_the_graph() -> None:
     with tf.testing.register_test_ops() as ops, tf.Graph().as_default() as graph:
         with pytest.raises(ValueError, match="Wrong graph version for shape"):
             ops["RequiresOlderGraphVersion"]()
-        graph._versions = VersionDef(GRAPH_DEF_VERSION - 1)
+        graph.def_versions = VersionDef(GRAPH_DEF_VERSION - 1)
         assert ops["RequiresOlderGraphVersion"]().shape.as_list() == []
 
 

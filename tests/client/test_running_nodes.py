@@ -276,15 +276,15 @@ def test_a_step_that_is_held_says_what_ran_last(graph, when):
     with lowering(when), tf.Session() as session:
 
         def ask():
-            session._session.hold_steps()
-            while session._session.active_steps()[0].stop is None:
+            session.runtime.hold_steps()
+            while session.runtime.active_steps()[0].stop is None:
                 assert threading.active_count() > 1
             slow.may_go.set()
             nodes = session.running_nodes()
             while not (nodes and nodes[0].is_held):
                 nodes = session.running_nodes()
             text = session.waiting()
-            session._session.let_steps_go()
+            session.runtime.let_steps_go()
             return nodes, text
 
         ((node,), text), result = look(slow, session, loop, ask=ask)
@@ -310,7 +310,7 @@ def test_a_time_out_names_the_node_that_ran(graph, when):
 
     def wait(value):
         """Until the step is asked to end."""
-        (state,) = session._session.active_steps()
+        (state,) = session.runtime.active_steps()
         while state.stop is None:
             threading.Event().wait(0.001)
         return value

@@ -515,7 +515,7 @@ def test_sizes_are_limited_in_recorded_steps_too() -> None:
     with load(build) as session:
         tf.safety.limits(session.graph, max_tensor_bytes=4000)
         session.run("table:0", {"row:0": np.ones(10)})
-        session._session.step_events.add(Listener())
+        session.runtime.step_events.add(Listener())
         with pytest.raises(tf.errors.ResourceExhaustedError, match="allows 4,000"):
             session.run("table:0", {"row:0": np.ones(100)})
     assert heard

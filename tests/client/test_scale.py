@@ -205,10 +205,10 @@ def test_a_cell_costs_what_is_new(sess: tf.Session) -> None:
     for factor in range(3):
         cell(float(factor))
     few = min(num_calls() for _ in range(3))
-    known = dict(sess._session._executors)
+    known = dict(sess.runtime._executors)
     chain = start
     for _ in range(2000):
         chain = tf.negative(chain)
     assert sess.run(chain) == 1.5
     assert min(num_calls() for _ in range(3)) <= few * 1.05
-    assert all(sess._session._executors[key] is found for key, found in known.items())
+    assert all(sess.runtime._executors[key] is found for key, found in known.items())

@@ -34,7 +34,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def has(sess: tf.Session, *names: str) -> list[bool]:
     """Whether the runtime has nodes of these names."""
-    return [sess._session.has_node(name) for name in names]
+    return [sess.runtime.has_node(name) for name in names]
 
 
 def message(text: str) -> tf.GraphDef:

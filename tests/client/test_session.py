@@ -128,8 +128,8 @@ def test_only_new_ops_are_sent() -> None:
     a = tf.constant(1, name="a")
     with tf.Session() as sess:
         sent = []
-        extend = sess._session.extend
-        sess._session.extend = lambda graph_def: (sent.append(graph_def), extend(graph_def))
+        extend = sess.runtime.extend
+        sess.runtime.extend = lambda graph_def: (sent.append(graph_def), extend(graph_def))
         sess.run(a)
         b = tf.identity(a, name="b")
         sess.run(b)
@@ -142,17 +142,17 @@ def test_a_failed_extension_can_be_repeated() -> None:
     a = tf.constant(1.0)
     with tf.Session() as sess:
         assert sess.run(a) == 1.0
-        extend, calls = sess._session.extend, []
+        extend, calls = sess.runtime.extend, []
 
         def refuse(graph_def: tf.GraphDef) -> None:
             calls.append(graph_def)
             raise tf.errors.InvalidArgumentError(None, None, "refused")
 
-        sess._session.extend = refuse
+        sess.runtime.extend = refuse
         b = a + 1.0
         with pytest.raises(tf.errors.InvalidArgumentError, match="refused"):
             sess.run(b)
-        sess._session.extend = extend
+        sess.runtime.extend = extend
         assert sess.run(b) == 2.0
 
 
@@ -297,7 +297,7 @@ def test_a_forgotten_session_is_closed() -> None:
     c = tf.constant(1)
     sess = tf.Session()
     sess.run(c)
-    runtime, alive = sess._session, weakref.ref(sess)
+    runtime, alive = sess.runtime, weakref.ref(sess)
     gc.disable()
     del sess
     gc.enable()

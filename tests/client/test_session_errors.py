@@ -249,7 +249,7 @@ def test_close_cancels_a_blocked_run() -> None:
 
         thread = threading.Thread(target=wait)
         thread.start()
-        while not sess._session.active_steps() and thread.is_alive():
+        while not sess.runtime.active_steps() and thread.is_alive():
             pass
         sess.close()
         thread.join(60)

@@ -92,7 +92,7 @@ def test_only_fetched_handles_are_kept(sess: tf.Session) -> None:
     handle = tf.get_session_handle(tf.constant(3.0))
     sess.run(handle.op)
     sess.run(tf.identity(handle))
-    assert sess._session.session_state._tensors == {}
+    assert sess.runtime.session_state._tensors == {}
 
 
 def test_handle_of_a_closed_session_may_die(sess: tf.Session) -> None:

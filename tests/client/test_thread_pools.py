@@ -97,7 +97,7 @@ class Background:
 
 def wait_until_asked_to_end(sess: tf.Session) -> None:
     """Returns when the one step in flight was asked to end, and its thread has noticed."""
-    (step,) = sess._session.active_steps()
+    (step,) = sess.runtime.active_steps()
     cancellation, pause = step.cancellation_manager, threading.Event()
     for _ in range(3000):
         if step.stop is not None and cancellation.is_cancelled:
@@ -345,7 +345,7 @@ def test_a_time_out_comes_back_when_every_kernel_has_ended() -> None:
         assert gate.ended.is_set()
         assert isinstance(run.error, tf.errors.DeadlineExceededError)
         assert "runs on a thread of pool 'Compute0'" in run.error.message
-        assert not sess._session.active_steps()
+        assert not sess.runtime.active_steps()
 
 
 def test_a_time_out_takes_back_what_no_thread_has_begun() -> None:

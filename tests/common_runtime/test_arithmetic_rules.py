@@ -41,7 +41,7 @@ def ops_after(fetch: Any, feeds: dict[Any, Any], options: Any = None) -> list[st
         expected = session.run(fetch, feeds)
     with tf.Session(config=options or config()) as session:
         found = session.run(fetch, feeds)
-        prepared = session._session.prepare(tuple(t.name for t in feeds), (fetch.name,), ())
+        prepared = session.runtime.prepare(tuple(t.name for t in feeds), (fetch.name,), ())
         nodes = prepared.executors.items[0].graph.op_nodes()
         assert np.array_equal(found, expected, equal_nan=found.dtype.kind in "fc")
         assert found.dtype == expected.dtype
@@ -197,7 +197,7 @@ def test_a_variable_s_reference_is_not_passed_on() -> None:
     y = tf.identity(v) * 2.0
     with tf.Session(config=config()) as session:
         session.run(v.initializer)
-        ops = session._session.prepare((), (y.name,), ()).executors.items[0].graph.op_nodes()
+        ops = session.runtime.prepare((), (y.name,), ()).executors.items[0].graph.op_nodes()
         assert "Identity" in [node.op for node in ops]
         assert session.run(y).tolist() == [2.0]
 
@@ -209,7 +209,7 @@ def test_targets_stay_under_their_names() -> None:
     z = tf.multiply(tf.exp(x), 1.0, name="z")
     with tf.Session(config=config()) as session:
         session.optimization_reports([y.op, z.op], [x])
-        prepared = session._session.prepare((x.name,), (), (y.op.name, z.op.name))
+        prepared = session.runtime.prepare((x.name,), (), (y.op.name, z.op.name))
         names = {node.name for node in prepared.executors.items[0].graph.op_nodes()}
         assert {"y", "z"} <= names
 

@@ -118,5 +118,5 @@ def test_an_interrupt_at_any_moment_leaves_functions_usable(way):
                 )
                 session.run("init")
                 assert tuple(map(int, session.run(["a_out:0", "b_out:0"], feeds))) == want
-                assert session._session.active_steps() == []
+                assert session.runtime.active_steps() == []
         number = int(number * 1.4) + 1

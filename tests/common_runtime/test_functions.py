@@ -198,7 +198,7 @@ def test_closing_the_session_ends_what_waits_inside_a_call():
         def call_started(self, *_: Any) -> None:
             inside.set()
 
-    session._session.step_events.add(Watcher())
+    session.runtime.step_events.add(Watcher())
     failed: list[Exception] = []
 
     def run() -> None:
@@ -227,10 +227,10 @@ def test_ctrl_c_ends_what_waits_inside_a_call():
 
     watcher = Interrupter()
     with tf.Session(config=plain()) as session:
-        session._session.step_events.add(watcher)
+        session.runtime.step_events.add(watcher)
         with pytest.raises(KeyboardInterrupt):
             session.run(result)
-        session._session.step_events.remove(watcher)
+        session.runtime.step_events.remove(watcher)
         session.run(queue.enqueue(tf.constant(2.0)))
         assert session.run(result) == 3.0
 
@@ -423,11 +423,11 @@ def test_observers_who_ask_see_what_happens_inside_calls(waits):
     result = sine(tf.constant(0.0, name="c"), name="call")
     inside, outside = InsideWatcher(), OutsideWatcher()
     with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
-        session._session.step_events.add(outside)
+        session.runtime.step_events.add(outside)
         if waits:
             session.run(queue.enqueue(tf.constant(0.0)))
         before = outside.num_nodes
-        session._session.step_events.add(inside)
+        session.runtime.step_events.add(inside)
         assert session.run(result) == 0.0
         alone = outside.num_nodes - before
     assert alone == (4 if waits else 3)  # c, the queue's handle, the call, its result
@@ -435,7 +435,7 @@ def test_observers_who_ask_see_what_happens_inside_calls(waits):
     assert (("Sine", "take") in inside.nodes) is waits
     assert inside.ended == list(inside.calls)
     late = InsideWatcher()
-    session._session.step_events.add(late)
+    session.runtime.step_events.add(late)
     assert [view.function for view in late.functions.values()] == ["Sine"]
 
 
@@ -445,7 +445,7 @@ def test_an_immediate_call_runs_in_the_schedule_of_its_caller():
     result = twice(tf.constant(4.0)) + 1.0
     with tf.Session(config=plain()) as session:
         assert [session.run(result) for _ in range(3)] == [9.0] * 3
-        native = session._session
+        native = session.runtime
         prepared = native.prepare((), (result.name,), ())
         assert prepared.executors.states[0].schedule is not None
         assert prepared.executors.states[0].lowered is not None
@@ -548,5 +548,5 @@ def test_what_a_node_that_was_taken_apart_gave_can_be_fed(op):
         assert session.run([y, z, after], {x: 2.0}) == [4.0, 5.0, 7.0]
         assert session.run(z, {y: 10.0}) == 11.0
         assert session.run(y.op, {x: 2.0}) is None
-        done = session._session.optimization_reports([y.name], [x.name])
+        done = session.runtime.optimization_reports([y.name], [x.name])
         assert "lower_functional_ops (pre placement" in str(done)

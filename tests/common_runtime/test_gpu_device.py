@@ -392,7 +392,7 @@ def test_a_callable_feeds_and_fetches_on_the_gpu(cupy):
         gpu = "/job:localhost/replica:0/task:0/device:GPU:0"
         options = config_pb2.CallableOptions(feed=[x.name], fetch=[y.name], fetch_skip_sync=True)
         options.feed_devices[x.name] = options.fetch_devices[y.name] = gpu
-        native = sess._session
+        native = sess.runtime
         native.extend(tf.get_default_graph().as_graph_def())
         handle = native.make_callable(options)
         value = cupy.asarray(np.arange(3, dtype=F))

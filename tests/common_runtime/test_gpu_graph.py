@@ -573,7 +573,7 @@ def test_a_time_out_ends_a_lowered_step_on_the_gpu(cupy, monkeypatch):
         for _ in range(3):
             assert sess.run(y, {x: [0, 0]}).tolist() == [2, 2]
         options = tf.RunOptions(timeout_in_ms=20)
-        gpu = sess._session.device_mgr.lookup("/gpu:0")
+        gpu = sess.runtime.device_mgr.lookup("/gpu:0")
         with monkeypatch.context() as patch:
             patch.setattr(gpu, "begin_copy", lambda lent, staged: event)
             with pytest.raises(tf.errors.DeadlineExceededError):
@@ -590,7 +590,7 @@ def test_an_interrupt_while_the_host_waits_leaves_nothing_behind(cupy, monkeypat
             y, z = tf.exp(x) + 1.0, tf.negative(x) * 2.0
         for _ in range(3):
             sess.run([y, z], {x: [0, 0]})
-        gpu = sess._session.device_mgr.lookup("/gpu:0")
+        gpu = sess.runtime.device_mgr.lookup("/gpu:0")
 
         def interrupt(*args):
             raise KeyboardInterrupt
@@ -757,7 +757,7 @@ def test_a_training_step_on_a_gpu():
     with tf.Graph().as_default(), tf.Session() as sess:
         x, fetches = graph_of_a_step("/gpu:0")
         sess.run(tf.global_variables_initializer())
-        gpu = sess._session.device_mgr.lookup("/gpu:0")
+        gpu = sess.runtime.device_mgr.lookup("/gpu:0")
         used = []
         for number in range(100):
             sess.run(fetches, {x: np.full((4, 3), number / 100, F)})

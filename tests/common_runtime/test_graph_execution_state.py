@@ -94,7 +94,7 @@ def test_control_flow_says_beside_whom_it_stands():
             z = tf.exp(switch.output_true, name="z")
         with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as sess:
             assert sess.run(z, {x: 0.0}) == np.exp(np.float32(1))
-            executors = sess._session.prepare(("x:0",), ("z:0",), ()).executors
+            executors = sess.runtime.prepare(("x:0",), ("z:0",), ()).executors
     views = {view.node: view for view in executors.placed.placements}
     assert views["s"].chosen == f"{PREFIX}1"
     assert views["s"].why == (
@@ -118,7 +118,7 @@ def test_nodes_that_placement_never_saw_have_a_reason():
             _, end = tf.while_loop(lambda i, x: i < 3, body, [0, start])
         with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as sess:
             sess.run(end, {start: 0.0})
-            executors = sess._session.prepare(("start:0",), (end.name,), ()).executors
+            executors = sess.runtime.prepare(("start:0",), (end.name,), ()).executors
     views = {view.node: view for view in executors.placed.placements}
     shadows = {name: view for name, view in views.items() if name.startswith("_cloop")}
     assert len(shadows) >= 4

@@ -106,7 +106,7 @@ def test_what_cannot_be_taken_apart_says_why_and_runs_as_one_node() -> None:
         y.op._set_attr("_lower_using_switch_merge", True)
         with tf.Session(config=plain_config(False)) as session:
             assert session.run(y, {p: True}) == 6.0
-            reports = str(session._session.optimization_reports([y.name], [p.name]))
+            reports = str(session.runtime.optimization_reports([y.name], [p.name]))
             assert "'choice' (If) stays: the types of function 'Whole' are others" in reports
             with pytest.raises(tf.errors.InternalError, match="does not match declared"):
                 session.run(y, {p: False})

@@ -179,7 +179,7 @@ def test_a_closed_session_is_gone_at_once() -> None:
             with tf.Session(graph=graph) as sess:
                 for _ in range(3):
                     sess.run(fetch, {x: 1.0})
-                runtime = weakref.ref(sess._session)
+                runtime = weakref.ref(sess.runtime)
             del sess
             assert runtime() is None
     finally:

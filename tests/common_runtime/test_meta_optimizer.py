@@ -151,7 +151,7 @@ def ops_of(session: Any, fetch: Any, feeds: Any = ()) -> list[str]:
     """The ops a run is left with."""
     session.optimization_reports(fetch, feeds)
     names = tuple(t.name for t in feeds)
-    prepared = session._session.prepare(names, (fetch.name,), ())
+    prepared = session.runtime.prepare(names, (fetch.name,), ())
     return [n.op for n in prepared.executors.items[0].graph.op_nodes()]
 
 
@@ -241,7 +241,7 @@ def test_control_edges_that_order_nothing_go() -> None:
         c = tf.cos(p, name="c")
     with tf.Session(config=config()) as session:
         assert "NoOp" not in ops_of(session, c, [p])
-        (item,) = session._session.prepare((p.name,), (c.name,), ()).executors.items
+        (item,) = session.runtime.prepare((p.name,), (c.name,), ()).executors.items
         node = item.graph.find_node("c")
         assert [n.name for n in node.control_inputs()] == ["b"]
         assert session.run([gate, c], {p: 0.0}) == [None, 1.0]

@@ -52,9 +52,9 @@ def test_nothing_is_prepared_run_or_changed() -> None:
         y = tf.add(x * 1.0, tf.constant(1.0) + tf.constant(2.0), name="y")
     with tf.Session(graph=graph) as session:
         first = session.run(y, {x: 1.0})
-        signatures = len(session._session.step_events.signatures())
+        signatures = len(session.runtime.step_events.signatures())
         assert session.optimization_stages(y, [x]) == session.optimization_stages(y, [x])
-        assert len(session._session.step_events.signatures()) == signatures
+        assert len(session.runtime.step_events.signatures()) == signatures
         assert session.run(y, {x: 1.0}) == first
 
 
@@ -144,9 +144,9 @@ def test_bodies_of_functions_have_stages_too() -> None:
     with tf.Session(graph=graph, config=config) as session:
         before = session.run(y, {"x:0": 2.0})
         stages = session.optimization_stages(y, ["x:0"])
-        instantiated = len(session._session.step_events.functions())
+        instantiated = len(session.runtime.step_events.functions())
         assert session.optimization_stages(y, ["x:0"]) == stages
-        assert len(session._session.step_events.functions()) == instantiated
+        assert len(session.runtime.step_events.functions()) == instantiated
         assert session.run(y, {"x:0": 2.0}) == before == 250.0
     names = [stage.function for stage in stages]
     assert names == sorted(names, key=["", "Goes", "Next", "Inner"].index)
@@ -174,7 +174,7 @@ def test_stages_of_a_body_are_what_the_session_runs() -> None:
         session.run(y, {"x:0": 2.0})
         ran = {
             found.function: set(found.partitions[0].node_names)
-            for found in session._session.step_events.functions()
+            for found in session.runtime.step_events.functions()
         }
     shown = {s.function: {node.name for node in s.after} for s in stages if s.function}
     assert shown

@@ -25,7 +25,7 @@ def settled(session: tf.Session, fetches: Any, feeds: Any = None) -> Any:
     """Runs often enough for the quick way; gives the prepared signature."""
     for _ in range(4):
         session.run(fetches, feeds)
-    (plan,) = session._plans.values()
+    (plan,) = session.plans.values()
     return plan.executors
 
 
@@ -56,9 +56,9 @@ def test_who_begins_to_watch_sees_the_next_step(session: tf.Session) -> None:
             seen.append(step_id)
 
     counter = Counter()
-    session._session.step_events.add(counter)
+    session.runtime.step_events.add(counter)
     session.run(y, {x: 1.0})
-    session._session.step_events.remove(counter)
+    session.runtime.step_events.remove(counter)
     session.run(y, {x: 1.0})
     assert len(seen) == 1
 
@@ -75,7 +75,7 @@ def test_errors_name_the_node_and_leave_nothing_behind(session: tf.Session) -> N
         assert np.geterr() == before
     assert met.value.op is y.op
     assert session.run(y, {x: [3]}) == [2]
-    assert not session._session.active_steps()
+    assert not session.runtime.active_steps()
 
 
 def test_a_closed_session_refuses(session: tf.Session) -> None:
@@ -99,7 +99,7 @@ def test_steps_that_need_more_go_the_other_way(session: tf.Session) -> None:
         tf.raw_ops.Switch(data=x, pred=tf.greater(x, 0.0))[1],
     ):
         assert settled(session, fetch, {x: 1.0}).quick is None
-        session._plans.clear()
+        session.plans.clear()
 
 
 @pytest.mark.parametrize("use_resource", [False, True])
@@ -113,12 +113,12 @@ def test_variables_are_read_and_written_the_short_way(
     with tf.Session(graph=session.graph) as other:
         for number, one in enumerate((session, other)):
             one.run(init)
-            one._plans.clear()
+            one.plans.clear()
             assert settled(one, count, {x: 0.0}).quick is not None
-            one._plans.clear()
+            one.plans.clear()
             for _ in range(3 + number):
                 assert one.run(count.op, {x: 2.0}) is None
-            one._plans.clear()
+            one.plans.clear()
             assert settled(one, y, {x: 0.5}).quick is not None
             assert one.run(y, {x: 0.5}) == 7.5 + 2 * number
 
@@ -135,7 +135,7 @@ def test_a_fetch_belongs_to_the_caller_whoever_else_has_the_array(session: tf.Se
     cases["fed on"] = [y, tf.identity(x)]
     fed = np.ones(2, np.float32)
     for name, fetches in cases.items():
-        session._plans.clear()
+        session.plans.clear()
         prepared = settled(session, fetches, {x: fed})
         assert prepared.executors.alone.lowered.only.owns_fetches is expected[name]
         first, *others = session.run(fetches, {x: fed})
@@ -164,9 +164,9 @@ def test_a_variable_that_was_dropped_is_made_anew(session: tf.Session) -> None:
     """Its kernel knows the cell only for as long as the manager keeps it."""
     v = tf.compat.v1.get_variable("v", initializer=1.0, use_resource=False)
     session.run(v.initializer)
-    session._plans.clear()
+    session.plans.clear()
     assert settled(session, v).quick is not None
-    session._session.device_mgr.host.resource_manager.clear()
+    session.runtime.device_mgr.host.resource_manager.clear()
     with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
         session.run(v)
     session.run(v.initializer)
@@ -183,7 +183,7 @@ def test_a_number_in_a_variable_is_updated_or_refused_as_on_the_reference(
         more, less = v.assign_add(x).op, v.assign_sub(x).op
         session.run(v.initializer)
         for change, wanted in ((more, 9.0), (less, 1.0)):
-            session._plans.clear()
+            session.plans.clear()
             assert settled(session, change, {x: 2.0}).quick is not None
             assert session.run(v) == wanted
             with np.errstate(all="raise"), pytest.raises(tf.errors.InvalidArgumentError):
@@ -201,9 +201,9 @@ def test_a_variable_without_a_value_is_refused(session: tf.Session) -> None:
     v = tf.Variable(1.0, use_resource=False, name="v")
     change = tf.assign_add(v, 1.0).op
     session.run(v.initializer)
-    session._plans.clear()
+    session.plans.clear()
     assert settled(session, change).quick is not None
-    session._session.device_mgr.host.resource_manager.clear()
+    session.runtime.device_mgr.host.resource_manager.clear()
     with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v") as met:
         session.run(change)
     assert met.value.op is change

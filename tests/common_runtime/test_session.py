@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tfnb.common_runtime.session import session_factory
-from tfnb.common_runtime.session.session import Session
+from tfnb.common_runtime.session.session import RuntimeSession
 from tfnb.common_runtime.session.session_factory import SessionOptions
 from tfnb.core import errors
 from tfnb.proto import config_pb2
 
 
-class Modest(Session):
+class Modest(RuntimeSession):
     """Counts its runs and can nothing else."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ def test_a_direct_session_has_its_devices_before_a_graph():
     session = session_factory.new_session(
         SessionOptions("", config_pb2.ConfigProto(device_count={"CPU": 3}))
     )
-    assert isinstance(session, Session)
+    assert isinstance(session, RuntimeSession)
     manager = session.local_device_manager()
     assert [device.name[-5:] for device in manager.devices] == ["CPU:0", "CPU:1", "CPU:2"]
     assert manager.lookup("/device:CPU:1") is manager.devices[1]

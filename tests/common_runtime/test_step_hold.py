@@ -30,7 +30,7 @@ class Loop:
             else:
                 found = tf.while_loop(lambda k: k >= 0, self._body, [0])
         self.session = tf.Session(graph=graph, config=config)
-        self.runtime: Any = self.session._session
+        self.runtime: Any = self.session.runtime
         self.thread = threading.Thread(target=self._run, args=(found,))
         self.thread.start()
 
@@ -150,7 +150,7 @@ def test_steps_that_begin_later_are_held() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         y = tf.add(tf.constant(1.0), 2.0)
         assert session.run(y) == 3.0
-        runtime: Any = session._session
+        runtime: Any = session.runtime
         runtime.hold_steps()
         runtime.hold_steps()
         found: list[Any] = []

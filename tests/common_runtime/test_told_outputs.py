@@ -49,7 +49,7 @@ def told() -> Iterator[tuple[Any, Listener]]:
         tf.concat([x, x], 0, name="wide")
     with tf.Session(graph=graph) as session:
         listener = Listener()
-        session._session.step_events.add(listener)
+        session.runtime.step_events.add(listener)
         yield session, listener
 
 
@@ -86,10 +86,10 @@ def test_a_trace_of_the_same_step_misses_nothing(told: tuple[Any, Listener]) -> 
 def test_who_does_not_ask_is_told_nothing(told: tuple[Any, Listener]) -> None:
     """After it left, steps are as before."""
     session, listener = told
-    session._session.step_events.remove(listener)
+    session.runtime.step_events.remove(listener)
     session.run("wide:0", {"x:0": np.ones(8, np.float32)})
     assert listener.told == []
-    assert session._session.step_events.hooks.tensors_made is None
+    assert session.runtime.step_events.hooks.tensors_made is None
 
 
 def test_a_partial_run_tells_too(told: tuple[Any, Listener]) -> None:

@@ -68,12 +68,12 @@ def test_first_runs_of_large_graphs_are_not_collected(monkeypatch: pytest.Monkey
         y = tf.constant(1.0)
         for _ in range(5):
             y = tf.sin(y)
-        prepare, seen = sess._session.prepare, []
+        prepare, seen = sess.runtime.prepare, []
 
         def note(*names: tuple[str, ...]) -> object:
             seen.append(gc.isenabled())
             return prepare(*names)
 
-        monkeypatch.setattr(sess._session, "prepare", note)
+        monkeypatch.setattr(sess.runtime, "prepare", note)
         sess.run(y)
         assert (seen, gc.isenabled()) == ([False], True)

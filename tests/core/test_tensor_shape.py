@@ -42,7 +42,7 @@ def test_dim_values_are_plain() -> None:
 
 def test_a_shape_from_a_tuple_equals_one_from_a_list() -> None:
     """The unchecked way in gives an equal shape with an equal hash."""
-    fast, slow = TensorShape._from_tuple((2, None)), TensorShape([2, None])
+    fast, slow = TensorShape.from_tuple((2, None)), TensorShape([2, None])
 
     assert fast == slow
     assert hash(fast) == hash(slow)

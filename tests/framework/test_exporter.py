@@ -96,6 +96,6 @@ def test_large_graphs_are_not_kept_as_bytes(monkeypatch: pytest.MonkeyPatch) -> 
     with tf.Graph().as_default() as graph:
         tf.constant(1.0, name="x")
         assert graph.as_graph_def() == graph.as_graph_def()
-        assert graph._exported is None
+        assert graph.exported_nodes is None
         tf.constant(2.0, name="y")
         assert [node.name for node in graph.as_graph_def().node] == ["x", "y"]

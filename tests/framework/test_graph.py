@@ -263,7 +263,7 @@ def test_marks_forbid_feeding_and_fetching(graph: tf.Graph) -> None:
     assert not graph.is_feedable(a)
     assert not graph.is_fetchable(a)
     assert not graph.is_fetchable(a.op)
-    assert graph._num_access_marks == 2
+    assert graph.num_access_marks == 2
 
 
 # -- create_op -------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def test_a_graph_that_builds_a_function_captures_inputs() -> None:
             with self.as_default():
                 self.stand_in = tf.placeholder(tf.float32, [])
 
-        def _capture_inputs(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
+        def capture_inputs(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
             if not hasattr(self, "stand_in"):
                 return inputs
             return [t if t.graph is self else self.stand_in for t in inputs]

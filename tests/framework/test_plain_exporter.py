@@ -25,7 +25,7 @@ _GRAPHS = sorted(path for path in _OWN.glob("*/graph.pb"))
 
 def plainly_read(graph: tf.Graph) -> RuntimeGraph:
     """The runtime's graph, without a message in between."""
-    return graph_from_graph_def(plain_graph_def_of(graph, graph._operations))
+    return graph_from_graph_def(plain_graph_def_of(graph, graph.operation_list))
 
 
 def classes(value: Any) -> Any:
@@ -121,7 +121,7 @@ def test_nodes_built_alike_share_their_attributes_and_keep_their_devices(graph: 
     nodes = [node for node in plainly_read(graph).op_nodes() if node.op == "Tanh"]
     assert [node.requested_device for node in nodes] == ["", "/device:CPU:0"]
     assert nodes[0].attrs is nodes[1].attrs
-    assert second.op._attrs is first.op._attrs
+    assert second.op.attrs is first.op.attrs
 
 
 def test_ops_of_two_types_that_share_their_attributes_are_sent_each_as_its_own_op_says(
@@ -174,12 +174,12 @@ def test_writing_to_an_array_after_it_became_a_constant_changes_nothing(graph: t
 def test_what_no_message_can_hold_is_refused_and_the_session_goes_on(graph: tf.Graph) -> None:
     """As before a message was left out."""
     bad = tf.no_op(name="bad")
-    bad._attrs = {**bad._attrs, "_large": 2**70}
+    bad.attrs = {**bad.attrs, "_large": 2**70}
     good = tf.constant(1.0)
     with tf.Session(graph=graph) as sess:
         with pytest.raises((TypeError, ValueError, tf.errors.OpError)):
             sess.run(bad)
-        bad._attrs = {}
+        bad.attrs = {}
         assert sess.run(good) == 1.0
         sess.run(bad)
 
@@ -187,7 +187,7 @@ def test_what_no_message_can_hold_is_refused_and_the_session_goes_on(graph: tf.G
 def test_a_placeholder_of_a_function_body_in_a_node_is_refused(graph: tf.Graph) -> None:
     """It says which attribute has no value yet."""
     op = tf.no_op(name="open")
-    op._attrs = {**op._attrs, "_T": attr_value_pb2.AttrValue(placeholder="T")}
+    op.attrs = {**op.attrs, "_T": attr_value_pb2.AttrValue(placeholder="T")}
     good = tf.constant(1.0)
     with tf.Session(graph=graph) as sess:
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"'_T'.*placeholder '\$T'"):

@@ -96,7 +96,7 @@ def test_a_site_taken_before_its_file_was_a_cell_is_none() -> None:
     traceback_of_user.register_cell("/tmp/cell_e.py", 1, "op = tf.no_op()")
     site = names["op"].creation_site  # type: ignore[attr-defined]
     assert (site.cell, site.file) == (None, "/tmp/cell_e.py")
-    assert traceback_of_user.cell_of(names["op"]._site) is None  # type: ignore[attr-defined]
+    assert traceback_of_user.cell_of(names["op"].site) is None  # type: ignore[attr-defined]
 
 
 def test_few_frames_are_kept() -> None:

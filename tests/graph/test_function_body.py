@@ -196,6 +196,8 @@ def test_only_reachable_functions_go_along() -> None:
     functions = library(inner, caller, TWICE, TWICE.replace("Twice", "Grad"))
     functions.add_gradient("Inner", "Grad")
     graph = small_graph("a = Caller", functions)
-    assert functions.reachable_from(graph).names() == ["Caller", "Inner", "Grad"]
-    assert functions.reachable_from(small_graph("a = TestSource", functions)).names() == []
+    assert functions.reachable_from(graph.op_nodes()).names() == ["Caller", "Inner", "Grad"]
+    assert (
+        functions.reachable_from(small_graph("a = TestSource", functions).op_nodes()).names() == []
+    )
     assert {f.signature.name for f in functions.to_proto().function} == set(functions.names())

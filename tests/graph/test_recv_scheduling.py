@@ -179,7 +179,7 @@ def test_answers_are_the_same_with_and_without(monkeypatch: pytest.MonkeyPatch) 
                 answers.append([each.tobytes() for each in session.run(fetches, {x: value})])
                 if way is not partition:
                     names = tuple(t.name for t in fetches)
-                    items = session._session.prepare((x.name,), names, ()).executors.items
+                    items = session.runtime.prepare((x.name,), names, ()).executors.items
                     nodes = [each for item in items for each in item.graph.op_nodes()]
                     assert any(each.op == "ControlTrigger" for each in nodes)
     assert answers[0] == answers[1]

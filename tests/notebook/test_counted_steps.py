@@ -31,7 +31,7 @@ class Looked:
         self.model = StepModel(lambda _: session.graph)
         self.sink = Pictures()
         self.recorder = StepRecorder(self.log, 0)
-        native = session._session
+        native = session.runtime
         self.publisher = StepPublisher(
             self.log, self.model, self.sink, look=lambda: self.recorder.look(native.step_counts())
         )
@@ -190,7 +190,7 @@ def test_a_step_that_ends_early_shows_how_far_it_came(
         with pytest.raises((tf.errors.OpError, KeyboardInterrupt)):
             session.run(loop)
         seen = looked.look()
-        native = session._session
+        native = session.runtime
         (executors,) = [one.executors for one in native._executors.values()]
         assert executors.states[0].counted is not None
     assert seen["while/made"] == FAILED
@@ -244,11 +244,11 @@ def test_who_needs_events_of_nodes_gets_them_beside_a_watch(graph: Any) -> None:
     fetch = conds_in_loops()
     with tf.Session() as session:
         looked, nodes = Looked(session), Nodes()
-        session._session.step_events.add(nodes)
+        session.runtime.step_events.add(nodes)
         session.run(fetch)
         looked.look()
         assert nodes.num_nodes == looked.model.node_runs > 0
-        session._session.step_events.remove(nodes)
+        session.runtime.step_events.remove(nodes)
         session.run(fetch)
         looked.look()
         assert looked.model.node_runs == 2 * nodes.num_nodes
@@ -262,7 +262,7 @@ def test_a_watch_leaves_the_function_of_unwatched_steps_alone(graph: Any) -> Non
         (before,) = session.emitted_sources()
         looked = Looked(session)
         session.run(fetch)
-        session._session.step_events.remove(looked.recorder)
+        session.runtime.step_events.remove(looked.recorder)
         session.run(fetch)
         assert session.emitted_sources() == [before]
         assert "counted" not in before

@@ -135,7 +135,7 @@ def test_sessions_made_inside_the_block_are_debugged(monkeypatch: pytest.MonkeyP
     with Debug(breakpoints=({"node": "y"},)), tf.Graph().as_default(), tf.Session() as session:
         y = tf.square(tf.constant(3.0, name="x"), name="y")
         session.run(y)
-        events = session._session.step_events
+        events = session.runtime.step_events
     assert events.debugger is None
     assert "3." in "".join(shown) or not shown
 
@@ -180,7 +180,7 @@ class LateView:
     def __init__(self, session: Any) -> None:
         self.debug = Debug(attaches_late=True)
         self.debug.widget = self.widget = DebugWidget(None, view="debug")
-        self.events = session._session.step_events
+        self.events = session.runtime.step_events
         self.debug._join(self.events)
 
     @property

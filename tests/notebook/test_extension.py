@@ -104,7 +104,7 @@ def test_a_notebook_watches_no_session_unasked(
     extension = extension_of(loaded)
     assert extension is not None
     assert extension.session is not None
-    assert extension.session._session.step_events.hooks is IDLE_HOOKS
+    assert extension.session.runtime.step_events.hooks is IDLE_HOOKS
     assert extension.session.emitted_sources()
     capsys.readouterr()
     run(loaded, "%tfnb placement")

@@ -65,7 +65,7 @@ def test_displaying_evaluates_nothing(loaded: Any) -> None:
     for value in (x, x.op, session, tf.get_default_graph()):
         bundle(loaded, value)
 
-    assert session._session.step_events.signatures() == []
+    assert session.runtime.step_events.signatures() == []
 
 
 @pytest.mark.parametrize("of", ["tensor", "operation"])

@@ -34,7 +34,7 @@ python = tf.py_func(spin, [tf.constant(1.0)], tf.float32)
 call = sess.make_callable(item)
 
 def tell():
-    while not sess._session.active_steps() and not sess._session._partial_runs.run_states():
+    while not sess.runtime.active_steps() and not sess.runtime._partial_runs.run_states():
         pass
     # The first step of a loop is written as a function before it runs.
     while is_loop and not sess.running_nodes():

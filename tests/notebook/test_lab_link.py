@@ -89,7 +89,7 @@ def test_a_snapshot_tells_of_sessions_executors_devices_and_containers(
     assert told["kind"] == "snapshot"
     about = next(one for one in told["sessions"] if one["key"] == session_key(session))
     assert about["nodes"] == len(session.graph.get_operations())
-    assert about["lastStep"] == session._session.last_run()[0] > 0
+    assert about["lastStep"] == session.runtime.last_run()[0] > 0
     assert about["lastSignature"] == about["signatures"][0]["id"]
     assert about["running"] == []
     newest = about["signatures"][0]
@@ -135,7 +135,7 @@ class Running:
 
     def __init__(self, session: Any) -> None:
         self.session = session
-        self.runtime = session._session
+        self.runtime = session.runtime
         loop = tf.while_loop(lambda k: k >= 0, lambda k: (k + 1) % 9, [0], name="endless")
         self.errors: list[BaseException] = []
         self.thread = threading.Thread(target=self._run, args=(loop,))
@@ -327,7 +327,7 @@ def test_the_next_step_is_recorded(page: Page, session: Any) -> None:
 
 def test_progress_and_debugger_end_with_their_tabs(page: Page, session: Any) -> None:
     """No observer and no debugger stays behind."""
-    events = session._session.step_events
+    events = session.runtime.step_events
     before = len(events.observers)
     for view in ("progress", "debug"):
         _opened(page, view=view)
@@ -449,7 +449,7 @@ def test_the_debuggers_tab_shows_that_of_the_cell_that_runs(page: Page, session:
     _opened(page, view="debug")
     own = page.link.views._views["debug"].widget
     own._handle_custom_msg({"command": "break", "node": "nowhere"}, [])
-    events = session._session.step_events
+    events = session.runtime.step_events
     with Debug(stop_at_start=True) as of_cell:
         assert events.debugger in of_cell.debuggers
         page.ask("look")

@@ -69,7 +69,7 @@ def test_samples_show_the_running_node_its_loop_and_the_end(graph: Any) -> None:
             seen.append((look()["while/slow"], sink.counters[-1]["frames"][0]["iteration"]))
             go.set()
         thread.join(_LIMIT_S)
-        assert session._session.step_events.hooks is IDLE_HOOKS
+        assert session.runtime.step_events.hooks is IDLE_HOOKS
         assert len(session.emitted_sources()) == 1
         assert seen == [(RUNNING, 1), (RUNNING, 3)]
         assert look()["while/slow"] == DONE
@@ -120,7 +120,7 @@ def test_a_watch_that_samples_leaves_steps_alone(graph: Any, capsys: Any) -> Non
     y = tf.py_func(stops.wait, [tf.constant(1.0)], tf.float32, name="slow")
     with tf.Session() as session:
         with Watch(samples=True) as watch:
-            assert session._session.step_events.hooks is IDLE_HOOKS
+            assert session.runtime.step_events.hooks is IDLE_HOOKS
             thread = threading.Thread(target=session.run, args=(y,))
             thread.start()
             assert stops.here[0].wait(_LIMIT_S)

@@ -25,13 +25,13 @@ def _run_watched(sink: Any, while_running: Any = None) -> tuple[Any, EventLog, S
         model = StepModel(lambda number: session.graph)
         publisher = StepPublisher(log, model, sink, updates_per_second=1000.0)
         recorder = StepRecorder(log, 0)
-        session._session.step_events.add(recorder)
+        session.runtime.step_events.add(recorder)
         publisher.start()
         session.run(total)
         if while_running is not None:
             while_running()
         value = session.run(total)
-        session._session.step_events.remove(recorder)
+        session.runtime.step_events.remove(recorder)
         publisher.stop()
     return value, log, publisher
 

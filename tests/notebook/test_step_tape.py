@@ -165,8 +165,8 @@ def test_a_tape_says_what_a_plain_listener_hears(build: Callable[[], Any]) -> No
         session.run(init)
         listener = PlainListener()
         recorder = RunTape(lambda: graph)
-        session._session.step_events.add(listener)
-        session._session.step_events.add(recorder)
+        session.runtime.step_events.add(listener)
+        session.runtime.step_events.add(recorder)
         session.run(fetches)
     reader = TapeReader(recorder.done[-1])
     assert [tuple(event) for event in reader.events] == listener.events
@@ -203,9 +203,9 @@ def test_a_tape_of_an_emitted_function_says_what_one_of_the_reference_does(
         with tf.Session(graph=graph) as session:
             session.run(init)
             tape = RunTape(lambda graph=graph: graph)  # type: ignore[misc]
-            session._session.step_events.add(tape)
+            session.runtime.step_events.add(tape)
             if watches:
-                session._session.step_events.add(PlainListener())
+                session.runtime.step_events.add(PlainListener())
             for _ in range(3):
                 session.run(fetches)
         reader = TapeReader(tape.done[-1])
@@ -369,7 +369,7 @@ def test_a_full_tape_counts_and_lets_go(monkeypatch: pytest.MonkeyPatch) -> None
         fetch = build()
     with tf.Session(graph=graph) as session:
         recorder = RunTape(lambda: graph)
-        session._session.step_events.add(recorder)
+        session.runtime.step_events.add(recorder)
         session.run(fetch)
     record = recorder.latest()
     assert record is not None

@@ -37,7 +37,7 @@ class Looked:
         )
         watch.model.is_open = True
         if not samples:
-            watch._join(session._session.step_events)
+            watch._join(session.runtime.step_events)
 
     @property
     def phase(self) -> str:
@@ -183,7 +183,7 @@ def test_the_longer_of_two_kinds_of_steps_stays_on_show(graph: Any) -> None:
         looked = Looked(session)
         session.run(short, {x: 1.0})
         session.run(long, {x: 1.0})
-        events = session._session.step_events
+        events = session.runtime.step_events
         first, second = (view.signature_id for _, view in events.signatures())
     recorder, model, now = looked.watch._recorders[0][1], looked.watch.model, 10**12
     for step_id, (signature, took) in enumerate([(first, 10**5), (second, 10**6)] * 4, 1000):

@@ -11,7 +11,7 @@ import tfnb.ops.all_ops  # noqa: F401 - every op with an expression
 from tests.joined import in_one_test
 from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.core import dtypes, op_registry
-from tfnb.core.op_expression import expressions_of, tile_of
+from tfnb.core.kernel_expressions import expressions_of, tile_of
 from tfnb.core.op_kernel import create_kernel
 
 _DTYPES = {

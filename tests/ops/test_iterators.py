@@ -244,7 +244,7 @@ def test_initializing_again_does_not_keep_old_functions() -> None:
         for _ in range(5):
             session.run(iterator.initializer)
             seen.add(tuple([float(session.run(element)) for _ in range(2)]))
-        library = session._session._functions
+        library = session.runtime._functions
         assert len(library._by_state_handle) == 1
     assert len(seen) == 1
 

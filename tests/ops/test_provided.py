@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from tfnb.core.provided import Provided
+from tfnb.framework import functions_above as above_framework
 from tfnb.library import provides
-from tfnb.library.control_flow import functions_above
+from tfnb.library.control_flow import functions_above as above_control_flow
+from tfnb.library.data import functions_above as above_data
+from tfnb.library.training import functions_above as above_training
 from tfnb.ops.base import provided_functions
 
 if TYPE_CHECKING:
@@ -19,7 +22,13 @@ if TYPE_CHECKING:
 
 
 def _declared() -> dict[str, Provided]:
-    modules = (provided_functions, functions_above)
+    modules = (
+        above_framework,
+        provided_functions,
+        above_control_flow,
+        above_data,
+        above_training,
+    )
     found = [one for module in modules for one in vars(module).items()]
     return {name: one for name, one in found if isinstance(one, Provided)}
 

@@ -64,7 +64,7 @@ class Program:
 
     def of_version(self, producer: int) -> None:
         """Makes it a graph of an earlier TensorFlow, which had ops that there are no more."""
-        self.graph._versions = replace(self.graph._versions, producer=producer)
+        self.graph.def_versions = replace(self.graph.def_versions, producer=producer)
 
 
 def _flat(made: Any) -> list[Any]:

@@ -76,26 +76,26 @@ class Making:
     def __enter__(self) -> Self:
         graph = self.graph
         graph._check_not_finalized()
-        if graph._replacement is not None:
+        if graph.replacement is not None:
             raise RuntimeError("The operations of this graph are being replaced already.")
         with graph._lock:
             self._now = _Counts(graph)
-            self._num_before = len(graph._operations)
+            self._num_before = len(graph.operation_list)
             former = self._former
             if former is not None:
                 self._waiting = {op.name: op for op in former.operations if op.graph is graph}
                 self._take_out(former)
             self._lists_before = {key: list(found) for key, found in graph._collections.items()}
-            graph._replacement = self
+            graph.replacement = self
         return self
 
     def _take_out(self, former: Making) -> None:
         graph = self.graph
         own = set(self._waiting.values())
-        others = [op.name for op in graph._operations if op not in own]
+        others = [op.name for op in graph.operation_list if op not in own]
         self._begin.restore(graph, others)
-        for op in graph._operations:
-            for before in op._control_inputs:
+        for op in graph.operation_list:
+            for before in op.control_ops:
                 if before in own:
                     self._after.setdefault(before, []).append(op)
         # Where the values stood, so that those made again stand there.
@@ -131,16 +131,16 @@ class Making:
         if former is None:
             self._note_controls(op)
             return op
-        if graph._operations[-1] is op and _is_same(former, op):
-            graph._operations.pop()
-            if graph._consumers.num_read > len(graph._operations):
-                graph._consumers = ConsumerIndex(graph)
+        if graph.operation_list[-1] is op and _is_same(former, op):
+            graph.operation_list.pop()
+            if graph.consumer_index.num_read > len(graph.operation_list):
+                graph.consumer_index = ConsumerIndex(graph)
             graph._nodes_by_name[op.name] = former
-            former._site = op._site
+            former.site = op.site
             for old, new in zip(former.outputs, op.outputs):
                 old._shape, old._handle_data = new._shape, new._handle_data
             op._id = -1
-            for scope in graph._scopes().control_stack:
+            for scope in graph.scopes().control_stack:
                 scope.add_op(former)
             self._kept[former] = None
             return former
@@ -149,7 +149,7 @@ class Making:
         return op
 
     def _note_controls(self, op: Operation) -> None:
-        for before in op._control_inputs:
+        for before in op.control_ops:
             if before in self._retired or before.name in self._waiting:
                 self._after.setdefault(before, []).append(op)
 
@@ -166,7 +166,7 @@ class Making:
         self._retired[former] = former.name
         if new is not None and _names_state(former) and _identity(former) == _identity(new):
             # Both are the same variable, queue or table.
-            former._attrs = {**former._attrs, "shared_name": former.name.encode()}
+            former.attrs = {**former.attrs, "shared_name": former.name.encode()}
         name = base = f"{FORMER_SCOPE}/{former.name}"
         number = 0
         while name in graph._nodes_by_name:
@@ -174,12 +174,12 @@ class Making:
             name = f"{base}_{number}"
         graph._nodes_by_name[name] = former
         former.name = name
-        former._node = None
+        former.kept_node_def = None
         for tensor in former.outputs:
-            for consumer in graph._consumers.of(tensor):
-                consumer._node = None
+            for consumer in graph.consumer_index.of(tensor):
+                consumer.kept_node_def = None
         for follower in self._after.get(former, ()):
-            follower._node = None
+            follower.kept_node_def = None
         _changed(graph)
 
     # -- the end -----------------------------------------------------------------------------------
@@ -192,11 +192,11 @@ class Making:
     ) -> None:
         graph = self.graph
         with graph._lock:
-            graph._replacement = None
+            graph.replacement = None
             for name, op in self._candidates.items():  # making the new one failed
                 graph._nodes_by_name.setdefault(name, op)
                 self._waiting[name] = op
-            made = graph._operations[self._num_before :]
+            made = graph.operation_list[self._num_before :]
             if self._former is not None:
                 self._replace_collections(keep_others=error is not None)
                 self._now.merge(graph)
@@ -225,15 +225,15 @@ class Making:
         if not gone:
             return []
         users: dict[Operation, list[Operation]] = {}
-        for op in graph._operations:
+        for op in graph.operation_list:
             if op not in gone:
-                for source in dict.fromkeys([*(t.op for t in op.inputs), *op._control_inputs]):
+                for source in dict.fromkeys([*(t.op for t in op.inputs), *op.control_ops]):
                     if source in gone:
                         users.setdefault(source, []).append(op)
         needed, waiting = set(users), list(users)
         while waiting:
             op = waiting.pop()
-            for source in [*(t.op for t in op.inputs), *op._control_inputs]:
+            for source in [*(t.op for t in op.inputs), *op.control_ops]:
                 if source in gone and source not in needed:
                     needed.add(source)
                     waiting.append(source)
@@ -274,7 +274,7 @@ class _Counts:
         self._names = dict(graph._names_in_use)
         self._scopes = [dict(store.counts) for store in stores_of(graph)[1]]
         self._layers = dict(layer_counts(graph))
-        self._seeds = graph._num_op_seeds
+        self._seeds = graph.num_op_seeds
 
     def restore(self, graph: Graph, names: list[str]) -> None:
         """Counts from here again, but for names that others have got meanwhile."""
@@ -290,7 +290,7 @@ class _Counts:
         layers = layer_counts(graph)
         layers.clear()
         layers.update(self._layers)
-        graph._num_op_seeds = self._seeds
+        graph.num_op_seeds = self._seeds
 
     def merge(self, graph: Graph) -> None:
         """Counts from here, or from where the graph stands now, whichever is more."""
@@ -298,7 +298,7 @@ class _Counts:
         for store, counts in zip(stores_of(graph)[1], self._scopes):
             _at_least(store.counts, counts)
         _at_least(layer_counts(graph), self._layers)
-        graph._num_op_seeds = max(graph._num_op_seeds, self._seeds)
+        graph.num_op_seeds = max(graph.num_op_seeds, self._seeds)
 
 
 def _at_least(counts: dict[str, int], others: dict[str, int]) -> None:
@@ -313,7 +313,7 @@ def _is_same(former: Operation, new: Operation) -> bool:
         and former._control_flow_context is None is new._control_flow_context
         and len(former.inputs) == len(new.inputs)
         and all(a is b for a, b in zip(former.inputs, new.inputs))
-        and former._control_inputs == new._control_inputs
+        and former.control_ops == new.control_ops
         and former._gradient_function is new._gradient_function
         and bool(node_def_of(former) == node_def_of(new))
     )
@@ -321,46 +321,46 @@ def _is_same(former: Operation, new: Operation) -> bool:
 
 def _names_state(op: Operation) -> bool:
     """Whether an operation stands for something that sessions keep under its name."""
-    return op.op_definition.is_stateful and op._attrs.get("shared_name") == b""
+    return op.op_definition.is_stateful and op.attrs.get("shared_name") == b""
 
 
 def _identity(op: Operation) -> tuple[Any, ...]:
-    return (op.type, *(op._attrs.get(name) for name in _IDENTITY))
+    return (op.type, *(op.attrs.get(name) for name in _IDENTITY))
 
 
 def _changed(graph: Graph) -> None:
     """Has sessions ask for the whole graph, and look again at what they may feed and fetch."""
-    graph._exported = None
-    graph._revision += 1
-    graph._num_access_marks += 1
+    graph.exported_nodes = None
+    graph.revision += 1
+    graph.num_access_marks += 1
 
 
 def _take_from_graph(graph: Graph, removed: dict[Operation, str]) -> None:
     """Moves operations, under the names given, into a graph of their own; they can be looked at."""
     if not removed:
         return
-    graph._operations = [op for op in graph._operations if op not in removed]
+    graph.operation_list = [op for op in graph.operation_list if op not in removed]
     ids = {}
-    for number, op in enumerate(graph._operations):
+    for number, op in enumerate(graph.operation_list):
         ids[op._id] = number
         op._id = number
-    graph._loaded_operations = [
+    graph.loaded_ranges = [
         (min(kept), max(kept) + 1)
-        for first, end in graph._loaded_operations
+        for first, end in graph.loaded_ranges
         if (kept := [ids[i] for i in range(first, end) if i in ids])
     ]
     elsewhere = Graph()
-    elsewhere._is_former = True
+    elsewhere.is_former = True
     for op, name in removed.items():
         if graph._nodes_by_name.get(op.name) is op:
             del graph._nodes_by_name[op.name]
         op.graph = elsewhere
         for tensor in op.outputs:
             tensor.graph = elsewhere
-        op.name, op._node = name, None
+        op.name, op.kept_node_def = name, None
         elsewhere._add_op(op)
-    graph._consumers = ConsumerIndex(graph)
-    graph._num_ops_sent = 0
+    graph.consumer_index = ConsumerIndex(graph)
+    graph.num_ops_sent = 0
     # Made anew where they are asked for.
     for made in (
         graph._handle_feeders, graph._handle_readers, graph._handle_movers, graph._handle_deleters

@@ -90,7 +90,7 @@ def allow(
     if graph is not None and not isinstance(graph, Graph):
         raise TypeError(f"`graph` must be a tf.Graph, not {type(graph).__name__}.")
     folder = None if under is None else resolved_path(os.path.expanduser(os.fspath(under)))
-    policy = PROCESS if graph is None else graph._effects_policy
+    policy = PROCESS if graph is None else graph.effects_policy
     grants = tuple(Grant(kind, folder) for kind in dict.fromkeys(kinds))
     policy.add(grants)
     return Allowance(policy, grants)
@@ -141,6 +141,6 @@ def limits(
     for name, number in numbers.items():
         if number is not None and not number > 0:
             raise ValueError(f"`{name}` must be positive, not {number}.")
-    policy = (get_default_graph() if graph is None else graph)._effects_policy
+    policy = (get_default_graph() if graph is None else graph).effects_policy
     policy.max_nodes = max_nodes
     policy.set_step_limits(StepLimits(max_iterations, max_seconds, max_tensor_bytes))

@@ -106,7 +106,9 @@ class StepSampler:
     def sample(self) -> Sample:
         """Takes one sample; the thread calls this repeatedly."""
         sessions = self._sessions or tuple(live_sessions())
-        found = [(session, session.running_nodes()) for session in sessions if not session._closed]
+        found = [
+            (session, session.running_nodes()) for session in sessions if not session.is_closed
+        ]
         self.num_samples += 1
         self.num_busy += any(nodes for _, nodes in found)
         for session, nodes in found:

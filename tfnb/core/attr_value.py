@@ -61,6 +61,11 @@ class TensorAttr:
         self._proto = proto
         self._value = None
 
+    @property
+    def decoded(self) -> NDArray[Any] | None:
+        """The array if it is at hand, or None; internal to tfnb."""
+        return self._value
+
     @classmethod
     def from_value(cls, value: NDArray[Any], dtype: DType | None = None) -> TensorAttr:
         """Return the attribute for an array, which must not be written to afterwards.
@@ -103,9 +108,9 @@ class TensorAttr:
     def shape(self) -> TensorShape:
         """The tensor's shape, known without decoding."""
         if self._value is not None:
-            return TensorShape._from_tuple(self._value.shape)
+            return TensorShape.from_tuple(self._value.shape)
         assert self._proto is not None
-        return TensorShape._from_tuple(tensor_util.shape_of_tensor_proto(self._proto))
+        return TensorShape.from_tuple(tensor_util.shape_of_tensor_proto(self._proto))
 
     @property
     def num_content_bytes(self) -> int:

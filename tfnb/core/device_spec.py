@@ -80,7 +80,8 @@ class DeviceSpec:
         self._job, self._replica, self._task, self._device_type, self._device_index = parts
 
     @property
-    def _parts(self) -> Parts:
+    def parts(self) -> Parts:
+        """Job, replica, task, device type and index; internal to tfnb."""
         return (self._job, self._replica, self._task, self._device_type, self._device_index)
 
     @property
@@ -130,19 +131,19 @@ class DeviceSpec:
 
     def to_string(self) -> str:
         """Return the name with what is known; a known type of unknown number ends in ``:*``."""
-        return _text(self._parts)
+        return _text(self.parts)
 
     def make_merged_spec(self, dev: DeviceSpec) -> DeviceSpec:
         """Return a spec with the parts of ``dev`` and, where it has none, those of this one."""
-        return DeviceSpec._from_parts(_merged(self._parts, dev._parts))
+        return DeviceSpec._from_parts(_merged(self.parts, dev.parts))
 
     def merge_from(self, dev: DeviceSpec) -> None:
         """Take over the parts that ``dev`` has."""
-        self._set_parts(_merged(self._parts, dev._parts))
+        self._set_parts(_merged(self.parts, dev.parts))
 
     def replace(self, **parts: Any) -> DeviceSpec:
         """Return a copy with some parts replaced."""
-        new = DeviceSpec._from_parts(self._parts)
+        new = DeviceSpec._from_parts(self.parts)
         for name, value in parts.items():
             if name not in ("job", "replica", "task", "device_type", "device_index"):
                 raise TypeError(f"A DeviceSpec has no part named '{name}'.")
@@ -151,11 +152,11 @@ class DeviceSpec:
 
     def __eq__(self, other: object) -> bool:
         """Return whether both specs have the same parts."""
-        return isinstance(other, DeviceSpec) and self._parts == other._parts
+        return isinstance(other, DeviceSpec) and self.parts == other.parts
 
     def __hash__(self) -> int:
         """Return a hash of the parts; a spec used as a key must not change."""
-        return hash(self._parts)
+        return hash(self.parts)
 
     def __repr__(self) -> str:
         """Return the parts by name."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -56,6 +57,21 @@ class OperationLike(Protocol):
         """Frames of the creation, in any form ``traceback.format_list`` takes."""
 
 
+class Mistake(Enum):
+    """Mistakes that many make: the client says what to do about them."""
+
+    NO_DEVICE = auto()
+    """No device can run a node where it is asked to run."""
+    APART = auto()
+    """Nodes that must share a device ask for different ones."""
+    NOT_FED = auto()
+    """A placeholder without a value was reached."""
+    NO_VALUE = auto()
+    """What was fetched has no value, because it is dead or nothing computes it."""
+    NOT_INITIALIZED = auto()
+    """A variable without a value was read."""
+
+
 class OpError(Exception):
     """Base class of the errors a graph run can raise.
 
@@ -72,8 +88,12 @@ class OpError(Exception):
         error_code: One of this module's integer codes.
         experimental_payloads: Details as a mapping of bytes or strings.
         node_name: The name of the failing node, filled in by the executor.
+        mistake: What was done wrong, where that is known.
+        nodes: The nodes that the mistake is about, where the message names several.
         names_creation: Whether the message itself says where ``op`` was made.
-        standstill: Why the step stood still when it was ended; its text is part of the message.
+        standstill: Why the step stood still when it was ended.
+        lead: The part of the message before the text of ``standstill``, which ends the message;
+            None where the message has no such text.
     """
 
     def __init__(
@@ -92,8 +112,11 @@ class OpError(Exception):
         self.error_code = error_code
         self.experimental_payloads: Mapping[Any, Any] = args[0] if args else {}
         self.node_name: str | None = None
+        self.mistake: Mistake | None = None
+        self.nodes: tuple[str, ...] = ()
         self.names_creation = False
         self.standstill: Standstill | None = None
+        self.lead: str | None = None
 
     def __str__(self) -> str:
         """Return the message, followed by where the op was made unless the message says so."""
@@ -122,6 +145,8 @@ class OpError(Exception):
             self.experimental_payloads,
             self.node_name,
             None if notes is None else list(notes),
+            self.mistake,
+            self.nodes,
         )
 
 
@@ -133,10 +158,13 @@ def _rebuild(
     payloads: Mapping[Any, Any],
     node_name: str | None,
     notes: list[str] | None,
+    mistake: Mistake | None,
+    nodes: tuple[str, ...],
 ) -> OpError:
     error = cls.__new__(cls, message)
     OpError.__init__(error, node_def, None, message, error_code, payloads)
     error.node_name = node_name
+    error.mistake, error.nodes = mistake, nodes
     for note in notes or ():
         error.add_note(note)
     return error
@@ -330,9 +358,11 @@ def unknown(message: str) -> UnknownError:
     return UnknownError(None, None, message)
 
 
-def invalid_argument(message: str) -> InvalidArgumentError:
+def invalid_argument(message: str, mistake: Mistake | None = None) -> InvalidArgumentError:
     """Return an InvalidArgumentError that names no node yet."""
-    return InvalidArgumentError(None, None, message)
+    error = InvalidArgumentError(None, None, message)
+    error.mistake = mistake
+    return error
 
 
 def deadline_exceeded(message: str) -> DeadlineExceededError:
@@ -365,9 +395,11 @@ def resource_exhausted(message: str) -> ResourceExhaustedError:
     return ResourceExhaustedError(None, None, message)
 
 
-def failed_precondition(message: str) -> FailedPreconditionError:
+def failed_precondition(message: str, mistake: Mistake | None = None) -> FailedPreconditionError:
     """Return a FailedPreconditionError that names no node yet."""
-    return FailedPreconditionError(None, None, message)
+    error = FailedPreconditionError(None, None, message)
+    error.mistake = mistake
+    return error
 
 
 def aborted(message: str) -> AbortedError:

@@ -25,16 +25,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tfnb.core.dtypes import DType
-    from tfnb.core.op_kernel import OpKernel
 
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -86,7 +82,7 @@ class Expression:
 
 
 @dataclass(slots=True, frozen=True)
-class Held:
+class HeldUse:
     """An op of a resource that a variable holds in place of the handle.
 
     Attributes:
@@ -103,53 +99,6 @@ class Held:
     names: Mapping[str, Any]
 
 
-def held_of(kernel: OpKernel) -> Held | None:
-    """How a node uses a resource that a variable holds, if it can."""
-    found = kernel.definition.held_use
-    if found is None or kernel.device.device_type != "CPU":
-        return None
-    compute = kernel.compute
-    function = compute.func if isinstance(compute, partial) else compute
-    return found if function is kernel.definition.function else None
-
-
 def fill(text: str, names: Mapping[str, str]) -> str:
     """A text with everything in braces replaced."""
     return _FIELD.sub(lambda found: names[found[1]], text)
-
-
-def expressions_of(kernel: OpKernel) -> tuple[Expression, ...]:
-    """The expressions that a node's kernel may be written as.
-
-    None where the kernel is another one than the op's own, is wrapped, or runs elsewhere than on a
-    CPU.
-    """
-    if not kernel.definition.expressions or not _is_own_kernel(kernel):
-        return ()
-    attrs = kernel.attrs
-    dtype = attrs.get("T")
-    return tuple(
-        one
-        for one in kernel.definition.expressions
-        if (one.types is None or dtype in one.types) and (not one.attrs or one.is_for(attrs))
-    )
-
-
-def tile_of(kernel: OpKernel) -> Expression | None:
-    """How a node's kernel writes a tile of its result, if it can."""
-    found = kernel.definition.tile_expression
-    if found is None or not _is_own_kernel(kernel):
-        return None
-    if found.attrs and not found.is_for(kernel.attrs):
-        return None
-    return found if found.types is None or kernel.attrs.get("T") in found.types else None
-
-
-def _is_own_kernel(kernel: OpKernel) -> bool:
-    compute = kernel.compute
-    return (
-        kernel.device.device_type == "CPU"
-        and isinstance(compute, partial)
-        and compute.func is kernel.definition.function
-        and compute.args == (np,)
-    )

@@ -41,7 +41,7 @@ type_of_done = Callable[[Any], None]
 type_of_kind = Literal["pure", "node", "context", "async", "calls"]
 
 
-class Device(Protocol):
+class KernelDevice(Protocol):
     """The interface of a device for its kernels."""
 
     name: str
@@ -51,7 +51,7 @@ class Device(Protocol):
     resource_manager: ResourceMgr
 
 
-class StepDevice(Device, Protocol):
+class StepDevice(KernelDevice, Protocol):
     """A device that runs steps and exchanges tensors with other devices."""
 
     def lend(self, value: Any) -> Any:
@@ -67,7 +67,7 @@ class StepDevice(Device, Protocol):
         ...
 
 
-class RunState(Protocol):
+class KernelStep(Protocol):
     """The objects of one running step; each is created on first access."""
 
     @property
@@ -86,7 +86,7 @@ class RunState(Protocol):
         ...
 
 
-class FunctionLibraryRuntime(Protocol):
+class FunctionCaller(Protocol):
     """The interface through which kernels call functions of the graph's library."""
 
     def run(
@@ -146,8 +146,8 @@ class StepContext:
     """Data that all kernels of one step share; constant while the step runs."""
 
     step_id: int
-    run_state: RunState
-    function_library: FunctionLibraryRuntime | None = None
+    run_state: KernelStep
+    function_library: FunctionCaller | None = None
     session_state: Any = None
     session_handle: str = ""
     call_frame: Any = None
@@ -231,7 +231,7 @@ class OpKernelContext:
         return self.step.run_state.cancellation_manager
 
     @property
-    def function_library(self) -> FunctionLibraryRuntime:
+    def function_library(self) -> FunctionCaller:
         """The runtime that runs functions of the graph's library.
 
         Raises:
@@ -273,7 +273,7 @@ class OpKernel:
 
     node_name: str
     definition: OpDefinition
-    device: Device
+    device: KernelDevice
     kind: type_of_kind
     compute: Callable[..., Any]
     attrs: Mapping[str, Any]
@@ -333,7 +333,7 @@ def create_kernel(
     definition: OpDefinition,
     node_name: str,
     attrs: Mapping[str, Any],
-    device: Device,
+    device: KernelDevice,
     graph_def_version: int = GRAPH_DEF_VERSION,
 ) -> OpKernel:
     """Bind the op's kernel for ``device`` to a node's attributes.

@@ -33,7 +33,7 @@ from typing import Any
 from tfnb.core import dtypes, errors
 from tfnb.core.effects import Effect, parse_effects
 from tfnb.core.op_def import MISSING, OpDef, parse_op_def
-from tfnb.core.op_expression import Expression, Held
+from tfnb.core.op_expression import Expression, HeldUse
 from tfnb.core.op_traits import Trait, parse_traits
 
 type_of_kernel = Callable[..., Any]
@@ -133,7 +133,7 @@ class OpDefinition:
         self.traits = parse_traits(traits)
         self.expressions: tuple[Expression, ...] = ()
         self.tile_expression: Expression | None = None
-        self.held_use: Held | None = None
+        self.held_use: HeldUse | None = None
         self.builder_cache: Any = None
 
     @property
@@ -142,6 +142,10 @@ class OpDefinition:
         if self._op_def is None:
             self._op_def = parse_op_def(self.name, self._signature, self._specs, **self._flags)
         return self._op_def
+
+    @op_def.setter
+    def op_def(self, op_def: OpDef) -> None:
+        self._op_def = op_def
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Add a node to the default graph: inputs in order, then attributes by keyword."""
@@ -260,8 +264,8 @@ class OpDefinition:
         return self
 
     def held(self, kind: str, text: str = "", *, gives: str = "", **names: Any) -> OpDefinition:
-        """Register a use of the resource itself; see :class:`~tfnb.core.op_expression.Held`."""
-        self.held_use = Held(kind, text, gives, names)
+        """Register a use of the resource itself; see :class:`~tfnb.core.op_expression.HeldUse`."""
+        self.held_use = HeldUse(kind, text, gives, names)
         return self
 
     def not_differentiable(self) -> OpDefinition:

@@ -88,7 +88,9 @@ class RefCell:
         """
         value = self.value
         if value is None:
-            raise errors.failed_precondition(f"Attempting to use uninitialized value {self.name}")
+            raise errors.failed_precondition(
+                f"Attempting to use uninitialized value {self.name}", errors.Mistake.NOT_INITIALIZED
+            )
         return value
 
     def assign(self, value: Any) -> None:
@@ -137,7 +139,8 @@ class Variable(RefCell):
             raise errors.failed_precondition(
                 f"Could not find variable {self.name}. This could mean that the variable has not "
                 "been initialized. In TF1, it means that the variable's initializer was not run "
-                f"before this read; error while reading resource variable {self.name}."
+                f"before this read; error while reading resource variable {self.name}.",
+                errors.Mistake.NOT_INITIALIZED,
             )
         return value
 

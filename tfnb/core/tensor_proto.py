@@ -39,12 +39,7 @@ def shape_to_proto(shape: TensorShape) -> tensor_pb2.TensorShapeProto:
     >>> [dim.size for dim in shape_to_proto(TensorShape([2, None])).dim]
     [2, -1]
     """
-    proto = tensor_pb2.TensorShapeProto()
-    if shape.dim_values is None:
-        proto.unknown_rank = True
-        return proto
-    for size in shape.dim_values:
-        proto.dim.add(size=-1 if size is None else size)
+    proto: tensor_pb2.TensorShapeProto = shape.as_proto()
     return proto
 
 
@@ -71,8 +66,8 @@ def shape_from_proto(proto: tensor_pb2.TensorShapeProto) -> TensorShape:
         raise errors.invalid_argument(f"Shape {_proto_text(sizes)} has too many dimensions.")
     if -1 not in sizes:
         _check_elements(sizes)
-        return TensorShape._from_tuple(tuple(sizes))
-    return TensorShape._from_tuple(tuple([None if size == -1 else size for size in sizes]))
+        return TensorShape.from_tuple(tuple(sizes))
+    return TensorShape.from_tuple(tuple([None if size == -1 else size for size in sizes]))
 
 
 def shape_of_tensor_proto(proto: tensor_pb2.TensorProto) -> tuple[int, ...]:

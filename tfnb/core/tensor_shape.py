@@ -258,7 +258,7 @@ class TensorShape:
             self.dim_values = _iterable_dims(dims)
 
     @staticmethod
-    def _from_tuple(dim_values: DimValues | None) -> TensorShape:
+    def from_tuple(dim_values: DimValues | None) -> TensorShape:
         """Return the shape of a tuple that holds only sizes and None."""
         shape = _new(TensorShape)
         shape.dim_values = dim_values
@@ -300,10 +300,16 @@ class TensorShape:
         return list(self.dim_values)
 
     def as_proto(self) -> Any:
-        """Return the TensorShapeProto of this shape."""
-        from tfnb.core.tensor_util import shape_to_proto
+        """Return the TensorShapeProto of this shape; an unknown size is written as -1."""
+        from tfnb.proto import tensor_pb2
 
-        return shape_to_proto(self)
+        proto = tensor_pb2.TensorShapeProto()
+        if self.dim_values is None:
+            proto.unknown_rank = True
+            return proto
+        for size in self.dim_values:
+            proto.dim.add(size=-1 if size is None else size)
+        return proto
 
     experimental_as_proto = as_proto
 
@@ -376,7 +382,7 @@ class TensorShape:
         dims = self.dim_values
         if isinstance(key, slice):
             if dims is not None:
-                return TensorShape._from_tuple(dims[key])
+                return TensorShape.from_tuple(dims[key])
             return _slice_of_unknown(key)
         return Dimension(None if dims is None else dims[key])
 
@@ -390,7 +396,7 @@ class TensorShape:
             return self
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are not compatible")
-        return TensorShape._from_tuple(
+        return TensorShape.from_tuple(
             tuple([b if a is None else a for a, b in zip(mine, theirs, strict=True)])
         )
 
@@ -403,7 +409,7 @@ class TensorShape:
         other = as_shape(other)
         if self.dim_values is None or other.dim_values is None:
             return UNKNOWN
-        return TensorShape._from_tuple(self.dim_values + other.dim_values)
+        return TensorShape.from_tuple(self.dim_values + other.dim_values)
 
     def __add__(self, other: ShapeLike) -> TensorShape:
         """Return the concatenation."""
@@ -505,7 +511,7 @@ class TensorShape:
         mine, theirs = self.dim_values, as_shape(other).dim_values
         if mine is None or theirs is None or len(mine) != len(theirs):
             return UNKNOWN
-        return TensorShape._from_tuple(
+        return TensorShape.from_tuple(
             tuple([a if a == b else None for a, b in zip(mine, theirs, strict=True)])
         )
 
@@ -578,8 +584,8 @@ def _slice_of_unknown(key: slice) -> TensorShape:
     return unknown_shape(max(stop - start, 0))
 
 
-UNKNOWN = TensorShape._from_tuple(None)
-SCALAR = TensorShape._from_tuple(())
+UNKNOWN = TensorShape.from_tuple(None)
+SCALAR = TensorShape.from_tuple(())
 
 
 def as_shape(shape: ShapeLike) -> TensorShape:
@@ -603,7 +609,7 @@ def unknown_shape(rank: DimensionLike = None, *, ndims: DimensionLike = None) ->
     ('(?, ?)', '<unknown>')
     """
     size = _dim_value(ndims if rank is None else rank)
-    return UNKNOWN if size is None else TensorShape._from_tuple((None,) * size)
+    return UNKNOWN if size is None else TensorShape.from_tuple((None,) * size)
 
 
 def dimension_value(dimension: Dimension | int | None) -> int | None:

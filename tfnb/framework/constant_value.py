@@ -109,7 +109,7 @@ def _inputs(tensor: Tensor, indices: range, depth: int) -> list[Any] | None:
 
 
 def _const(tensor: Tensor, partial: bool, depth: int) -> Any:
-    return tensor.op._attrs["value"].value()
+    return tensor.op.attrs["value"].value()
 
 
 def _shape(tensor: Tensor, partial: bool, depth: int) -> Any:
@@ -149,7 +149,7 @@ def _concat(tensor: Tensor, partial: bool, depth: int) -> Any:
 
 def _pack(tensor: Tensor, partial: bool, depth: int) -> Any:
     op = tensor.op
-    if not op.inputs or op._attrs["axis"] != 0:
+    if not op.inputs or op.attrs["axis"] != 0:
         return None
     values = []
     for index in range(len(op.inputs)):
@@ -164,7 +164,7 @@ def _pack(tensor: Tensor, partial: bool, depth: int) -> Any:
 
 
 def _unpack(tensor: Tensor, partial: bool, depth: int) -> Any:
-    if tensor.op._attrs["axis"] != 0:
+    if tensor.op.attrs["axis"] != 0:
         return None
     value = _input(tensor, 0, depth, partial)
     return None if value is None else value[tensor.value_index]
@@ -174,7 +174,7 @@ def _split(tensor: Tensor, partial: bool, depth: int) -> Any:
     axis, value = _input(tensor, 0, depth), _input(tensor, 1, depth, partial)
     if axis is None or value is None:
         return None
-    return np.split(value, tensor.op._attrs["num_split"], int(axis))[tensor.value_index]
+    return np.split(value, tensor.op.attrs["num_split"], int(axis))[tensor.value_index]
 
 
 def _fill(tensor: Tensor, partial: bool, depth: int) -> Any:
@@ -252,7 +252,7 @@ def _shape_of_concat(tensor: Tensor) -> TensorShape | None:
 
 
 def _shape_of_strided_slice(tensor: Tensor) -> TensorShape | None:
-    attrs = tensor.op._attrs
+    attrs = tensor.op.attrs
     if (
         attrs["ellipsis_mask"]
         or attrs["new_axis_mask"]

@@ -34,7 +34,7 @@ class ConsumerIndex:
     def of(self, tensor: Tensor) -> list[Operation]:
         """The operations that take a tensor, once for each input that it is; the caller's list."""
         with self._graph._lock:
-            operations = self._graph._operations
+            operations = self._graph.operation_list
             if self._num_read < len(operations):
                 consumers = self._consumers
                 for op in operations[self._num_read :]:

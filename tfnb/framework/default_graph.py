@@ -7,8 +7,9 @@ process, made on first use.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tfnb.framework import functions_above as above
 from tfnb.framework.default_stack import DefaultStack
 
 if TYPE_CHECKING:
@@ -57,21 +58,7 @@ def reset_default_graph() -> None:
 
 def _make_global_default_graph() -> Graph:
     global _global_default_graph
-    from tfnb.framework.graph import Graph
-
     with _global_graph_lock:
         if _global_default_graph is None:
-            _global_default_graph = Graph()
+            _global_default_graph = above.new_graph()
         return _global_default_graph
-
-
-def _assert_same_graph(original: Any, item: Any) -> None:
-    original_graph = getattr(original, "graph", None)
-    graph = getattr(item, "graph", None)
-    if original_graph is not None and graph is not None and original_graph is not graph:
-        from tfnb.framework.graph_elements import stranger_text  # which imports this file
-
-        raise ValueError(
-            f"{item} must be from the same graph as {original} (graphs are {graph} and "
-            f"{original_graph}).\n{stranger_text(item, original_graph)}"
-        )

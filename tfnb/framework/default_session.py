@@ -97,7 +97,7 @@ def session_for_run(graph: Graph, session: SessionLike | None) -> SessionLike:
 
 
 def _check_not_former(graph: Graph) -> None:
-    if graph._is_former:
+    if graph.is_former:
         raise ValueError(
             "What is asked for is no longer in a graph: it was replaced when what made it ran "
             "again. Take what was made then."

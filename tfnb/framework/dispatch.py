@@ -24,27 +24,27 @@ class CompositeTensor:
 
     is_tensor_like = True
 
-    def _parts(self) -> list[Tensor]:
+    def parts(self) -> list[Tensor]:
         """The tensors."""
         raise NotImplementedError
 
-    def _with_parts(self, parts: Sequence[Any]) -> Any:
+    def with_parts(self, parts: Sequence[Any]) -> Any:
         """A value of the same structure with other tensors."""
         raise NotImplementedError
 
-    def _fetched(self, values: Sequence[Any]) -> Any:
+    def fetched(self, values: Sequence[Any]) -> Any:
         """What fetching it gives, from the values of the parts."""
         raise NotImplementedError
 
-    def _fed(self, value: Any) -> list[tuple[Tensor, Any]]:
+    def fed(self, value: Any) -> list[tuple[Tensor, Any]]:
         """What to feed so that it has a value."""
         raise NotImplementedError
 
-    def _part_shapes(self) -> list[TensorShape]:
+    def part_shapes(self) -> list[TensorShape]:
         """The shapes of the parts in every iteration of a loop."""
         raise NotImplementedError
 
-    def _dispatch(
+    def dispatch(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """The result of a function of which it is an argument.
@@ -76,7 +76,7 @@ def dispatchable(function: type_of_function) -> type_of_function:
         if found is None and kwargs:
             found = composite_among(tuple(kwargs.values()))
         if found is not None:
-            return found._dispatch(function, args, kwargs)
+            return found.dispatch(function, args, kwargs)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]

@@ -46,7 +46,7 @@ def graph_def_of(
     Raises:
       ValueError: the message would be larger than 2 GB; the heaviest constants are named.
     """
-    operations = graph._operations[from_version:] if from_version else graph._operations
+    operations = graph.operation_list[from_version:] if from_version else graph.operation_list
     # The sum comes first: a message is measured by writing it.
     num_bytes = _num_tensor_bytes(operations)
     if num_bytes >= MAX_GRAPH_DEF_BYTES:
@@ -56,7 +56,7 @@ def graph_def_of(
         graph_def.node.extend([node_def_of(op) for op in operations])
     else:
         graph_def = _all_nodes(graph)
-    graph_def.versions.CopyFrom(versions_to_proto(graph._versions))
+    graph_def.versions.CopyFrom(versions_to_proto(graph.def_versions))
     if graph._functions:
         library_to_proto(graph, graph_def.library)
     if graph_def.ByteSize() >= MAX_GRAPH_DEF_BYTES:
@@ -74,13 +74,13 @@ def _all_nodes(graph: Graph) -> graph_pb2.GraphDef:
 
     Reading bytes takes a third of the time that copying one message after the other takes.
     """
-    num_known, data = graph._exported or (0, b"")
+    num_known, data = graph.exported_nodes or (0, b"")
     graph_def = graph_pb2.GraphDef.FromString(data)
-    if num_known < len(graph._operations):
-        graph_def.node.extend([node_def_of(op) for op in graph._operations[num_known:]])
+    if num_known < len(graph.operation_list):
+        graph_def.node.extend([node_def_of(op) for op in graph.operation_list[num_known:]])
         is_small = graph_def.ByteSize() <= MAX_KEPT_BYTES
         data = graph_def.SerializeToString() if is_small else b""
-        graph._exported = (len(graph._operations), data) if is_small else None
+        graph.exported_nodes = (len(graph.operation_list), data) if is_small else None
     return graph_def
 
 
@@ -89,7 +89,7 @@ def _num_tensor_bytes(operations: Iterable[Operation]) -> int:
     return sum(
         value.num_content_bytes
         for op in operations
-        for value in op._attrs.values()
+        for value in op.attrs.values()
         if value.__class__ is TensorAttr
     )
 
@@ -117,28 +117,30 @@ def versions_to_proto(versions: VersionDef) -> graph_pb2.VersionDef:
 
 def node_def_of(op: Operation) -> graph_pb2.NodeDef:
     """The message of an operation; belongs to the operation, not to be changed."""
-    node = op._node
+    node = op.kept_node_def
     if node is not None:
         return node
-    node = graph_pb2.NodeDef(name=op.name, op=op.type, input=node_inputs(op), device=op._device)
+    node = graph_pb2.NodeDef(
+        name=op.name, op=op.type, input=node_inputs(op), device=op.requested_device
+    )
     declared = op.op_definition.op_def.attr_by_name
     attrs = node.attr
-    for name, value in op._attrs.items():
+    for name, value in op.attrs.items():
         if isinstance(value, attr_value_pb2.AttrValue):
             attrs[name].CopyFrom(value)
         elif value is not None:
             attr_def = declared.get(name)
             attrs[name].CopyFrom(_encode(value, None if attr_def is None else attr_def.type))
     if op.type != "Const" or _num_tensor_bytes([op]) <= MAX_KEPT_BYTES:
-        op._node = node
+        op.kept_node_def = node
     return node
 
 
 def node_inputs(op: Operation) -> list[str]:
     """The inputs as a NodeDef lists them: tensors in order, then control inputs by name."""
     inputs = [tensor._as_node_def_input() for tensor in op.inputs]
-    if op._control_inputs:
-        inputs += sorted([f"^{other.name}" for other in op._control_inputs])
+    if op.control_ops:
+        inputs += sorted([f"^{other.name}" for other in op.control_ops])
     return inputs
 
 

@@ -113,7 +113,7 @@ def function_op_definition(definition: graph_pb2.FunctionDef) -> OpDefinition:
         host_memory=(),
         flags={"stateful": op_def.is_stateful},
     )
-    found._op_def = op_def
+    found.op_def = op_def
     return found
 
 
@@ -189,8 +189,10 @@ def add_function(graph: Graph, function: LibraryFunction) -> None:
     with graph._lock:
         check_function(graph, function)
         graph._functions.setdefault(function.name, function)
-        if graph._versions.min_consumer < MIN_CONSUMER_WITH_FUNCTIONS:
-            graph._versions = replace(graph._versions, min_consumer=MIN_CONSUMER_WITH_FUNCTIONS)
+        if graph.def_versions.min_consumer < MIN_CONSUMER_WITH_FUNCTIONS:
+            graph.def_versions = replace(
+                graph.def_versions, min_consumer=MIN_CONSUMER_WITH_FUNCTIONS
+            )
 
 
 def library_to_proto(
@@ -216,7 +218,7 @@ def needed_function_names(graph: Graph, operations: Iterable[Operation]) -> list
     todo: list[str] = []
     for op in operations:
         todo.append(op.type)
-        for value in op._attrs.values():
+        for value in op.attrs.values():
             if isinstance(value, attr_value_pb2.AttrValue):
                 todo += _names_in(value)
             elif isinstance(value, NameAttrList | list | tuple):

@@ -15,6 +15,7 @@ from tfnb.core import effects, errors, op_registry
 from tfnb.core.attr_value import encode_attr
 from tfnb.core.node_text import attr_text
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.graph import Graph
 from tfnb.framework.graph_def_reader import GraphDefReader, InputMap
 from tfnb.framework.loaded_nodes import mark_derived
 from tfnb.framework.operation_factory import create_operation
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfnb.core.dtypes import DType
-    from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.proto import attr_value_pb2
@@ -50,7 +50,7 @@ def infer_call_shapes(op: Operation) -> None:
         return
     name, attrs = called
     graph = op.graph
-    function = graph._op_definition(name).op_def
+    function = graph.op_definition(name).op_def
     given = [tensor.dtype.base_dtype for tensor in op.inputs]
     wanted = [dtype.base_dtype for dtype in function.input_types(attrs)]
     for kind, here, there in (
@@ -63,12 +63,12 @@ def infer_call_shapes(op: Operation) -> None:
             )
     if given != wanted:
         return  # running the call raises the error
-    if name in graph._call_chain or len(graph._call_chain) >= _MAX_DEPTH:
+    if name in graph.call_chain or len(graph.call_chain) >= _MAX_DEPTH:
         return
     key = (graph._functions[name], _key_of(attrs), tuple(_key_of_tensor(t) for t in op.inputs))
-    known = graph._call_shapes.get(key)
+    known = graph.call_shapes.get(key)
     if known is None:
-        known = graph._call_shapes[key] = _shapes_of_results(graph, name, attrs, op.inputs)
+        known = graph.call_shapes[key] = _shapes_of_results(graph, name, attrs, op.inputs)
     if len(known) == len(op.outputs):
         for tensor, (shape, data) in zip(op.outputs, known):
             tensor._shape = shape
@@ -77,12 +77,12 @@ def infer_call_shapes(op: Operation) -> None:
 
 def _called_function(op: Operation) -> tuple[str, Mapping[str, Any]] | None:
     functions = op.graph._functions
-    if op._attrs.get("_disable_call_shape_inference"):
+    if op.attrs.get("_disable_call_shape_inference"):
         return None
     if op.type in _CALLS:
-        function = op._attrs["f"]
+        function = op.attrs["f"]
         return (function.name, function.attrs) if function.name in functions else None
-    return (op.type, op._attrs) if op.type in functions else None
+    return (op.type, op.attrs) if op.type in functions else None
 
 
 def _key_of(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -101,14 +101,12 @@ def _key_of_tensor(tensor: Tensor) -> Any:
 def _shapes_of_results(
     graph: Graph, name: str, attrs: Mapping[str, Any], inputs: tuple[Tensor, ...]
 ) -> list[Known]:
-    from tfnb.framework.graph import Graph
-
     body = Graph()
-    body._versions = graph._versions
-    body._functions, body._function_definitions = graph._functions, graph._function_definitions
-    body._call_shapes, body._call_chain = graph._call_shapes, (*graph._call_chain, name)
+    body.def_versions = graph.def_versions
+    body._functions, body.function_definitions = graph._functions, graph.function_definitions
+    body.call_shapes, body.call_chain = graph.call_shapes, (*graph.call_chain, name)
     builder = _BodyBuilder(body, graph._functions[name].definition, attrs)
-    results = builder.build(graph._op_definition(name), inputs)
+    results = builder.build(graph.op_definition(name), inputs)
     return [(tensor._shape, tensor._handle_data) for tensor in results]
 
 
@@ -129,7 +127,7 @@ def body_in(
     graph._functions.update(library._functions)
     function = library._functions[name]
     builder = _BodyBuilder(graph, function.definition, {})
-    results = builder.build(library._op_definition(name), tuple(inputs))
+    results = builder.build(library.op_definition(name), tuple(inputs))
     builder.commit(is_loaded=function.is_loaded)
     return list(builder.arguments), results
 
@@ -173,13 +171,11 @@ def function_body(
       ValueError: the function's body is not a valid graph.
       NotFoundError: the function needs an op that is not registered.
     """
-    from tfnb.framework.graph import Graph
-
     body = Graph()
-    body._versions = library._versions
-    body._functions, body._function_definitions = library._functions, library._function_definitions
-    body._call_shapes, body._call_chain = library._call_shapes, (*library._call_chain, name)
-    definition = library._op_definition(name)
+    body.def_versions = library.def_versions
+    body._functions, body.function_definitions = library._functions, library.function_definitions
+    body.call_shapes, body.call_chain = library.call_shapes, (*library.call_chain, name)
+    definition = library.op_definition(name)
     wanted = [dtype.base_dtype for dtype in definition.op_def.input_types(attrs)]
     if inputs is None or [tensor.dtype.base_dtype for tensor in inputs] != wanted:
         placeholder = op_registry.get("Placeholder")
@@ -265,7 +261,7 @@ class _BodyBuilder:
         for op in self._reader.operations:
             self._body._add_op(op)
             self._body._names_in_use.setdefault(op.name.lower(), 1)
-            if is_loaded or effects.LOADED_ATTR in op._attrs:
+            if is_loaded or effects.LOADED_ATTR in op.attrs:
                 mark_derived(op)
 
     @property

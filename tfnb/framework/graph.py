@@ -3,7 +3,7 @@
 State, all of it changed under ``_lock`` (re-entrant, held while one operation is made, so that
 its holder sees only complete operations):
 
-* ``_operations`` and ``_nodes_by_name``: the nodes, in the order in which they were added; only
+* ``operation_list`` and ``_nodes_by_name``: the nodes, in the order in which they were added; only
   a :class:`Replacement` removes any;
 * ``_names_in_use``: how often each name was asked for, in lower case;
 * collections, functions, and the marks that forbid feeding or fetching.
@@ -20,9 +20,10 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from tfnb.core.process import forking
 from tfnb.core import op_registry, versions
 from tfnb.core.effects import PROCESS, EffectsPolicy
-from tfnb.core.process import forking
+from tfnb.framework.colocation import colocation_targets
 from tfnb.framework.consumer_index import ConsumerIndex
 from tfnb.framework.default_graph import _default_graph_stack
 from tfnb.framework.graph_scopes import (
@@ -33,7 +34,6 @@ from tfnb.framework.graph_scopes import (
     MapScope,
     NameScope,
     ScopeState,
-    colocation_targets,
     control_dependencies_for_inputs,
     control_op_of,
     merged_device,
@@ -77,45 +77,64 @@ class Graph:
 
     Attributes:
       seed: the graph-level random seed, or None.
+
+    Internal to tfnb, for its own files alone:
+      operation_list: the operations, in the order in which they were added.
+      consumer_index: which operations take a tensor.
+      function_definitions: the functions of the library, looking like ops.
+      call_shapes: output shapes of function calls that were inferred.
+      call_chain: the calls that contain this graph.
+      def_versions: the GraphDef versions.
+      loaded_ranges: (first, end) ids of the operations that files brought.
+      derived_operations: operations made of loaded ones.
+      exported_nodes: how many operations were exported, and their nodes as bytes.
+      effects_policy: the effects that loaded operations may have.
+      num_access_marks: how often feeding or fetching something was forbidden.
+      replacement: what is called while operations are replaced; guarded by ``_lock``.
+      revision: grows when an operation is removed or loses its name.
+      is_former: whether it only holds operations removed from another graph.
+      num_ops_sent: how many operations some session has taken.
+      num_op_seeds: how many ops got a seed of their own.
+      kept: data of modules with the lifetime of this graph, each under its own key.
     """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         forking.guard(self, "_lock")
-        self._operations: list[Operation] = []
+        self.operation_list: list[Operation] = []
         self._nodes_by_name: dict[str, Operation] = {}
-        self._consumers = ConsumerIndex(self)
+        self.consumer_index = ConsumerIndex(self)
         self._names_in_use: dict[str, int] = {}
         self._collections: dict[Any, list[Any]] = {}
         self._functions: dict[str, LibraryFunction] = {}
-        self._function_definitions: dict[str, OpDefinition] = {}
+        self.function_definitions: dict[str, OpDefinition] = {}
         # Output shapes of function calls (function_shapes), and the calls that contain this graph.
-        self._call_shapes: dict[Any, Any] = {}
-        self._call_chain: tuple[str, ...] = ()
-        self._versions = versions.VersionDef(
+        self.call_shapes: dict[Any, Any] = {}
+        self.call_chain: tuple[str, ...] = ()
+        self.def_versions = versions.VersionDef(
             producer=versions.GRAPH_DEF_VERSION,
             min_consumer=versions.GRAPH_DEF_VERSION_MIN_CONSUMER,
         )
         # (first, end) ids of operations from files, and the effects allowed to them.
-        self._loaded_operations: list[tuple[int, int]] = []
+        self.loaded_ranges: list[tuple[int, int]] = []
         # Loaded operations derived from others, e.g. from functions: they stay loaded, whatever
         # their inputs are.
-        self._derived_operations: set[Operation] = set()
+        self.derived_operations: set[Operation] = set()
         # Number of operations exported and their nodes as bytes; None after one has changed.
-        self._exported: tuple[int, bytes] | None = None  # guarded by self._lock
-        self._effects_policy = EffectsPolicy(PROCESS)
+        self.exported_nodes: tuple[int, bytes] | None = None  # guarded by self._lock
+        self.effects_policy = EffectsPolicy(PROCESS)
         self._unfeedable_tensors: set[Tensor] = set()
         self._unfetchable_ops: set[Operation] = set()
         # Grows with each mark, so that a session checks again which tensors it may feed and fetch.
-        self._num_access_marks = 0
-        # Set while operations are replaced; ``_revision`` grows when one is removed or loses its
+        self.num_access_marks = 0
+        # Set while operations are replaced; ``revision`` grows when one is removed or loses its
         # name.
-        self._replacement: Replacement | None = None  # guarded by self._lock
-        self._revision = 0
+        self.replacement: Replacement | None = None  # guarded by self._lock
+        self.revision = 0
         # Whether it only holds operations removed from another graph, for inspection.
-        self._is_former = False
+        self.is_former = False
         # Number of operations that some session has imported; it ignores later changes to them.
-        self._num_ops_sent = 0
+        self.num_ops_sent = 0
         self._finalized = False
         self._building_function = False
         self._thread_local = threading.local()
@@ -128,14 +147,14 @@ class Graph:
         self._default_original_op: Operation | None = None
         self._container = ""
         self._seed: int | None = None
-        self._num_op_seeds = 0
+        self.num_op_seeds = 0
         # For library code that stores data per graph.
         self._graph_key = f"graph-key-{next(_graph_ids)}/"
         self._last_loss_reduction: Any = None
         self._is_loss_scaled_by_optimizer = False
         # Data of modules with the lifetime of this graph, each under its own key.  A table of weak
         # references to graphs would run Python code whenever a graph is freed.
-        self._kept: dict[Any, Any] = {}
+        self.kept: dict[Any, Any] = {}
         self._handle_feeders: dict[Any, Any] = {}
         self._handle_readers: dict[Any, Any] = {}
         self._handle_movers: dict[Any, Any] = {}
@@ -146,22 +165,22 @@ class Graph:
     @property
     def version(self) -> int:
         """The number of operations; it grows with each one that is added."""
-        return len(self._operations)
+        return len(self.operation_list)
 
     @property
     def _last_id(self) -> int:
-        return len(self._operations)
+        return len(self.operation_list)
 
     @property
     def _nodes_by_id(self) -> dict[int, Operation]:
-        return {op._id: op for op in self._operations}
+        return {op._id: op for op in self.operation_list}
 
     @property
     def graph_def_versions(self) -> graph_pb2.VersionDef:
         """The GraphDef versions of this graph as a message."""
         from tfnb.framework.exporter import versions_to_proto
 
-        return versions_to_proto(self._versions)
+        return versions_to_proto(self.def_versions)
 
     @property
     def seed(self) -> int | None:
@@ -172,11 +191,11 @@ class Graph:
     def seed(self, seed: int | None) -> None:
         self._seed = seed
 
-    def _next_op_seed(self) -> int:
+    def next_op_seed(self) -> int:
         """The op seed of the next op without one, counted from 0."""
         with self._lock:
-            self._num_op_seeds += 1
-            return self._num_op_seeds - 1
+            self.num_op_seeds += 1
+            return self.num_op_seeds - 1
 
     @property
     def building_function(self) -> bool:
@@ -299,9 +318,9 @@ class Graph:
     ) -> Operation:
         """:meth:`create_op` without the check that inputs are tensors."""
         self._check_not_finalized()
-        plan = plan_of(self._op_definition(op_type))
+        plan = plan_of(self.op_definition(op_type))
         if self._building_function:
-            inputs = self._capture_inputs(inputs)
+            inputs = self.capture_inputs(inputs)
         complete = plan.attrs_of_create_op(name or op_type, inputs, attrs or {})
         plan.check_inputs(name or op_type, inputs, complete)
         if input_types is not None:
@@ -317,7 +336,7 @@ class Graph:
             compute_device=compute_device,
         )
 
-    def _capture_inputs(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+    def capture_inputs(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
         """Return the inputs as tensors of this graph; graphs of functions override this."""
         return inputs
 
@@ -334,13 +353,13 @@ class Graph:
 
     def _add_op(self, op: Operation) -> None:
         """Makes a complete operation part of the graph."""
-        op._id = len(self._operations)
-        self._operations.append(op)
+        op._id = len(self.operation_list)
+        self.operation_list.append(op)
         self._nodes_by_name[op.name] = op
 
     # -- functions -------------------------------------------------------------------------------
 
-    def _op_definition(self, op_type: str) -> OpDefinition:
+    def op_definition(self, op_type: str) -> OpDefinition:
         """The definition of an op or of a function of this graph's library.
 
         Raises:
@@ -348,17 +367,17 @@ class Graph:
         """
         definition = op_registry.find(op_type)
         if definition is None and op_type in self._functions:
-            definition = self._function_definitions.get(op_type)
+            definition = self.function_definitions.get(op_type)
             if definition is None:
                 definition = self._functions[op_type].op_definition()
-                self._function_definitions[op_type] = definition
+                self.function_definitions[op_type] = definition
         return definition if definition is not None else op_registry.get(op_type)
 
     def op_def_for_type(self, type: str) -> op_def_pb2.OpDef:
         """The OpDef message of an op or of a function of this graph's library."""
         from tfnb.core.op_def_proto import op_def_to_proto
 
-        return op_def_to_proto(self._op_definition(type).op_def)
+        return op_def_to_proto(self.op_definition(type).op_def)
 
     def _is_function(self, name: str) -> bool:
         return name in self._functions
@@ -385,13 +404,13 @@ class Graph:
             if name not in self._functions:
                 raise ValueError(f"Function {name!r} is not found in {self!r}.")
             del self._functions[name]
-            self._function_definitions.pop(name, None)
+            self.function_definitions.pop(name, None)
 
     # -- finding things --------------------------------------------------------------------------
 
     def get_operations(self) -> list[Operation]:
         """The operations, in the order in which they were added; the caller's own list."""
-        return list(self._operations)
+        return list(self.operation_list)
 
     @property
     def operations(self) -> list[Operation]:
@@ -400,7 +419,7 @@ class Graph:
 
     def num_operations(self) -> int:
         """How many operations there are."""
-        return len(self._operations)
+        return len(self.operation_list)
 
     def as_graph_element(
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
@@ -458,7 +477,7 @@ class Graph:
 
     # -- scopes ----------------------------------------------------------------------------------
 
-    def _scopes(self) -> ScopeState:
+    def scopes(self) -> ScopeState:
         """The calling thread's current scopes of this graph."""
         try:
             state: ScopeState = self._thread_local.state
@@ -468,11 +487,11 @@ class Graph:
 
     @property
     def _name_stack(self) -> str:
-        return self._scopes().name_stack
+        return self.scopes().name_stack
 
     @_name_stack.setter
     def _name_stack(self, name_stack: str) -> None:
-        self._scopes().name_stack = name_stack
+        self.scopes().name_stack = name_stack
 
     def name_scope(self, name: str | None) -> NameScope:
         """A context manager that prefixes names made inside with ``name/``; it yields the scope.
@@ -488,7 +507,7 @@ class Graph:
 
     def get_name_scope(self) -> str:
         """The current name scope without its final slash."""
-        return self._scopes().name_stack
+        return self.scopes().name_stack
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Return an unused name based on ``name`` in the current scope, ignoring case.
@@ -497,7 +516,7 @@ class Graph:
           name: the name wanted.
           mark_as_used: whether the returned name counts as used from now on.
         """
-        stack = self._scopes().name_stack
+        stack = self.scopes().name_stack
         if stack:
             name = f"{stack}/{name}"
         key = name.lower()
@@ -530,11 +549,11 @@ class Graph:
         return DeviceScope(self, device_name_or_function)
 
     def _apply_device_functions(self, op: Operation) -> None:
-        state = self._scopes()
-        op._device = merged_device(state.device_stack, op) or ""
-        op._node = None
+        state = self.scopes()
+        op.requested_device = merged_device(state.device_stack, op) or ""
+        op.kept_node_def = None
         if op._id >= 0:
-            self._exported = None
+            self.exported_nodes = None
 
     def control_dependencies(
         self, control_inputs: Iterable[Any] | None
@@ -552,7 +571,7 @@ class Graph:
         if control_inputs is None:
             return ControlDependenciesScope(self, None)
         found: list[Operation] = []
-        current = self._scopes().control_ops
+        current = self.scopes().control_ops
         new: set[Operation] = set()
         for value in control_inputs:
             op = control_op_of(self, value)
@@ -562,10 +581,10 @@ class Graph:
         return ControlDependenciesScope(self, found)
 
     def _current_control_dependencies(self) -> set[Operation]:
-        return set(self._scopes().control_ops)
+        return set(self.scopes().control_ops)
 
     def _control_dependencies_for_inputs(self, inputs: Iterable[Tensor]) -> list[Operation]:
-        return control_dependencies_for_inputs(self._scopes().control_stack, inputs)
+        return control_dependencies_for_inputs(self.scopes().control_stack, inputs)
 
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> ColocationScope:
         """A context manager inside which operations share the device of ``op``.
@@ -641,10 +660,10 @@ class Graph:
         return AttributeScope(self, "_default_original_op", op)
 
     def _get_control_flow_context(self) -> Any:
-        return self._scopes().control_flow_context
+        return self.scopes().control_flow_context
 
     def _set_control_flow_context(self, context: Any) -> None:
-        self._scopes().control_flow_context = context
+        self.scopes().control_flow_context = context
 
     def switch_to_thread_local(self) -> None:
         """Does nothing: every thread has scopes of its own from the beginning."""
@@ -711,7 +730,7 @@ class Graph:
         """Marks a tensor as one that may not be fed."""
         if tensor not in self._unfeedable_tensors:
             self._unfeedable_tensors.add(tensor)
-            self._num_access_marks += 1
+            self.num_access_marks += 1
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Whether a tensor may be fed."""
@@ -721,7 +740,7 @@ class Graph:
         """Marks an operation, and so its outputs, as not to be fetched."""
         if op not in self._unfetchable_ops:
             self._unfetchable_ops.add(op)
-            self._num_access_marks += 1
+            self.num_access_marks += 1
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
         """Whether a tensor or operation may be fetched."""

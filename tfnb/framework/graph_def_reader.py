@@ -358,9 +358,9 @@ class GraphDefReader:
             rest = iter(op.inputs)
             total = len(op.inputs) + len(added)
             op.inputs = tuple(added[i] if i in added else next(rest) for i in range(total))
-            wanted = op.op_definition.op_def.input_types(op._attrs)
+            wanted = op.op_definition.op_def.input_types(op.attrs)
             check_input_types(op.name, op.inputs, wanted)
-            op._node = None
+            op.kept_node_def = None
 
     def operations_and_nodes(self) -> Iterator[tuple[Operation, graph_pb2.NodeDef]]:
         """Yield each operation with the node it was made from."""
@@ -371,7 +371,7 @@ class GraphDefReader:
         """Make the nodes the operations' own messages, with the names of this graph."""
         is_renamed = bool(self._prefix or self._renamed or self._input_map or self._control_inputs)
         for name, op in self.by_name.items():
-            if is_renamed and "_class" in op._attrs:
+            if is_renamed and "_class" in op.attrs:
                 self._rewrite_colocation(op)
                 continue
             node = self._node_defs[self._names[name]]
@@ -381,7 +381,7 @@ class GraphDefReader:
                 node.name = op.name
                 node.ClearField("input")
                 node.input.extend(node_inputs(op))
-            op._node = node
+            op.kept_node_def = node
 
     # -- names in the graph ----------------------------------------------------------------------
 
@@ -404,7 +404,7 @@ class GraphDefReader:
             b"loc:@" + self._final_name(group[5:].decode()).encode()
             if group.startswith(b"loc:@")
             else group
-            for group in op._attrs["_class"]
+            for group in op.attrs["_class"]
         ]
         op._set_attr("_class", groups)
 
@@ -428,13 +428,13 @@ class GraphDefReader:
             return found
         definition = op_registry.find(op_type)
         if definition is None and op_type in self.graph._functions:
-            definition = self.graph._op_definition(op_type)
+            definition = self.graph.op_definition(op_type)
         if definition is None:
             if not op_type:
                 name = next(node.name for node in self._node_defs if not node.op)
                 raise ValueError(f"Node '{name}' does not specify an operation")
             raise self._not_registered(op_type)
-        producer = self.graph._versions.producer
+        producer = self.graph.def_versions.producer
         deprecated = definition.op_def.deprecated
         if deprecated is not None and producer >= deprecated[0]:
             raise errors.unimplemented(
@@ -509,7 +509,7 @@ class _TakenNames:
     def __contains__(self, name: object) -> bool:
         if name in self._graph._nodes_by_name:
             return True
-        if not self._graph._operations:
+        if not self._graph.operation_list:
             return False
         if self._prefixes is None:
             self._prefixes = set()
@@ -523,7 +523,7 @@ class _TakenNames:
 
 def _apply_output_shapes(op: Operation) -> None:
     """Apply the shapes in ``_output_shapes``, and remove that attribute."""
-    shapes = op._attrs.pop("_output_shapes")
+    shapes = op.attrs.pop("_output_shapes")
     if not isinstance(shapes, list) or not all(isinstance(one, TensorShape) for one in shapes):
         raise ValueError(f"Node '{op.name}' has an invalid _output_shapes attribute: {shapes}")
     if len(shapes) < len(op.outputs):

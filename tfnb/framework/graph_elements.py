@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.operation import Operation
+from tfnb.framework.same_graph import assert_same_graph, stranger_text
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tfnb.framework.graph import Graph
-    from tfnb.framework.traceback_of_user import CreationSite
 
 
 def find_element(graph: Graph, obj: Any, allow_tensor: bool, allow_operation: bool) -> Any:
@@ -48,41 +50,39 @@ def find_element(graph: Graph, obj: Any, allow_tensor: bool, allow_operation: bo
     return obj
 
 
-def stranger_text(element: Any, graph: Graph) -> str:
-    """Where an element of another graph is from, and how to go on.
+def graph_of_inputs(values: Iterable[Any], graph: Graph | None = None) -> Graph:
+    """The graph that an op on these values belongs to: theirs, else the default one.
+
+    A default graph that builds a function takes tensors of any graph.
 
     Args:
-      element: a Tensor or Operation.
-      graph: the graph that it is not in.
+      values: tensors, operations, and anything else (which does not count).
+      graph: the graph that all must belong to.
+
+    Raises:
+      ValueError: the values are of several graphs.
     """
-    op = element.op if isinstance(element, Tensor) else element
-    theirs: Graph = op.graph
-    site = op.creation_site
-    made = f"'{op.name}' was made {_at(site)}" if site is not None else f"'{op.name}' was made"
-    if theirs._is_former:
-        return f"{made}, and left its graph when that ran again: take what it has made then."
     default = get_default_graph()
-    lines = [
-        f"{made}, in a graph of {_graph_text(theirs, default)}.",
-        f"This graph has {_graph_text(graph, default)}.",
-        f"Make '{op.name}' again inside this graph, or run it in a session of its own graph: "
-        "tf.Session(graph=x.graph).",
-    ]
-    return "\n".join(lines)
+    if default._building_function:
+        return default
+    found = graph
+    first: Any = None
+    for value in values:
+        element = value if isinstance(value, (Tensor, Operation)) else _graph_element_of(value)
+        if element is None:
+            continue
+        if found is None:
+            first, found = element, element.graph
+        elif first is not None:
+            assert_same_graph(first, element)
+        elif element.graph is not found:
+            raise ValueError(f"{element} is not from the passed-in graph.")
+    return default if found is None else found
 
 
-def _graph_text(graph: Graph, default: Graph) -> str:
-    operations = graph._operations
-    count = len(operations)
-    text = f"{count:,} operation{'' if count == 1 else 's'}"
-    site = operations[0].creation_site if operations else None
-    if site is not None:
-        text += f", the first made {_at(site)}"
-    return text + ("; it is the default one here" if graph is default else "")
-
-
-def _at(site: CreationSite) -> str:
-    return f"{'at' if site.cell is None else 'in'} {site}"
+def _graph_element_of(value: Any) -> Any:
+    as_graph_element = getattr(value, "_as_graph_element", None)
+    return as_graph_element() if callable(as_graph_element) else None
 
 
 def _text(element: Tensor | Operation) -> str:

@@ -72,13 +72,13 @@ class NameScope:
         self._name = name
 
     def __enter__(self) -> str:
-        state = self._graph._scopes()
+        state = self._graph.scopes()
         self._old = state.name_stack
         state.name_stack, scope = enter_name(self._graph, state, self._name)
         return scope
 
     def __exit__(self, *exc_info: object) -> None:
-        self._graph._scopes().name_stack = self._old
+        self._graph.scopes().name_stack = self._old
 
 
 def enter_name(graph: Graph, state: ScopeState, name: str | bytes | None) -> tuple[str, str]:
@@ -138,7 +138,7 @@ class _Named:
 
 def merged_device(stack: tuple[DeviceEntry, ...], op: Operation | None) -> str | None:
     """What a stack of devices comes to for ``op``; None if a function wants an op in vain."""
-    device = "" if op is None else op._device
+    device = "" if op is None else op.requested_device
     for entry in reversed(stack):
         if entry.merge is not None:
             if not entry.merge.is_null_merge:
@@ -148,7 +148,7 @@ def merged_device(stack: tuple[DeviceEntry, ...], op: Operation | None) -> str |
         elif op is None:
             return None
         else:
-            op._device = device
+            op.requested_device = device
             device = device_string(entry.function(op))
     return device
 
@@ -170,12 +170,12 @@ class DeviceScope:
         self._entry = DeviceEntry(device_name_or_function)
 
     def __enter__(self) -> None:
-        state = self._graph._scopes()
+        state = self._graph.scopes()
         self._old = state.device_stack
         state.set_devices((*state.device_stack, self._entry))
 
     def __exit__(self, *exc_info: object) -> None:
-        state = self._graph._scopes()
+        state = self._graph.scopes()
         if not state.device_stack or state.device_stack[-1] is not self._entry:
             raise RuntimeError("Exiting device scope without proper scope nesting.")
         state.set_devices(self._old)
@@ -207,7 +207,7 @@ class ControlDependenciesScope:
         self._seen: set[Operation] = set()
 
     def __enter__(self) -> None:
-        state = self._graph._scopes()
+        state = self._graph.scopes()
         self._old_stack = state.control_stack
         if self.new_stack:
             self._old_context = state.control_flow_context
@@ -221,7 +221,7 @@ class ControlDependenciesScope:
                 state.control_ops[op] = state.control_ops.get(op, 0) + 1
 
     def __exit__(self, *exc_info: object) -> None:
-        state = self._graph._scopes()
+        state = self._graph.scopes()
         assert state.control_stack[-1] is self, "control_dependencies blocks left in another order"
         state.control_stack = self._old_stack
         if self.new_stack:
@@ -285,7 +285,7 @@ class ColocationScope:
         self._ignore_existing = ignore_existing
 
     def __enter__(self) -> None:
-        state = self._graph._scopes()
+        state = self._graph.scopes()
         self._old_devices = state.device_stack
         self._old_colocation = state.colocation_stack
         state.set_devices(())
@@ -293,36 +293,9 @@ class ColocationScope:
         state.colocation_stack = (*outer, *self._added)
 
     def __exit__(self, *exc_info: object) -> None:
-        state = self._graph._scopes()
+        state = self._graph.scopes()
         state.colocation_stack = self._old_colocation
         state.set_devices(self._old_devices)
-
-
-class _DeviceOnly:
-    """A resource variable on the colocation stack; its device may differ from its handle's."""
-
-    __slots__ = ("device", "name")
-
-    def __init__(self, device: str, name: str) -> None:
-        self.device = device
-        self.name = name
-
-
-def colocation_targets(value: Any) -> tuple[Any, ...]:
-    """What ``colocate_with(value)`` puts on the stack: an op, maybe a variable's own device."""
-    if isinstance(value, Tensor):
-        return (value.op,)
-    handle = getattr(value, "handle", None)
-    if isinstance(handle, Tensor):
-        return handle.op, _DeviceOnly(value.device, value.name)
-    if hasattr(value, "colocation_groups"):
-        return (value,)
-    op = getattr(value, "op", None)
-    if op is not None:
-        return (op,)
-    from tfnb.framework.convert import convert_to_tensor
-
-    return (convert_to_tensor(value, as_ref=True).op,)
 
 
 # ---------------------------------------------------------------------------- attributes of new ops

@@ -1,6 +1,6 @@
 """Tells the nodes that a file brought from those that the user built.
 
-``import_graph_def`` notes which operations it added (``Graph._loaded_operations``), and marks the
+``import_graph_def`` notes which operations it added (``Graph.loaded_ranges``), and marks the
 functions (``is_loaded``).
 A session, before it sends nodes to the runtime, marks those of them that have effects: the runtime
 refuses these what was not allowed (:mod:`tfnb.core.effects`). The graph itself stays unmarked, so
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 def is_loaded(op: Operation) -> bool:
     """Whether an operation came from a file, not from the user's own calls."""
-    return any(first <= op._id < end for first, end in op.graph._loaded_operations)
+    return any(first <= op._id < end for first, end in op.graph.loaded_ranges)
 
 
 def mark_derived(op: Operation) -> None:
     """Marks an operation that was made of one that a file brought, in a function or elsewhere."""
     if op.op_definition.effects:
-        op.graph._loaded_operations.append((op._id, op._id + 1))
-        op.graph._derived_operations.add(op)
+        op.graph.loaded_ranges.append((op._id, op._id + 1))
+        op.graph.derived_operations.add(op)
 
 
 def mark_loaded(graph: Graph, graph_def: PlainGraphDef) -> bool:
@@ -52,7 +52,7 @@ def mark_loaded(graph: Graph, graph_def: PlainGraphDef) -> bool:
                 definition = op_registry.find(inner.op)
                 if definition is not None and definition.effects:
                     inner.attr[effects.LOADED_ATTR].b = has_any = True
-    if not graph._loaded_operations:
+    if not graph.loaded_ranges:
         return has_any
     kinds: dict[str, bool] = {}
     for node in graph_def.node:
@@ -70,10 +70,10 @@ def is_stranger(op: Operation) -> bool:
     """Whether an operation came from a file, and the user's nodes do not say what it works on."""
     if not is_loaded(op):
         return False
-    if op in op.graph._derived_operations:
+    if op in op.graph.derived_operations:
         return True
     sources = [effect.source for effect in op.op_definition.effects]
-    ranges = op.op_definition.op_def.input_ranges(op._attrs)
+    ranges = op.op_definition.op_def.input_ranges(op.attrs)
     if not all(source in ranges for source in sources):
         return True
     paths = [
@@ -146,7 +146,7 @@ def _known_paths(op: Operation, effect: effects.Effect) -> list[Any]:
     if not effect.source:
         return []
     definition = op.op_definition.op_def
-    ranges = definition.input_ranges(op._attrs)
+    ranges = definition.input_ranges(op.attrs)
     if effect.source in ranges:
         inputs = op.inputs[ranges[effect.source].start : ranges[effect.source].stop]
         texts = [text for tensor in inputs for text in _standing_texts(tensor)]

@@ -11,12 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.framework import traceback_of_user
-from tfnb.framework.graph_elements import stranger_text
+from tfnb.framework.graph import Graph
 from tfnb.framework.graph_scopes import VALID_OP_NAME
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.op_plan import plan_of
 from tfnb.framework.operation import Operation
 from tfnb.framework.operation_factory import join_control_flow
+from tfnb.framework.same_graph import stranger_text
 from tfnb.framework.shape_refiner import infer_shapes
 from tfnb.framework.tensor import Tensor
 from tfnb.proto import graph_pb2
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.core.dtypes import DType
-    from tfnb.framework.graph import Graph
 
 _MAX_BYTES = 1 << 31
 
@@ -39,8 +39,6 @@ def operation_of_node_def(
     original_op: Operation | None,
 ) -> Operation:
     """Adds the operation; `tf.Operation.from_node_def` says what the arguments are."""
-    from tfnb.framework.graph import Graph
-
     if not isinstance(graph, Graph):
         raise TypeError(
             f"Argument g must be a Graph. Received an instance of type {type(graph)}: pass "
@@ -59,8 +57,8 @@ def operation_of_node_def(
     controls = [_control_operation(one) for one in control_inputs or ()]
     with graph._lock:
         graph._check_not_finalized()
-        plan = plan_of(graph._op_definition(node_def.op))
-        tensors = list(graph._capture_inputs(tensors))
+        plan = plan_of(graph.op_definition(node_def.op))
+        tensors = list(graph.capture_inputs(tensors))
         parts: list[Tensor | Operation] = [*tensors, *controls]
         for one in parts:
             if one.graph is not graph:
@@ -80,10 +78,10 @@ def operation_of_node_def(
             tuple(dict.fromkeys(controls)),
             attrs,
             plan.op_def.output_types(attrs),
-            graph._scopes().control_flow_context,
+            graph.scopes().control_flow_context,
             traceback_of_user.capture(),
         )
-        op._device = node_def.device
+        op.requested_device = node_def.device
         op._original_op = original_op
         infer_shapes(op)
         graph.unique_name(name)
@@ -140,7 +138,7 @@ def _control_operation(one: Any) -> Operation:
 
 def _note_loaded(graph: Graph, op: Operation) -> None:
     """Adds the operation to what files brought; neighbours share a range."""
-    ranges = graph._loaded_operations
+    ranges = graph.loaded_ranges
     first = op._id
     if ranges and ranges[-1][1] == first:
         first = ranges.pop()[0]

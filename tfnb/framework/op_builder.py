@@ -15,11 +15,11 @@ from tfnb.core import op_registry
 from tfnb.core.op_traits import Trait
 from tfnb.framework.attr_conversion import not_allowed_type
 from tfnb.framework.convert import convert_to_tensor, internal_convert_n_to_tensor
-from tfnb.framework.default_graph import _assert_same_graph, get_default_graph
+from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.dispatch import composite_among
+from tfnb.framework.graph_elements import graph_of_inputs
 from tfnb.framework.graph_scopes import enter_name
 from tfnb.framework.op_plan import OpPlan, Signature, plan_of
-from tfnb.framework.operation import Operation
 from tfnb.framework.operation_factory import create_operation
 from tfnb.framework.tensor import Tensor
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tfnb.core.op_def import ArgDef
     from tfnb.core.op_registry import OpDefinition
     from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
 
 
 def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -60,7 +61,7 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
     if kwargs or len(args) != plan.num_inputs:
         inputs, given = plan.bind(args, kwargs)
     graph = get_default_graph()
-    if graph._scopes().control_flow_context is not None:
+    if graph.scopes().control_flow_context is not None:
         # What brings the inputs into a branch or loop is named after the op.
         return _build_converting(plan, name, inputs, given)
     flat = inputs if not plan.has_lists else _flat(plan, inputs)
@@ -116,7 +117,7 @@ def _build_converting(
         arguments = dict(given or {})
         if name != plan.name:
             arguments["name"] = name
-        return composite._dispatch(plan.definition, tuple(inputs), arguments)
+        return composite.dispatch(plan.definition, tuple(inputs), arguments)
     if Trait.SPARSE_VALUES in plan.definition.traits and hasattr(inputs[0], "dense_shape"):
         from tfnb.framework.sparse_tensor import SparseTensor
 
@@ -126,7 +127,7 @@ def _build_converting(
             return SparseTensor(sparse.indices, values, sparse.dense_shape)
     graph = graph_of_inputs([*_flat(plan, inputs), *(given.values() if given else ())])
     with graph.as_default():
-        state = graph._scopes()
+        state = graph.scopes()
         outer = state.name_stack
         state.name_stack, scope = enter_name(graph, state, name)
         try:
@@ -160,7 +161,7 @@ def _finish(
     if plan.op_def.deprecated is not None:
         _check_deprecation(plan, graph)
     if plan.has_refs and graph._building_function:
-        flat = graph._capture_inputs(flat)
+        flat = graph.capture_inputs(flat)
         plan.check_input_types(name.rstrip("/"), flat, plan.op_def.input_types(attrs))
     colocate = _ref_inputs(plan, flat) if plan.has_refs else ()
     op = create_operation(graph, plan.definition, flat, attrs, name, output_types, colocate)
@@ -170,7 +171,7 @@ def _finish(
 def _check_deprecation(plan: OpPlan, graph: Graph) -> None:
     assert plan.op_def.deprecated is not None
     version, explanation = plan.op_def.deprecated
-    producer = graph._versions.producer
+    producer = graph.def_versions.producer
     if producer >= version:
         raise NotImplementedError(
             f"Op {plan.name} is not available in GraphDef version {producer}. "
@@ -187,41 +188,6 @@ def _ref_inputs(plan: OpPlan, flat: Sequence[Tensor]) -> tuple[Operation, ...]:
 
 
 # -------------------------------------------------------------------------------- which graph it is
-
-
-def graph_of_inputs(values: Iterable[Any], graph: Graph | None = None) -> Graph:
-    """The graph that an op on these values belongs to: theirs, else the default one.
-
-    A default graph that builds a function takes tensors of any graph.
-
-    Args:
-      values: tensors, operations, and anything else (which does not count).
-      graph: the graph that all must belong to.
-
-    Raises:
-      ValueError: the values are of several graphs.
-    """
-    default = get_default_graph()
-    if default._building_function:
-        return default
-    found = graph
-    first: Any = None
-    for value in values:
-        element = value if isinstance(value, (Tensor, Operation)) else _graph_element_of(value)
-        if element is None:
-            continue
-        if found is None:
-            first, found = element, element.graph
-        elif first is not None:
-            _assert_same_graph(first, element)
-        elif element.graph is not found:
-            raise ValueError(f"{element} is not from the passed-in graph.")
-    return default if found is None else found
-
-
-def _graph_element_of(value: Any) -> Any:
-    as_graph_element = getattr(value, "_as_graph_element", None)
-    return as_graph_element() if callable(as_graph_element) else None
 
 
 # --------------------------------------------------------------------------- dtypes and conversions

@@ -252,7 +252,7 @@ class OpPlan:
             arg.is_list for arg in self.op_def.outputs
         ):
             return self._result_type._make(outputs)
-        ranges = self.op_def.output_ranges(op._attrs)
+        ranges = self.op_def.output_ranges(op.attrs)
         return self._result_type._make(
             outputs[ranges[arg.name].start : ranges[arg.name].stop]
             if arg.is_list

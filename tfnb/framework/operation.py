@@ -12,9 +12,10 @@ import logging
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfnb.framework import attr_conversion, traceback_of_user
-from tfnb.framework.default_graph import _assert_same_graph
+from tfnb.framework import functions_above as above
 from tfnb.framework.default_session import SessionLike, session_for_run
 from tfnb.framework.graph_scopes import device_string
+from tfnb.framework.same_graph import assert_same_graph
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -43,25 +44,32 @@ class Operation:
       op_definition: what is known about the op.
       inputs: the tensors it takes.
       outputs: the tensors it gives.
+
+    Internal to tfnb, for its own files alone:
+      attrs: the attributes as plain values; never changed in place.
+      control_ops: the operations that must run before this one.
+      requested_device: the device it was asked to run on, or "".
+      site: where it was made, packed.
+      kept_node_def: the NodeDef, if it was made and nothing changed since.
     """
 
     __slots__ = (
         "__dict__",
         "__weakref__",
-        "_attrs",
         "_control_flow_context",
-        "_control_inputs",
-        "_device",
         "_gradient_function",
         "_id",
-        "_node",
         "_original_op",
-        "_site",
+        "attrs",
+        "control_ops",
         "graph",
         "inputs",
+        "kept_node_def",
         "name",
         "op_definition",
         "outputs",
+        "requested_device",
+        "site",
         "type",
     )
 
@@ -71,17 +79,17 @@ class Operation:
     op_definition: OpDefinition
     inputs: tuple[Tensor, ...]
     outputs: list[Tensor]
-    _attrs: dict[str, Any]
-    _control_inputs: tuple[Operation, ...]
-    _device: str
+    attrs: dict[str, Any]
+    control_ops: tuple[Operation, ...]
+    requested_device: str
     # Position in the graph's list of operations, -1 until it is there.
     _id: int
-    _site: Site
+    site: Site
     _control_flow_context: Any
     _original_op: Operation | None
     _gradient_function: Any
     # The NodeDef, if it was made and nothing changed since.
-    _node: graph_pb2.NodeDef | None
+    kept_node_def: graph_pb2.NodeDef | None
 
     def __init__(
         self,
@@ -100,15 +108,15 @@ class Operation:
         self.type = definition.name
         self.name = name
         self.inputs = tuple(inputs)
-        self._control_inputs = control_inputs
-        self._attrs = attrs
-        self._device = ""
+        self.control_ops = control_inputs
+        self.attrs = attrs
+        self.requested_device = ""
         self._id = -1
-        self._site = site
+        self.site = site
         self._control_flow_context = context
         self._original_op = None
         self._gradient_function = None
-        self._node = None
+        self.kept_node_def = None
         self.outputs = [Tensor(self, index, dtype) for index, dtype in enumerate(output_types)]
 
     @classmethod
@@ -145,26 +153,27 @@ class Operation:
           NotFoundError: there is no such op.
           RuntimeError: the graph is finalized.
         """
-        from tfnb.framework.node_def_operation import operation_of_node_def
-
-        return operation_of_node_def(node_def, g, inputs, control_inputs, input_types, original_op)
+        made: Operation = above.operation_of_node_def(
+            node_def, g, inputs, control_inputs, input_types, original_op
+        )
+        return made
 
     # -- what it is ------------------------------------------------------------------------------
 
     @property
     def control_inputs(self) -> list[Operation]:
         """The operations that must run before this one."""
-        return list(self._control_inputs)
+        return list(self.control_ops)
 
     @property
     def _control_outputs(self) -> list[Operation]:
         """The operations that must run after this one; looks through the whole graph."""
-        return [op for op in self.graph.get_operations() if self in op._control_inputs]
+        return [op for op in self.graph.get_operations() if self in op.control_ops]
 
     @property
     def device(self) -> str:
         """The device it was asked to run on, or ``""``."""
-        return self._device
+        return self.requested_device
 
     @property
     def node_def(self) -> graph_pb2.NodeDef:
@@ -174,10 +183,10 @@ class Operation:
 
         copy = graph_pb2.NodeDef()
         copy.CopyFrom(node_def_of(self))
-        if len(self._control_inputs) > 1:
+        if len(self.control_ops) > 1:
             # A graph's message sorts them; the operation's own has them as they were added.
-            del copy.input[-len(self._control_inputs) :]
-            copy.input.extend(f"^{other.name}" for other in self._control_inputs)
+            del copy.input[-len(self.control_ops) :]
+            copy.input.extend(f"^{other.name}" for other in self.control_ops)
         return copy
 
     @property
@@ -202,7 +211,7 @@ class Operation:
     @property
     def _input_types(self) -> list[DType]:
         """The types that the op takes its inputs as: references only where it asks for them."""
-        return self.op_definition.op_def.input_types(self._attrs)
+        return self.op_definition.op_def.input_types(self.attrs)
 
     @property
     def _id_value(self) -> int:
@@ -217,12 +226,12 @@ class Operation:
     @property
     def creation_site(self) -> CreationSite | None:
         """The notebook cell and line, or file and line, of the user's call that made it."""
-        return traceback_of_user.creation_site(self._site)
+        return traceback_of_user.creation_site(self.site)
 
     @property
     def traceback(self) -> list[FrameSummary]:
         """The user's frames at creation, outermost first."""
-        return traceback_of_user.frame_summaries(self._site)
+        return traceback_of_user.frame_summaries(self.site)
 
     # -- attributes ------------------------------------------------------------------------------
 
@@ -241,7 +250,7 @@ class Operation:
           ValueError: the operation has no such attribute.
         """
         try:
-            return self._attrs[name]
+            return self.attrs[name]
         except KeyError:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.") from None
 
@@ -256,11 +265,11 @@ class Operation:
         """Sets an attribute from an AttrValue message or a plain value."""
         declared = self.op_definition.op_def.attr_by_name.get(name)
         # A new dict: operations made alike share theirs.
-        self._attrs = {**self._attrs, name: attr_conversion.stored_attr(value, declared)}
+        self.attrs = {**self.attrs, name: attr_conversion.stored_attr(value, declared)}
         self._node_changed()
 
     def _clear_attr(self, name: str) -> None:
-        self._attrs = {key: value for key, value in self._attrs.items() if key != name}
+        self.attrs = {key: value for key, value in self.attrs.items() if key != name}
         self._node_changed()
 
     def colocation_groups(self) -> list[bytes]:
@@ -276,9 +285,9 @@ class Operation:
 
     def _node_changed(self) -> None:
         """Drops the cached NodeDef; says so where a session runs the operation as it was."""
-        self._node = None
-        self.graph._exported = None
-        if 0 <= self._id < self.graph._num_ops_sent:
+        self.kept_node_def = None
+        self.graph.exported_nodes = None
+        if 0 <= self._id < self.graph.num_ops_sent:
             _log.warning(
                 "Operation '%s' was changed after a session had taken it. That session goes on "
                 "with the operation as it was; make a new session to run the change.",
@@ -292,11 +301,11 @@ class Operation:
         self._control_flow_context = context
 
     def _set_device(self, device: Any) -> None:
-        self._device = device_string(device)
+        self.requested_device = device_string(device)
         self._node_changed()
 
     def _set_device_from_string(self, device: str) -> None:
-        self._device = device
+        self.requested_device = device
         self._node_changed()
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
@@ -308,7 +317,7 @@ class Operation:
         """
         if not isinstance(tensor, Tensor):
             raise TypeError(f"tensor must be a Tensor: {tensor}")
-        _assert_same_graph(self, tensor)
+        assert_same_graph(self, tensor)
         with self.graph._lock:
             inputs = list(self.inputs)
             old = inputs[index]
@@ -319,7 +328,7 @@ class Operation:
                 )
             inputs[index] = tensor
             self.inputs = tuple(inputs)
-            self.graph._consumers.replace(self, old, tensor)
+            self.graph.consumer_index.replace(self, old, tensor)
             self._node_changed()
 
     def _add_while_inputs(self, tensors: Iterable[Tensor]) -> None:
@@ -328,11 +337,11 @@ class Operation:
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"tensor must be a Tensor: {tensor}")
-            _assert_same_graph(self, tensor)
+            assert_same_graph(self, tensor)
         with self.graph._lock:
             self.inputs = (*self.inputs, *tensors)
             for tensor in tensors:
-                self.graph._consumers.replace(self, None, tensor)
+                self.graph.consumer_index.replace(self, None, tensor)
             self._node_changed()
 
     def _add_outputs(self, types: Iterable[DType], shapes: Iterable[Any]) -> None:
@@ -357,13 +366,13 @@ class Operation:
         for op in ops:
             if not isinstance(op, Operation):
                 raise TypeError(f"op must be an Operation: {op}")
-            _assert_same_graph(self, op)
+            assert_same_graph(self, op)
         with self.graph._lock:
-            self._control_inputs = tuple(dict.fromkeys((*self._control_inputs, *ops)))
+            self.control_ops = tuple(dict.fromkeys((*self.control_ops, *ops)))
             self._node_changed()
 
     def _remove_all_control_inputs(self) -> None:
-        self._control_inputs = ()
+        self.control_ops = ()
         self._node_changed()
 
     # -- running ---------------------------------------------------------------------------------
@@ -379,7 +388,7 @@ class Operation:
           ValueError: there is no session, or it runs another graph.
         """
         graph = self.graph
-        if session is None or session.graph is not graph or graph._is_former:
+        if session is None or session.graph is not graph or graph.is_former:
             session = session_for_run(graph, session)
         session.run(self, feed_dict)
 

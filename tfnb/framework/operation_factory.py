@@ -75,8 +75,8 @@ def create_operation(
             made = graph.operation_elsewhere(definition, inputs, attrs, name, output_types)
             if made is not None:
                 return made
-            inputs = graph._capture_inputs(inputs)
-        state = graph._scopes()
+            inputs = graph.capture_inputs(inputs)
+        state = graph.scopes()
         name = _node_name(graph, name)
         stack = state.control_stack
         control_inputs = tuple(control_dependencies_for_inputs(stack, inputs)) if stack else ()
@@ -90,7 +90,7 @@ def create_operation(
         for scope in stack:
             scope.add_op(op)
         apply_scopes(op, state, colocate_with, compute_device)
-        return op if graph._replacement is None else graph._replacement.settle(op)
+        return op if graph.replacement is None else graph.replacement.settle(op)
 
 
 def _node_name(graph: Graph, name: str | bytes) -> str:
@@ -105,8 +105,8 @@ def _node_name(graph: Graph, name: str | bytes) -> str:
             f"'{name}' is not a valid node name. Accepted names conform to Regex "
             f"{VALID_OP_NAME.pattern}"
         )
-    if graph._replacement is not None:
-        graph._replacement.release(name)
+    if graph.replacement is not None:
+        graph.replacement.release(name)
     if name in graph._nodes_by_name:
         raise ValueError(f"Duplicate node name in graph: '{name}'")
     return name
@@ -139,21 +139,21 @@ def apply_scopes(
     if graph._default_original_op is not None:
         op._original_op = graph._default_original_op
     if compute_device and state.device != "" and not colocate_with:
-        op._device = state.device or ""
+        op.requested_device = state.device or ""
         if state.device is None:
-            op._device = merged_device(state.device_stack, op) or ""
+            op.requested_device = merged_device(state.device_stack, op) or ""
     colocated = state.colocation_stack
     if colocate_with:
         colocated = (*colocated, *colocate_with)
     if colocated:
         _colocate(op, colocated)
-    if graph._container and op.op_definition.is_stateful and op._attrs.get("container") == b"":
+    if graph._container and op.op_definition.is_stateful and op.attrs.get("container") == b"":
         op._set_attr("container", graph._container.encode())
 
 
 def _apply_attr_scope(op: Operation) -> None:
     for name, value in op.graph._attr_scope_map.items():
-        if name in op._attrs:
+        if name in op.attrs:
             continue
         if callable(value):
             value = value(op.node_def)

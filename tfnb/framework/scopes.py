@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from tfnb.framework.default_graph import _default_graph_stack, get_default_graph
+from tfnb.framework.graph_elements import graph_of_inputs
 from tfnb.framework.graph_scopes import (
     AttributeScope,
     ColocationScope,
@@ -14,7 +15,6 @@ from tfnb.framework.graph_scopes import (
     DeviceScope,
     NameScope,
 )
-from tfnb.framework.op_builder import graph_of_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

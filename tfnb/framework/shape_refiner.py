@@ -12,6 +12,7 @@ from tfnb.core.errors import InvalidArgumentError
 from tfnb.core.node_text import node_text, shape_text, values_text
 from tfnb.core.shape_inference import InferenceContext, check_sizes, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework import functions_above as above
 from tfnb.framework.exporter import node_inputs
 from tfnb.framework.static_evaluation import constant_as_shape, evaluate_constant
 
@@ -33,11 +34,11 @@ class OperationInferenceContext(InferenceContext):
         inputs = op.inputs
         self._operation = op
         self.op_def = op.op_definition.op_def
-        self.attrs = op._attrs
+        self.attrs = op.attrs
         self.inputs = [tensor._shape for tensor in inputs]
         self.input_types = [tensor.dtype.base_dtype for tensor in inputs]
         self.node_name = op.name
-        self.graph_def_version = op.graph._versions.producer
+        self.graph_def_version = op.graph.def_versions.producer
         self.output_handle_data = {}
         # What the shape function looked at, for its error message.
         self._asked_values: dict[int, Any] = {}
@@ -79,9 +80,7 @@ def infer_shapes(op: Operation) -> None:
     if function is not None:
         _run(function, op)
     if op.graph._functions:
-        from tfnb.framework.function_shapes import infer_call_shapes
-
-        infer_call_shapes(op)
+        above.infer_call_shapes(op)
 
 
 def _run(function: Callable[[InferenceContext], Any], op: Operation) -> None:
@@ -107,7 +106,7 @@ def _run(function: Callable[[InferenceContext], Any], op: Operation) -> None:
 
 
 def _text(message: str, op: Operation, context: OperationInferenceContext) -> str:
-    node = node_text(op.name, op.type, op._attrs, node_inputs(op), op._device)
+    node = node_text(op.name, op.type, op.attrs, node_inputs(op), op.requested_device)
     shapes = ", ".join(map(shape_text, context.inputs))
     text = f"{message} for '{node}' with input shapes: {shapes}"
     if context._asked_values:

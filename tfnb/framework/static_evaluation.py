@@ -78,12 +78,12 @@ def evaluate_constant(tensor: Tensor) -> np.ndarray | None:
 
 def _known(tensor: Tensor) -> np.ndarray | None:
     """The value of a tensor that is known without computing others."""
-    if tensor._known_value is not None:
-        return tensor._known_value
+    if tensor.known_value is not None:
+        return tensor.known_value
     op = tensor.op
     kind = op.type
     if kind == "Const":
-        value: np.ndarray = op._attrs["value"].value()
+        value: np.ndarray = op.attrs["value"].value()
         return value
     if kind in ("Shape", "Size", "Rank"):
         found = _from_shape(kind, op.inputs[tensor.value_index]._shape, tensor)
@@ -91,7 +91,7 @@ def _known(tensor: Tensor) -> np.ndarray | None:
         found = _one_dimension(op)
     else:
         return None
-    tensor._known_value = found
+    tensor.known_value = found
     return found
 
 
@@ -111,7 +111,7 @@ def _from_shape(kind: str, shape: TensorShape, tensor: Tensor) -> np.ndarray | N
 
 def _one_dimension(op: Operation) -> np.ndarray | None:
     """``tf.shape(x)[i]`` where that dimension of x is known, though others may not be."""
-    attrs = op._attrs
+    attrs = op.attrs
     if attrs["shrink_axis_mask"] != 1 or attrs["begin_mask"] or attrs["new_axis_mask"]:
         return None
     if op.inputs[1].op.type != "Const":  # TensorFlow does not compute the index
@@ -146,7 +146,7 @@ def _compute(op: Operation, values: dict[Tensor, np.ndarray]) -> bool:
         if size is not None and size > MAX_ELEMENTS:
             return False
     try:
-        kernel = create_kernel(op.op_definition, op.name, op._attrs, _HOST)
+        kernel = create_kernel(op.op_definition, op.name, op.attrs, _HOST)
         if kernel.kind != "pure":
             return False
         with np.errstate(all="ignore"):
@@ -161,7 +161,7 @@ def _compute(op: Operation, values: dict[Tensor, np.ndarray]) -> bool:
         value = np.asarray(output)
         if value.size > MAX_ELEMENTS:
             return False
-        values[tensor] = tensor._known_value = value
+        values[tensor] = tensor.known_value = value
     return True
 
 
@@ -218,7 +218,7 @@ def _read_variable_shape(tensor: Tensor, depth: int) -> TensorShape | None:
 
 
 def _read_pack(tensor: Tensor, depth: int) -> TensorShape | None:
-    if tensor.op._attrs["axis"] not in (0, -1):
+    if tensor.op.attrs["axis"] not in (0, -1):
         return None
     dims: list[int | None] = []
     for one in tensor.op.inputs:
@@ -239,7 +239,7 @@ def _read_concat(tensor: Tensor, depth: int) -> TensorShape | None:
 
 
 def _read_strided_slice(tensor: Tensor, depth: int) -> TensorShape | None:
-    attrs = tensor.op._attrs
+    attrs = tensor.op.attrs
     if attrs["ellipsis_mask"] or attrs["new_axis_mask"] or attrs["shrink_axis_mask"]:
         return None
     begin, end, strides = (evaluate_constant(one) for one in tensor.op.inputs[1:4])

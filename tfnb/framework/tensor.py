@@ -42,10 +42,10 @@ class Tensor:
         "__dict__",
         "__weakref__",
         "_handle_data",
-        "_known_value",
         "_shape",
         "dtype",
         "graph",
+        "known_value",
         "op",
         "value_index",
     )
@@ -100,7 +100,7 @@ class Tensor:
     # (dtype, shape) pairs of what a resource or variant refers to.
     _handle_data: list[tuple[DType, TensorShape]] | None
     # The value, once it was found to be known while building.
-    _known_value: np.ndarray | None
+    known_value: np.ndarray | None
 
     if TYPE_CHECKING:
         # The ops set these with override_operator.
@@ -144,7 +144,7 @@ class Tensor:
         self.dtype = dtype
         self._shape = UNKNOWN_SHAPE
         self._handle_data = None
-        self._known_value = None
+        self.known_value = None
 
     @property
     def name(self) -> str:
@@ -154,7 +154,7 @@ class Tensor:
     @property
     def device(self) -> str:
         """The device that the operation was asked to run on, or ``""``."""
-        return self.op._device
+        return self.op.requested_device
 
     @property
     def shape(self) -> TensorShape:
@@ -185,7 +185,7 @@ class Tensor:
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor, once for each of their inputs that it is."""
-        return self.graph._consumers.of(self)
+        return self.graph.consumer_index.of(self)
 
     @property
     def _id(self) -> int:

@@ -18,7 +18,7 @@ from tfnb.proto import graph_pb2
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
 
-    from tfnb.graph.graph import Graph
+    from tfnb.graph.node import Node
     from tfnb.proto import attr_value_pb2, op_def_pb2
 
 
@@ -43,7 +43,7 @@ class FunctionDefinition(OpDefinition):
             flags={"stateful": signature.is_stateful},
             expensive=False,  # the kernels of its body are measured instead
         )
-        self._op_def = signature
+        self.op_def = signature
         self.function_def = function_def
         self.attrs: Mapping[str, Any] = decode_attrs(function_def.attr)
         self._called: list[str] | None = None
@@ -157,8 +157,8 @@ class FunctionLibraryDefinition:
             self._functions, self._gradients = functions, gradients
             raise
 
-    def reachable_from(self, graph: Graph) -> FunctionLibraryDefinition:
-        """Return the functions that a graph can call, directly or through others."""
+    def reachable_from(self, nodes: Iterable[Node]) -> FunctionLibraryDefinition:
+        """Return the functions that nodes can call, directly or through others."""
         if not self._functions:
             return self
         wanted: dict[str, None] = {}
@@ -170,7 +170,7 @@ class FunctionLibraryDefinition:
                     wanted[name] = None
                     waiting.append(name)
 
-        for node in graph.op_nodes():
+        for node in nodes:
             want([node.op])
             want(_function_names(node.attrs.values()))
         while waiting:

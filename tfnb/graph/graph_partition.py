@@ -83,7 +83,7 @@ def partition(
     elif schedule is None and all(by_name[name].device_type == "CPU" for name in used):
         _check_inputs(graph)
         if graph.library is not None:
-            graph.library = graph.library.reachable_from(graph)
+            graph.library = graph.library.reachable_from(graph.op_nodes())
         return dict.fromkeys(used, graph)
     partitioner = _Partitioner(graph, by_name, name_counter, incarnations or {})
     partitions = partitioner.run()
@@ -92,7 +92,7 @@ def partition(
     for part in partitions.values():
         part.fixup_source_and_sink_edges()
         if part.library is not None:
-            part.library = part.library.reachable_from(part)
+            part.library = part.library.reachable_from(part.op_nodes())
     return partitions
 
 

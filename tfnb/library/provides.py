@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 
 # Name -> (module, its name there).
 PROVIDED: dict[str, tuple[str, str]] = {
+    "dataset_class": ("tfnb.library.data.dataset", "dataset_class"),
+    "decode_type_spec": ("tfnb.framework.structures.structure_protos", "decode_type_spec"),
+    "encode_type_spec": ("tfnb.framework.structures.structure_protos", "encode_type_spec"),
+    "export_meta_graph": ("tfnb.library.training.meta_graph", "export_meta_graph"),
+    "infer_call_shapes": ("tfnb.framework.function_shapes", "infer_call_shapes"),
+    "new_graph": ("tfnb.framework.graph", "Graph"),
+    "operation_of_node_def": ("tfnb.framework.node_def_operation", "operation_of_node_def"),
+    "variant_dataset": ("tfnb.library.data.dataset", "VariantDataset"),
+    "reshape": ("tfnb.ops.array.shape_ops", "reshape"),
+    "shape_internal": ("tfnb.ops.array.shape_ops", "shape_internal"),
     "equal": ("tfnb.ops.math.math_ops", "equal"),
     "greater": ("tfnb.ops.math.comparison_ops", "greater"),
     "less": ("tfnb.ops.math.comparison_ops", "less"),

@@ -80,7 +80,7 @@ def _frames() -> list[str]:
 def _devices() -> list[str]:
     """The devices of the default session, as ``tf.device`` takes them."""
     session = get_default_session()
-    if not isinstance(session, BaseSession) or session._closed:
+    if not isinstance(session, BaseSession) or session.is_closed:
         return []
     names = [device.name for device in session.list_devices()]
     return [name[name.index("/device:") :] for name in names if "/device:" in name]

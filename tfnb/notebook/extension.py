@@ -53,7 +53,7 @@ class Extension:
             if warning := _warning_of_kernel():
                 print(warning)
         current = get_default_session()
-        if isinstance(current, BaseSession) and not current._closed:
+        if isinstance(current, BaseSession) and not current.is_closed:
             print(f"tfnb uses the session that is open, on {_devices(current)}.")
             return
         self.session = InteractiveSession()

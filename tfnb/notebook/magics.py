@@ -278,7 +278,7 @@ class TfnbMagics(Magics):
     def running(self, line: str) -> None:
         """Print which nodes run now, or wait, in the steps of all sessions."""
         parse(self.running, line)
-        texts = [one.waiting() for one in live_sessions() if one._session.active_steps()]
+        texts = [one.waiting() for one in live_sessions() if one.runtime.active_steps()]
         print("\n".join(texts) or "No step is in flight.")
 
     @subcommand(

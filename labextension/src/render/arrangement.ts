@@ -8,9 +8,9 @@
 import type { Layouter } from "./layout_client.ts";
 import type { Direction, LayoutResult, Point } from "./layout_worker.ts";
 import { laneMetagraph, type MetaEdge, type Metagraph, metagraph } from "./metagraph.ts";
-import { bytesText, duration } from "./progress_panel.ts";
 import { CONTROL, type ItemId, ROOT, type Scene } from "./scene.ts";
 import { cutMiddle, textWidth } from "./text_measure.ts";
+import { bytesText, duration } from "./units.ts";
 
 export const HEADER = 26;
 export const PADDING = 12;

@@ -5,9 +5,9 @@
 
 import { html, linkButton, setText } from "./dom.ts";
 import { shortDevice } from "./palette.ts";
-import { duration } from "./progress_panel.ts";
 import type { Execution, Frame, RunRecord } from "./run_record.ts";
 import type { Scene } from "./scene.ts";
+import { duration } from "./units.ts";
 
 const MOST_FRAMES = 200;
 const MOST_COLUMNS = 16;

@@ -2,8 +2,8 @@
 
 import { html, ICONS, iconButton, linkButton, setText } from "./dom.ts";
 import { shortDevice } from "./palette.ts";
-import { bytesText, duration } from "./progress_panel.ts";
 import { CONTROL, type Cost, type ItemId, type Scene, type Site } from "./scene.ts";
+import { bytesText, duration } from "./units.ts";
 
 const MAX_LINKS = 24;
 const MAX_OPS = 10;

@@ -5,8 +5,8 @@
  */
 
 import { svg } from "./dom.ts";
-import { bytesText, duration } from "./progress_panel.ts";
 import type { Cost, Scene } from "./scene.ts";
+import { bytesText, duration } from "./units.ts";
 
 export type ColourBy =
   | "state"

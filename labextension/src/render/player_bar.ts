@@ -1,9 +1,9 @@
 /** Playback controls: seek to an event, step one event, jump to the next iteration, play. */
 
 import { html, ICONS, iconButton, setText } from "./dom.ts";
-import { duration } from "./progress_panel.ts";
 import { KIND, type RunRecord } from "./run_record.ts";
 import type { Scene } from "./scene.ts";
+import { duration } from "./units.ts";
 
 /** Target duration of a playback; MOST_PER_SECOND limits the event rate. */
 const PLAY_MS = 12_000;

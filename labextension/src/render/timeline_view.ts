@@ -6,9 +6,9 @@
 import { html, ICONS, iconButton, linkButton, setText } from "./dom.ts";
 import type { MemoryCurve } from "./memory.ts";
 import { KINDS, shortDevice } from "./palette.ts";
-import { bytesText, duration } from "./progress_panel.ts";
 import type { Execution, RunRecord } from "./run_record.ts";
 import type { Scene } from "./scene.ts";
+import { bytesText, duration } from "./units.ts";
 
 const LANE = 18;
 const HEAD = 22;

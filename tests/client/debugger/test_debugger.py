@@ -519,7 +519,7 @@ def test_a_pause_reaches_a_loop_without_end_that_somebody_else_watches() -> None
             return found
 
         endless = tf.while_loop(lambda k: k >= 0, body, [0], name="forever")
-        events = session._session.step_events
+        events = session.runtime.step_events
         events.add(StepRecorder(EventLog(), 0))
         debugger = Debugger(session, on_stop=lambda stop: debugger.cancel())
         debugger.break_at("nowhere")

@@ -172,7 +172,7 @@ def test_who_hears_of_nodes_has_the_values_too() -> None:
     with tf.Session(graph=graph) as session:
         session.run(init)
         plain, debugger = Plain(), Debugger(session, only_watches=True)
-        session._session.step_events.add(plain)
+        session.runtime.step_events.add(plain)
         watched = debugger.watch("loop/add")
         with debugger:
             session.run(fetch, feeds)
@@ -259,7 +259,7 @@ def test_the_latest_values_are_kept_of_a_step_whose_record_is_full() -> None:
     with tf.Graph().as_default() as graph:
         fetch = tf.while_loop(lambda i: i < 5000, lambda i: tf.add(i, 1, name="next"), [0])
     with tf.Session(graph=graph) as session:
-        session._session.step_events.add(Recorded())
+        session.runtime.step_events.add(Recorded())
         debugger = Debugger(session, only_watches=True)
         watched = debugger.watch("while/next", keep=20)
         with debugger:

@@ -101,4 +101,4 @@ def test_a_session_with_a_debugger_is_refused():
         with tf.debugger.Debugger(session), pytest.raises(RuntimeError, match="attached"):
             record_values(session, y)
         record_values(session, y)
-        assert session._session.step_events.debugger is None
+        assert session.runtime.step_events.debugger is None

@@ -41,7 +41,7 @@ def sources(session: Any) -> list[str]:
 
 def native(session: Any) -> Any:
     """The session of the runtime."""
-    return session._session
+    return session.runtime
 
 
 def both_ways(

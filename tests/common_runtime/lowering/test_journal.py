@@ -89,7 +89,7 @@ def heard(build: Callable[[], Any], listener: StepObserver, runs: int = 3) -> tf
         init = tf.global_variables_initializer()
     session = tf.Session(graph=graph)
     session.run(init)
-    session._session.step_events.add(listener)
+    session.runtime.step_events.add(listener)
     for _ in range(runs):
         session.run(fetch, feeds)
     return session
@@ -129,7 +129,7 @@ def test_a_journal_of_numbers_takes_a_few_entries_an_iteration() -> None:
         )[1]
     listener = Listener(True)
     with tf.Session(graph=graph) as session:
-        session._session.step_events.add(listener)
+        session.runtime.step_events.add(listener)
         session.run(fetch, {limit: 100})
     assert len(listener.journals[-1].entries) <= 100 + 50 + 6
 
@@ -146,7 +146,7 @@ def test_a_full_journal_tells_of_the_first_iterations() -> None:
     with tf.Graph().as_default() as graph:
         fetch = tf.while_loop(lambda i: i < 5000, lambda i: i + 1, [0])
     with tf.Session(graph=graph) as session:
-        session._session.step_events.add(listener)
+        session.runtime.step_events.add(listener)
         assert session.run(fetch) == 5000
     journal = listener.journals[-1]
     assert len(journal.entries) < 60
@@ -163,7 +163,7 @@ def test_a_step_that_fails_is_written_down_until_it_does(each: bool) -> None:
         )
     listener = Listener(True, each)
     with tf.Session(graph=graph) as session:
-        session._session.step_events.add(listener)
+        session.runtime.step_events.add(listener)
         with pytest.raises(errors.InvalidArgumentError, match="zero"):
             session.run(fetch)
     (journal,) = listener.journals
@@ -193,8 +193,8 @@ def test_who_takes_counts_and_who_takes_journals_listen_together() -> None:
     with tf.Graph().as_default() as graph:
         fetch, feeds = nested()
     with tf.Session(graph=graph) as session:
-        session._session.step_events.add(counts)
-        session._session.step_events.add(listener)
+        session.runtime.step_events.add(counts)
+        session.runtime.step_events.add(listener)
         session.run(fetch, feeds)
     assert counts.total == sum(
         times for what, times in listener.events.items() if what[0] not in ("begins", "entered")
@@ -207,8 +207,8 @@ def test_an_observer_of_nodes_has_the_reference_run() -> None:
     with tf.Graph().as_default() as graph:
         fetch, feeds = nested()
     with tf.Session(graph=graph) as session:
-        session._session.step_events.add(plain)
-        session._session.step_events.add(listener)
+        session.runtime.step_events.add(plain)
+        session.runtime.step_events.add(listener)
         session.run(fetch, feeds)
     assert listener.journals == []
     assert plain.events == listener.events

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 SHORT = "sess.run(score, {x: [[1.0, 2.0, 3.0]]});"
-DEBUGGER = "print(sess._session.step_events.debugger)"
+DEBUGGER = "print(sess.runtime.step_events.debugger)"
 
 
 def close_tab(page: Any, name: str) -> None:
@@ -151,7 +151,7 @@ def test_pause_holds_a_step_that_runs_without_the_debugger(
 
 def test_a_recording_says_so_and_can_be_stopped(lab: Lab, notebook_of: Callable[..., str]) -> None:
     """Before a step has come, and after; another one is recorded on demand."""
-    observers = "print('recorded by', len(sess._session.step_events.observers))"
+    observers = "print('recorded by', len(sess.runtime.step_events.observers))"
     lab.open(notebook_of("recording.ipynb", SETUP, SHORT, observers))
     panel = show_panel(lab)
     lab.run(0)

@@ -209,7 +209,7 @@ class Debugger:
     def steps_in_flight(self) -> list[RunState]:
         """The session's running steps, debugged or not; none if the session is gone."""
         try:
-            runtime = self._session()._session
+            runtime = self.session().runtime
         except RuntimeError:
             return []
         found: list[RunState] = getattr(runtime, "active_steps", list)()
@@ -335,7 +335,7 @@ class Debugger:
         if self.stop is not None:
             self._go(error)
             return
-        for run_state in self._session()._session.active_steps():
+        for run_state in self.session().runtime.active_steps():
             run_state.end(error)
 
     def run_next(self, node: str) -> None:
@@ -406,7 +406,7 @@ class Debugger:
         thread = threading.get_ident()
         self._muted.add(thread)
         try:
-            return self._session().run(fetches, feed_dict)
+            return self.session().run(fetches, feed_dict)
         finally:
             self._muted.discard(thread)
 
@@ -517,14 +517,14 @@ class Debugger:
                 _log.warning("Breakpoint %d was switched off: %s", one.number, one)
         stop.forget()
 
-    def _session(self) -> Any:
+    def session(self) -> Any:
         """The session that is debugged.
 
         Raises:
           RuntimeError: the session is gone.
         """
         for session in live_sessions():
-            if session._session.step_events is self._events:
+            if session.runtime.step_events is self._events:
                 return session
         raise RuntimeError("The session is closed.")
 
@@ -653,10 +653,10 @@ class Debugger:
 
     def _position(self, wanted: str = "") -> tuple[type_of_tagged_node, int]:
         stop = self._standing()
-        assert stop._tagged is not None
+        assert stop.tagged is not None
         if wanted and not stop.loops:
             raise RuntimeError(f"The step stands outside of loops, at '{stop.node}'.")
-        return stop._tagged, self._executor().run_state.depth
+        return stop.tagged, self._executor().run_state.depth
 
 
 def _events_of(session: BaseSession | None) -> StepEvents:
@@ -666,7 +666,7 @@ def _events_of(session: BaseSession | None) -> StepEvents:
             "There is no default session to debug; pass one: Debugger(session), or call "
             "tf.InteractiveSession() first."
         )
-    events: StepEvents = found._session.step_events
+    events: StepEvents = found.runtime.step_events
     return events
 
 

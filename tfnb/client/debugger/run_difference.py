@@ -158,7 +158,7 @@ def record_values(session: BaseSession, fetches: Any, feed_dict: Any = None) -> 
     Raises:
       RuntimeError: a debugger is attached to the session.
     """
-    events: Any = session._session.step_events
+    events: Any = session.runtime.step_events
     if events.debugger is not None:
         raise RuntimeError("A debugger is attached to this session; detach() it first.")
     values = RunValues(session.graph)

@@ -74,7 +74,7 @@ class Stop:
         self.is_dead = is_dead
         self.reason = ""
         self._executor: DebuggedExecutorState | None = executor
-        self._tagged: type_of_tagged_node | None = tagged
+        self.tagged: type_of_tagged_node | None = tagged
         self._outputs = outputs
         self._inspector: StepInspector | None = None
 
@@ -88,9 +88,9 @@ class Stop:
     @property
     def inputs(self) -> list[tuple[str, Any]]:
         """The node's inputs before it runs, as (tensor name, value); None for a dead input."""
-        if self.phase != "before" or self._tagged is None:
+        if self.phase != "before" or self.tagged is None:
             return []
-        entries = self.inspector.entries(self._tagged[0], self._tagged[1])
+        entries = self.inspector.entries(self.tagged[0], self.tagged[1])
         return [(entry.tensor, entry.value) for entry in entries]
 
     @property
@@ -124,10 +124,10 @@ class Stop:
         Raises:
           RuntimeError: the step went on.
         """
-        if self._executor is None or self._tagged is None:
+        if self._executor is None or self.tagged is None:
             raise RuntimeError("The step went on; what lay there is gone.")
         if self._inspector is None:
-            running = (self._executor, self._tagged) if self.phase == "before" else None
+            running = (self._executor, self.tagged) if self.phase == "before" else None
             self._inspector = StepInspector(self._executors, running, self.function)
         return self._inspector
 
@@ -155,7 +155,7 @@ class Stop:
 
     def forget(self) -> None:
         """Release everything but names and numbers, because the step continues."""
-        self._executor = self._tagged = self._inspector = self._outputs = None
+        self._executor = self.tagged = self._inspector = self._outputs = None
 
 
 def _loops(iteration: IterationState) -> tuple[LoopPlace, ...]:

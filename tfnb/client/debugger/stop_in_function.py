@@ -86,7 +86,7 @@ class StopInFunction(Stop):
         return executors[self.partition] if executors else None
 
     @property
-    def _tagged(self) -> Any:  # type: ignore[override]
+    def tagged(self) -> Any:  # type: ignore[override]
         """The node tagged with the iteration of its frame, if there is one."""
         executor = self._executor
         if executor is None:

@@ -499,7 +499,7 @@ class FlagHolder:
     def __init__(
         self, flag_values: FlagValues, flag: Flag, ensure_non_none_value: bool = False
     ) -> None:
-        self._flag_values = flag_values
+        self.flag_values = flag_values
         self._name = flag.name
         self._needs_value = ensure_non_none_value
 
@@ -521,7 +521,7 @@ class FlagHolder:
         Raises:
             IllegalFlagValueError: It is None, and must not be.
         """
-        found = getattr(self._flag_values, self._name)
+        found = getattr(self.flag_values, self._name)
         if found is None and self._needs_value:
             raise IllegalFlagValueError(f"Unexpected None value for flag {self._name}")
         return found
@@ -529,16 +529,16 @@ class FlagHolder:
     @property
     def default(self) -> Any:
         """The flag's default."""
-        return self._flag_values[self._name].default
+        return self.flag_values[self._name].default
 
     @property
     def present(self) -> bool:
         """Whether the flag was given."""
-        return bool(self._flag_values[self._name].present)
+        return bool(self.flag_values[self._name].present)
 
     def serialize(self) -> str:
         """The word of a command line that gives the flag its value."""
-        return self._flag_values[self._name].serialize()
+        return self.flag_values[self._name].serialize()
 
 
 FLAGS = FlagValues()

@@ -362,7 +362,7 @@ def DEFINE_alias(
 
 def set_default(flag_holder: FlagHolder, value: Any) -> None:
     """Give a flag another default."""
-    flag_holder._flag_values.set_default(flag_holder.name, value)
+    flag_holder.flag_values.set_default(flag_holder.name, value)
 
 
 def override_value(flag_holder: FlagHolder, value: Any) -> None:
@@ -371,13 +371,13 @@ def override_value(flag_holder: FlagHolder, value: Any) -> None:
     Raises:
         IllegalFlagValueError: The value does not fit.
     """
-    flag = flag_holder._flag_values[flag_holder.name]
+    flag = flag_holder.flag_values[flag_holder.name]
     parsed = flag._parse(value)
     if parsed != value:
         raise IllegalFlagValueError(
             f"flag {flag.name}: parsed value {parsed!r} not equal to {value!r}"
         )
-    setattr(flag_holder._flag_values, flag_holder.name, value)
+    setattr(flag_holder.flag_values, flag_holder.name, value)
 
 
 def _name_of(flag: Any) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 TABLE: dict[str, dict[str, str]] = {
+    "tfnb.client.testing.benchmark": {
+        "test": "Benchmark StubOutForTesting benchmark_config create_local_cluster",
+    },
     "tfnb.client.debugger.breakpoints": {
         "debugger": "Breakpoint",
     },
@@ -31,27 +34,6 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.eager_function": {
         "tf": "py_function",
     },
-    "tfnb.client.files.gfile": {
-        "gfile": "FastGFile GFile Open:GFile",
-        "io.gfile": (
-            "GFile copy exists get_registered_schemes glob isdir join listdir makedirs mkdir "
-            "remove rename rmtree stat walk"
-        ),
-    },
-    "tfnb.client.files.gfile_v1": {
-        "gfile": (
-            "Copy DeleteRecursively Exists Glob IsDirectory ListDirectory MakeDirs MkDir Remove "
-            "Rename Stat Walk"
-        ),
-    },
-    "tfnb.client.files.record_io": {
-        "io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
-        "python_io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
-        "train": "summary_iterator",
-    },
-    "tfnb.client.files.summary_writer": {
-        "summary": "FileWriter FileWriterCache initialize all_v2_summary_ops",
-    },
     "tfnb.client.flags.flag": {
         "flags": (
             "BooleanFlag CantOpenFlagFileError DuplicateFlagError EnumClassFlag EnumFlag Error "
@@ -69,7 +51,7 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.flags.flag_values": {
         "flags": "FLAGS FlagHolder FlagValues disclaim_key_flags",
     },
-    "tfnb.client.flags.flags": {
+    "tfnb.client.flags": {
         "flags": (
             "DEFINE DEFINE_alias DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_enum_class "
             "DEFINE_flag DEFINE_float DEFINE_integer DEFINE_list DEFINE_multi DEFINE_multi_enum "
@@ -81,26 +63,21 @@ TABLE: dict[str, dict[str, str]] = {
             "register_validator set_default text_wrap validator"
         ),
     },
-    "tfnb.client.module": {
-        "tf": "Module",
-    },
-    "tfnb.client.profiler.model_analyzer": {
-        "profiler": "Profiler advise profile",
-    },
-    "tfnb.client.profiler.op_log": {
-        "profiler": "write_op_log",
-    },
-    "tfnb.client.profiler.option_builder": {
-        "profiler": "ProfileOptionBuilder",
-    },
-    "tfnb.client.resource_loader": {
-        "resource_loader": (
-            "get_data_files_path get_path_to_datafile get_root_dir_with_all_resources "
-            "load_resource readahead_file_path"
+    "tfnb.client.files.gfile": {
+        "gfile": "FastGFile GFile Open:GFile",
+        "io.gfile": (
+            "GFile copy exists get_registered_schemes glob isdir join listdir makedirs mkdir "
+            "remove rename rmtree stat walk"
         ),
     },
-    "tfnb.client.safety": {
-        "safety": "allow effects limits Allowance NodeEffect",
+    "tfnb.client.files.gfile_v1": {
+        "gfile": (
+            "Copy DeleteRecursively Exists Glob IsDirectory ListDirectory MakeDirs MkDir Remove "
+            "Rename Stat Walk"
+        ),
+    },
+    "tfnb.client.module": {
+        "tf": "Module",
     },
     "tfnb.client.session.process_config": {
         "config": (
@@ -121,15 +98,38 @@ TABLE: dict[str, dict[str, str]] = {
         ),
         "debugging": "get_log_device_placement set_log_device_placement",
     },
+    "tfnb.client.profiler.model_analyzer": {
+        "profiler": "Profiler advise profile",
+    },
+    "tfnb.client.profiler.op_log": {
+        "profiler": "write_op_log",
+    },
+    "tfnb.client.profiler.option_builder": {
+        "profiler": "ProfileOptionBuilder",
+    },
+    "tfnb.client.files.record_io": {
+        "io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
+        "python_io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
+        "train": "summary_iterator",
+    },
+    "tfnb.client.resource_loader": {
+        "resource_loader": (
+            "get_data_files_path get_path_to_datafile get_root_dir_with_all_resources "
+            "load_resource readahead_file_path"
+        ),
+    },
+    "tfnb.client.safety": {
+        "safety": "allow effects limits Allowance NodeEffect",
+    },
     "tfnb.client.step_sampler": {
         "debugger": "StepSampler",
+    },
+    "tfnb.client.files.summary_writer": {
+        "summary": "FileWriter FileWriterCache initialize all_v2_summary_ops",
     },
     "tfnb.client.sysconfig": {
         "sysconfig": "get_build_info CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD",
         "tf": "CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD",
-    },
-    "tfnb.client.testing.benchmark": {
-        "test": "Benchmark StubOutForTesting benchmark_config create_local_cluster",
     },
     "tfnb.client.training.hooks": {
         "train": (
@@ -194,11 +194,14 @@ TABLE: dict[str, dict[str, str]] = {
         "graph_util": "import_graph_def",
         "tf": "import_graph_def",
     },
-    "tfnb.framework.importing.old_producers": {
-        "graph_util": "repair_graph_def",
-    },
     "tfnb.framework.indexed_slices": {
         "tf": "IndexedSlices convert_to_tensor_or_indexed_slices",
+    },
+    "tfnb.framework.structures.nest": {
+        "nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as",
+    },
+    "tfnb.framework.importing.old_producers": {
+        "graph_util": "repair_graph_def",
     },
     "tfnb.framework.operation": {
         "tf": "Operation",
@@ -217,15 +220,15 @@ TABLE: dict[str, dict[str, str]] = {
         "sparse": "SparseTensor",
         "tf": "SparseTensor SparseTensorValue convert_to_tensor_or_sparse_tensor",
     },
-    "tfnb.framework.structures.nest": {
-        "nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as",
+    "tfnb.framework.tensor": {
+        "tf": "Tensor",
     },
     "tfnb.framework.structures.type_spec": {
         "data.experimental": "Structure:TypeSpec",
         "tf": "TypeSpec",
     },
-    "tfnb.framework.tensor": {
-        "tf": "Tensor",
+    "tfnb.library.control_flow.case": {
+        "tf": "case switch_case",
     },
     "tfnb.library.control_flow.check_ops": {
         "debugging": (
@@ -245,7 +248,7 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.library.control_flow.cond": {
-        "tf": "cond case switch_case",
+        "tf": "cond",
     },
     "tfnb.library.control_flow.control_flow": {
         "tf": "group tuple:tuple_",
@@ -289,9 +292,10 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.library.data.iterators": {
         "data": "Iterator make_initializable_iterator make_one_shot_iterator",
+        "data.experimental": "get_next_as_optional",
     },
     "tfnb.library.data.optional": {
-        "data.experimental": "Optional get_next_as_optional",
+        "data.experimental": "Optional",
     },
     "tfnb.library.data.options": {
         "data": "Options ThreadingOptions",
@@ -321,7 +325,7 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.library.data.structure": {
         "data": "DatasetSpec",
         "data.experimental": "DatasetStructure:DatasetSpec get_structure",
-        "tf": "TensorSpec SparseTensorSpec",
+        "tf": "SparseTensorSpec",
     },
     "tfnb.library.data.tables": {
         "data.experimental": (
@@ -329,6 +333,9 @@ TABLE: dict[str, dict[str, str]] = {
             "make_batched_features_dataset make_csv_dataset parse_example_dataset "
             "table_from_dataset"
         ),
+    },
+    "tfnb.library.data.tensor_spec": {
+        "tf": "TensorSpec",
     },
     "tfnb.library.data.type_specs": {
         "data.experimental": (
@@ -872,11 +879,11 @@ TABLE: dict[str, dict[str, str]] = {
             "uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer"
         ),
     },
+    "tfnb.library.variables.partitioned_creation": {
+        "tf": "create_partitioned_variables",
+    },
     "tfnb.library.variables.partitioned_variable": {
-        "tf": (
-            "fixed_size_partitioner variable_axis_size_partitioner min_max_variable_partitioner "
-            "create_partitioned_variables"
-        ),
+        "tf": "fixed_size_partitioner variable_axis_size_partitioner min_max_variable_partitioner",
     },
     "tfnb.library.variables.resource_variables_toggle": {
         "tf": "enable_resource_variables disable_resource_variables resource_variables_enabled",
@@ -909,14 +916,14 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.ops.array.array_extras": {
-        "manip": "reshape tile",
-        "tf": "sequence_mask meshgrid repeat unravel_index fingerprint",
+        "tf": "sequence_mask meshgrid unravel_index fingerprint",
     },
     "tfnb.ops.array.cast_ops": {
         "dtypes": "cast",
         "tf": "cast to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64",
     },
     "tfnb.ops.array.concat_ops": {
+        "manip": "tile",
         "tf": "stack unstack parallel_stack concat split tile",
     },
     "tfnb.ops.array.constant_ops": {
@@ -949,6 +956,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.array.pad_ops": {
         "tf": "pad",
     },
+    "tfnb.ops.array.repeat_ops": {
+        "tf": "repeat",
+    },
     "tfnb.ops.array.scatter_nd_ops": {
         "manip": "scatter_nd",
         "tf": (
@@ -959,6 +969,7 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.ops.array.shape_ops": {
+        "manip": "reshape",
         "tf": (
             "shape shape_n size rank reshape expand_dims squeeze ensure_shape broadcast_to "
             "broadcast_static_shape broadcast_dynamic_shape"
@@ -1386,12 +1397,13 @@ OPS: dict[str, str] = {
         "ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset "
         "ExperimentalRebatchDataset Expint ExtractGlimpse ExtractGlimpseV2 FFT FFT2D FFT3D "
         "FIFOQueue FresnelCos FresnelSin GroupByReducerDataset IFFT IFFT2D IFFT3D IRFFT IRFFT2D "
-        "IRFFT3D InitializeTable InitializeTableFromTextFile InterleaveDataset LatencyStatsDataset "
-        "LearnedUnigramCandidateSampler LegacyParallelInterleaveDatasetV2 LookupTableExport "
-        "LookupTableFind LookupTableImport LookupTableInsert LookupTableSize MatchingFilesDataset "
-        "MaxIntraOpParallelismDataset NonSerializableDataset PaddingFIFOQueue "
-        "ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 "
-        "ParallelInterleaveDatasetV4 PriorityQueue PrivateThreadPoolDataset QuantizedConv2DAndRelu "
+        "IRFFT3D InitializeTable InitializeTableFromTextFile InplaceAdd InplaceSub InplaceUpdate "
+        "InterleaveDataset LatencyStatsDataset LearnedUnigramCandidateSampler "
+        "LegacyParallelInterleaveDatasetV2 LookupTableExport LookupTableFind LookupTableImport "
+        "LookupTableInsert LookupTableSize MatchingFilesDataset MaxIntraOpParallelismDataset "
+        "NonSerializableDataset PaddingFIFOQueue ParallelInterleaveDataset "
+        "ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 "
+        "PriorityQueue PrivateThreadPoolDataset QuantizedConv2DAndRelu "
         "QuantizedConv2DAndReluAndRequantize QuantizedConv2DAndRequantize "
         "QuantizedConv2DPerChannel QuantizedConv2DWithBias QuantizedConv2DWithBiasAndRelu "
         "QuantizedConv2DWithBiasAndReluAndRequantize QuantizedConv2DWithBiasAndRequantize "
@@ -1421,7 +1433,7 @@ OPS: dict[str, str] = {
         "SparseSegmentMeanGradV2 SparseSegmentSqrtNGrad SparseSegmentSqrtNGradV2 "
         "SparseSegmentSumGrad SparseSegmentSumGradV2 Spence ThreadUnsafeUnigramCandidateSampler"
     ),
-    "tfnb.ops.array.array_extras": "Fingerprint InplaceAdd InplaceSub InplaceUpdate UnravelIndex",
+    "tfnb.ops.array.array_extras": "Fingerprint UnravelIndex",
     "tfnb.ops.array.cast_ops": "Cast",
     "tfnb.ops.array.concat_ops": (
         "Concat ConcatOffset ConcatV2 Pack ParallelConcat Split SplitV Tile TileGrad Unpack"

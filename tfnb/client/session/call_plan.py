@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session.feeds import Feed
 from tfnb.client.session.session_errors import explain, explain_interrupt, out_of_memory
-from tfnb.client.session.tensor_handle import TensorHandle, is_handle_op
+from tfnb.client.session.tensor_handle import HandleOwner, TensorHandle, is_handle_op
 from tfnb.common_runtime.executor.fetched_values import as_numbers
 from tfnb.core import errors
 from tfnb.framework.operation import Operation
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tfnb.client.session.fetches import FetchMapper
-    from tfnb.client.session.session import BaseSession
     from tfnb.framework.tensor import Tensor
 
 
@@ -63,11 +62,11 @@ class CallPlan:
         "targets",
     )
 
-    def __init__(self, session: BaseSession, mapper: FetchMapper, fed: Iterable[Tensor]) -> None:
+    def __init__(self, session: HandleOwner, mapper: FetchMapper, fed: Iterable[Tensor]) -> None:
         # No plan holds on to its session, so that a forgotten session ends at once.
-        self.runtime = runtime = session._session
+        self.runtime = runtime = session.runtime
         self.graph = session.graph
-        self.num_marks = session.graph._num_access_marks
+        self.num_marks = session.graph.num_access_marks
         self.feeds = [Feed(tensor, runtime) for tensor in fed]
         self._converters = [feed.convert for feed in self.feeds]
         self._only_converter = self._converters[0] if len(self._converters) == 1 else None
@@ -184,7 +183,7 @@ class CallPlan:
 
 
 def _finisher(
-    session: BaseSession, tensors: Sequence[Tensor]
+    session: HandleOwner, tensors: Sequence[Tensor]
 ) -> Callable[[list[Any]], list[Any]] | None:
     """What turns fetched session handles into TensorHandle objects; None where none is fetched."""
     dtypes_of_handles = {

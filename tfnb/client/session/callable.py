@@ -17,13 +17,13 @@ from tfnb.proto.config_pb2 import CallableOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.client.session.session import BaseSession
+    from tfnb.client.open_session import OpenSession
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
 
 
 def make_callable(
-    session: BaseSession, fetches: Any, feed_list: Sequence[Any] | None, accept_options: bool
+    session: OpenSession, fetches: Any, feed_list: Sequence[Any] | None, accept_options: bool
 ) -> Callable[..., Any]:
     """What ``Session.make_callable`` does."""
     if feed_list is not None and not isinstance(feed_list, list | tuple):
@@ -37,29 +37,29 @@ def make_callable(
         graph = session.graph
 
         def run_with_feeds(*values: Any, **options: Any) -> Any:
-            plan = session._plans.get(key)
+            plan = session.plans.get(key)
             if (
                 plan is None
                 or options
                 or len(values) != len(keys)
-                or plan.num_marks != graph._num_access_marks
+                or plan.num_marks != graph.num_access_marks
             ):
                 return session.run(fetches, dict(zip(keys, values)), **options)
             return plan.run(values)
 
         return run_with_feeds
 
-    session._check_runnable("make_callable")
+    session.check_runnable("make_callable")
     mapper = FetchMapper(session.graph, fetches)
     with without_collector(session.graph.version):
-        session._extend_graph(mapper.slots)
+        session.extend_graph(mapper.slots)
         plan = CallPlan(session, mapper, ())
     if accept_options:
 
         def run_with_options(options: Any = None, run_metadata: Any = None) -> Any:
             if options is None and run_metadata is None:
                 return plan.run(())
-            return session._run_with_options(plan, (), options, run_metadata)
+            return session.run_with_options(plan, (), options, run_metadata)
 
         return run_with_options
 
@@ -75,18 +75,18 @@ class CallableFromOptions:
     Takes one value per feed of the message, gives a list with one value per fetch.
     """
 
-    def __init__(self, session: BaseSession, callable_options: CallableOptions | bytes) -> None:
+    def __init__(self, session: OpenSession, callable_options: CallableOptions | bytes) -> None:
         if isinstance(callable_options, bytes):
             callable_options = CallableOptions.FromString(callable_options)
         self._session = session
         self._handle: int | None = None
         graph = session.graph
-        session._extend_graph(_elements_of(graph, callable_options))
+        session.extend_graph(_elements_of(graph, callable_options))
         # A connected tensor is replaced in the runtime; its placeholder takes no value here.
         tensors = [fed_tensor(graph, _with_port(name)) for name in callable_options.feed]
-        self._feeds = [Feed(tensor, session._session) for tensor in tensors]
+        self._feeds = [Feed(tensor, session.runtime) for tensor in tensors]
         try:
-            self._handle = session._session.make_callable(callable_options)
+            self._handle = session.runtime.make_callable(callable_options)
         except errors.OpError as error:
             raise explain(error, graph, None) from error.__cause__
 
@@ -104,7 +104,7 @@ class CallableFromOptions:
             # The runtime says how many it wants.
             converted = [np.asarray(value) for value in values]
         try:
-            results = self._session._session.run_callable(self._handle, converted, run_metadata)
+            results = self._session.runtime.run_callable(self._handle, converted, run_metadata)
         except errors.OpError as error:
             raise explain(error, self._session.graph, None) from error.__cause__
         except KeyboardInterrupt as interrupt:
@@ -116,8 +116,8 @@ class CallableFromOptions:
         ]
 
     def __del__(self) -> None:
-        if self._handle is not None and not self._session._closed:
-            self._session._session.release_callable(self._handle)
+        if self._handle is not None and not self._session.is_closed:
+            self._session.runtime.release_callable(self._handle)
 
 
 def _elements_of(graph: Graph, options: CallableOptions) -> list[Operation]:

@@ -108,9 +108,9 @@ _CONVERSIONS += [
     ),
     Conversion(
         CompositeTensor,
-        lambda value: (value._parts(), value._fetched),
-        lambda value, fed: value._fed(fed),
-        lambda value: value._parts(),
+        lambda value: (value.parts(), value.fetched),
+        lambda value, fed: value.fed(fed),
+        lambda value: value.parts(),
         is_stable=True,
     ),
 ]

@@ -19,21 +19,21 @@ from tfnb.framework.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfnb.client.session.session import BaseSession
+    from tfnb.client.open_session import OpenSession
 
 
-def setup(session: BaseSession, fetches: Any, feeds: Any) -> str:
+def setup(session: OpenSession, fetches: Any, feeds: Any) -> str:
     """Declare what the calls of one handle will feed and fetch, and start its executors."""
-    session._check_runnable("partial_run_setup")
+    session.check_runnable("partial_run_setup")
     graph = session.graph
     fed = [fed_tensor(graph, part) for key in _as_list(feeds) for part in _parts(key)]
     mapper = FetchMapper(graph, fetches)
-    session._extend_graph([*mapper.slots, *fed])
+    session.extend_graph([*mapper.slots, *fed])
     fetched = [element.name for element in mapper.slots if isinstance(element, Tensor)]
     targets = [element.name for element in mapper.slots if isinstance(element, Operation)]
     handle: str
     try:
-        handle = session._session.partial_run_setup(
+        handle = session.runtime.partial_run_setup(
             [tensor.name for tensor in fed], fetched, targets
         )
     except errors.OpError as error:
@@ -44,7 +44,7 @@ def setup(session: BaseSession, fetches: Any, feeds: Any) -> str:
 
 
 def run(
-    session: BaseSession, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None
+    session: OpenSession, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None
 ) -> Any:
     """Feed and fetch a part of the step."""
     try:
@@ -54,9 +54,9 @@ def run(
 
 
 def _run(
-    session: BaseSession, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None
+    session: OpenSession, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None
 ) -> Any:
-    session._check_runnable("partial_run")
+    session.check_runnable("partial_run")
     graph = session.graph
     given = expand_feed_dict(graph, feed_dict) if feed_dict else {}
     mapper = FetchMapper(graph, fetches)
@@ -66,16 +66,16 @@ def _run(
             f"partial_run() requires empty `target_list`. Received: target_list={targets} "
             "(non-empty). Name operations in partial_run_setup; they run by themselves there."
         )
-    feeds = {tensor: Feed(tensor, session._session) for tensor in given}
+    feeds = {tensor: Feed(tensor, session.runtime) for tensor in given}
     unfed = [e for e in mapper.slots if isinstance(e, Tensor) and e not in feeds]
     wanted = [tensor.name for tensor in unfed]
     results: list[Any] = []
     if wanted or feeds:
-        session._extend_graph([*unfed, *feeds])
+        session.extend_graph([*unfed, *feeds])
         # The step goes on after this call, so the values are given to it, not lent.
         values = {feed.name: owned(feed.convert(given[tensor])) for tensor, feed in feeds.items()}
         try:
-            results = session._session.partial_run(handle, values, wanted)
+            results = session.runtime.partial_run(handle, values, wanted)
         except errors.OpError as error:
             raise explain(error, graph, None) from error.__cause__
         except KeyboardInterrupt as interrupt:

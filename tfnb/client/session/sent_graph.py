@@ -52,7 +52,7 @@ class SentGraph:
         forking.guard(self, "_lock")
         self._version = 0  # all operations before this one were sent; guarded by self._lock
         self._ahead: set[int] = set()  # the numbers of those sent beyond; guarded by self._lock
-        self._revision = graph._revision  # another one, and all is sent anew; likewise
+        self._revision = graph.revision  # another one, and all is sent anew; likewise
         self._refused_version = -1  # of the graph when sending all failed; likewise
         self._in_flight: Sequence[Operation] = ()  # given to the runtime, not noted yet; likewise
 
@@ -80,15 +80,15 @@ class SentGraph:
           OpError: the runtime refuses a node that is needed; nothing was sent.
         """
         graph = self._graph
-        if graph.version == self._version and graph._revision == self._revision:
+        if graph.version == self._version and graph.revision == self._revision:
             return False
         with self._lock:
-            if graph._revision != self._revision:
+            if graph.revision != self._revision:
                 self._send_anew()
                 return True
             self._note_sent()
             with graph._lock:
-                new = graph._operations[self._version :]
+                new = graph.operation_list[self._version :]
             if not new:
                 return False
             if self.sends_all or needed is None:
@@ -107,11 +107,11 @@ class SentGraph:
         """Gives the runtime the graph as it is now in place of the one it has."""
         graph = self._graph
         with graph._lock:
-            operations, revision = list(graph._operations), graph._revision
+            operations, revision = list(graph.operation_list), graph.revision
         version = len(operations)
         self._give(self._runtime.replace_graph, operations)
         self._version, self._ahead, self._in_flight = version, set(), ()
-        graph._num_ops_sent = max(graph._num_ops_sent, version)
+        graph.num_ops_sent = max(graph.num_ops_sent, version)
         self._revision = revision
 
     def _send_new(self, new: list[Operation]) -> None:
@@ -134,9 +134,9 @@ class SentGraph:
                 continue
             found[number] = op
             todo += [tensor.op for tensor in op.inputs]
-            if op._control_inputs:
-                todo += op._control_inputs
-            if not has_one_device or "_class" in op._attrs:
+            if op.control_ops:
+                todo += op.control_ops
+            if not has_one_device or "_class" in op.attrs:
                 todo += partners(op)
         if found:
             operations = [found[number] for number in sorted(found)]
@@ -166,7 +166,7 @@ class SentGraph:
                 ahead.remove(version)
                 version += 1
             self._version, self._ahead = version, ahead
-            self._graph._num_ops_sent = max(self._graph._num_ops_sent, num_sent)
+            self._graph.num_ops_sent = max(self._graph.num_ops_sent, num_sent)
         self._in_flight = ()
 
     def _give(
@@ -189,7 +189,7 @@ class SentGraph:
 
 def _leaders_of(op: Operation) -> Iterable[Operation]:
     """The operations that one names as those it shares a device with."""
-    if "_class" not in op._attrs:
+    if "_class" not in op.attrs:
         return ()
     nodes = op.graph._nodes_by_name
     names = [group[len(_GROUP) :].decode(errors="replace") for group in op.colocation_groups()]
@@ -200,7 +200,7 @@ def _partners_in(new: list[Operation]) -> Callable[[Operation], Iterable[Operati
     """What gives the operations, among new ones, that are placed together with one."""
     groups: dict[bytes, list[Operation]] = {}
     for op in new:
-        if "_class" in op._attrs:
+        if "_class" in op.attrs:
             for group in op.colocation_groups():
                 groups.setdefault(group, []).append(op)
 

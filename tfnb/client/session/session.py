@@ -1,15 +1,15 @@
 """``Session``: where a graph being built meets the runtime that runs it.
 
 A session holds
-  _graph            the user's graph; shared with any number of other sessions
-  _session          the runtime's session: placement, executors, variables
-  _current_version  the graph version the runtime has seen; guarded by _extend_lock
-  _plans            (fetch structure, feed keys) -> CallPlan; emptied by close()
+  _graph       the user's graph; shared with any number of other sessions
+  runtime      the runtime's session: placement, executors, variables
+  _sent_graph  which operations of the graph the runtime has seen
+  plans        (fetch structure, feed keys) -> CallPlan; emptied by close()
 and nothing of a single step. ``run`` is a dictionary lookup and a call of the plan; everything that
 checks, names and explains happens when a plan is made (``_plan_for``) or when a run failed
 (:mod:`tfnb.client.session.session_errors`).
 
-Corresponds to TensorFlow's ``python/client/session.py``. It differs in that a run that has been seen
+Corresponds to TensorFlow's ``python/client/session.py``. It differs in that a run seen
 before does not look at the graph again: ops added since are sent when something new is asked for.
 """
 
@@ -19,6 +19,7 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
+from tfnb.client.live_sessions import open_sessions, register
 from tfnb.client.session import partial_run
 from tfnb.client.session.call_plan import CallPlan
 from tfnb.client.session.callable import CallableFromOptions, make_callable
@@ -31,7 +32,6 @@ from tfnb.common_runtime.optimizer.optimization_registry import OptimizationRepo
 from tfnb.common_runtime.session import direct_session_factory, session_factory
 from tfnb.core.process.collector_pause import without_collector
 from tfnb.core.process.lost_interrupts import keep_interrupts
-from tfnb.core.process.weak_registry import WeakRegistry
 from tfnb.framework import default_session, traceback_of_user
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.graph import Graph
@@ -55,12 +55,9 @@ if TYPE_CHECKING:
 assert direct_session_factory.DIRECT_SESSION_FACTORY is not None
 
 
-_live_sessions: WeakRegistry[BaseSession] = WeakRegistry()
-
-
 def live_sessions() -> list[BaseSession]:
     """The sessions that are open, in no particular order."""
-    return [session for session in _live_sessions if not session._closed]
+    return open_sessions()
 
 
 class DeviceAttributes:
@@ -104,7 +101,13 @@ class DeviceAttributes:
 
 
 class BaseSession:
-    """What Session and InteractiveSession have in common: running a graph."""
+    """What Session and InteractiveSession have in common: running a graph.
+
+    Attributes:
+        runtime: The runtime's session; internal to tfnb.
+        plans: The runs that were seen before; internal to tfnb.
+        is_closed: Whether it can run nothing any more; internal to tfnb.
+    """
 
     _num_objects = 1  # that stand for this session: copies share their attributes
 
@@ -120,7 +123,7 @@ class BaseSession:
             TypeError: An argument has the wrong type.
             NotFoundError: No engine accepts the target.
         """
-        self._closed = True  # until the runtime's session exists, there is nothing to close
+        self.is_closed = True  # until the runtime's session exists, there is nothing to close
         if graph is None:
             graph = get_default_graph()
         elif not isinstance(graph, Graph):
@@ -131,19 +134,19 @@ class BaseSession:
         self._target = _checked_target(target)
         self._config = _checked_config(config)
         self._add_shapes: bool = self._config.graph_options.infer_shapes
-        self._plans: dict[Any, CallPlan] = {}
-        self._session = session_factory.new_session(
+        self.plans: dict[Any, CallPlan] = {}
+        self.runtime = session_factory.new_session(
             session_factory.SessionOptions(self._target, self._config)
         )
         self._sent_graph = SentGraph(
             graph,
-            self._session,
+            self.runtime,
             sends_all=self._config.experimental.optimize_for_static_graph,
         )
-        self._session.effects_policy = graph._effects_policy
-        graph._effects_policy.apply_to(self._session)
-        self._closed = False
-        _live_sessions.add(self)
+        self.runtime.effects_policy = graph.effects_policy
+        graph.effects_policy.apply_to(self.runtime)
+        self.is_closed = False
+        register(self)
         keep_interrupts()
 
     # -- what it is --------------------------------------------------------------------------------
@@ -167,7 +170,7 @@ class BaseSession:
         """The devices this session can place ops on."""
         return [
             DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation)
-            for d in self._session.list_devices()
+            for d in self.runtime.list_devices()
         ]
 
     # -- running -----------------------------------------------------------------------------------
@@ -200,17 +203,17 @@ class BaseSession:
         values: Iterable[Any] = ()
         if feed_dict:
             try:
-                plan = self._plans.get((key, *feed_dict))
+                plan = self.plans.get((key, *feed_dict))
                 values = feed_dict.values()
             except (TypeError, AttributeError):  # no dictionary; _plan_for says so
                 plan = None
         else:
-            plan = self._plans.get(key)
-        if plan is None or plan.num_marks != self._graph._num_access_marks:
+            plan = self.plans.get(key)
+        if plan is None or plan.num_marks != self._graph.num_access_marks:
             plan, values = self._plan_for(fetches, feed_dict or {})
         if options is None and run_metadata is None:
             return plan.run(values)
-        return self._run_with_options(plan, values, options, run_metadata)
+        return self.run_with_options(plan, values, options, run_metadata)
 
     def emitted_sources(self) -> list[str]:
         """The Python functions that the session's graphs run as.
@@ -218,7 +221,7 @@ class BaseSession:
         A graph becomes a function when it runs for the second time, one with loops at once; what
         is watched or waits for something runs node by node and has none.
         """
-        found: list[str] = self._session.emitted_sources()
+        found: list[str] = self.runtime.emitted_sources()
         return found
 
     def optimization_reports(self, fetches: Any, feeds: Iterable[Any] = ()) -> OptimizationReports:
@@ -262,16 +265,17 @@ class BaseSession:
         if prepared is None:
             return []
         names = prepared.fetches, prepared.feeds, prepared.targets
-        found: list[PassStage] = self._session.optimization_stages(*names)
+        found: list[PassStage] = self.runtime.optimization_stages(*names)
         return found
 
-    def _run_with_options(
+    def run_with_options(
         self,
         plan: CallPlan,
         values: Iterable[Any],
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
     ) -> Any:
+        """Run a plan with the options of one run; internal to tfnb."""
         if options is not None and not isinstance(options, RunOptions):
             raise TypeError(
                 f'Argument `options` must be a tf.RunOptions, but got "{type(options).__name__}"'
@@ -293,20 +297,21 @@ class BaseSession:
         self, fetches: Any, feed_dict: Mapping[Any, Any]
     ) -> tuple[CallPlan, Iterable[Any]]:
         """Check a run that was not seen before; give its plan and the values to feed, in order."""
-        self._check_runnable("run")
+        self.check_runnable("run")
         feeds = expand_feed_dict(self._graph, feed_dict)
         mapper = FetchMapper(self._graph, fetches)
         with without_collector(self._graph.version):
-            self._extend_graph([*mapper.slots, *feeds])
+            self.extend_graph([*mapper.slots, *feeds])
             plan = CallPlan(self, mapper, feeds)
         key = structure_key(fetches) if mapper.is_repeatable else None
         # Keys that stand for several tensors are expanded anew every time; plain ones are kept.
         if key is not None and len(feeds) == len(feed_dict) and _are_plain_keys(feed_dict):
-            self._plans[(key, *feed_dict) if feed_dict else key] = plan
+            self.plans[(key, *feed_dict) if feed_dict else key] = plan
         return plan, list(feeds.values())
 
-    def _check_runnable(self, method: str) -> None:
-        if self._closed:
+    def check_runnable(self, method: str) -> None:
+        """Refuse to run in a closed session or an empty graph; internal to tfnb."""
+        if self.is_closed:
             raise RuntimeError(
                 f"Attempted to use a closed Session. {method}() needs an open one: make a new "
                 "tf.Session(), its variables start uninitialized."
@@ -317,13 +322,25 @@ class BaseSession:
                 f"{method}()."
             )
 
-    def _extend_graph(self, needed: Sequence[Operation | Tensor] | None = None) -> None:
+    def extend_graph(self, needed: Sequence[Operation | Tensor] | None = None) -> None:
         """Send the ops that the runtime has not seen, all or those that a run needs.
 
-        It costs in proportion to these alone.
+        It costs in proportion to these alone; internal to tfnb.
         """
         if self._sent_graph.send(needed):
-            self._plans = {}
+            self.plans = {}
+
+    _extend_graph = extend_graph  # TensorFlow's name
+
+    @property
+    def _session(self) -> Any:
+        """The runtime's session, by TensorFlow's name."""
+        return self.runtime
+
+    @property
+    def _closed(self) -> bool:
+        """Whether it can run nothing any more, by TensorFlow's name."""
+        return self.is_closed
 
     def make_callable(
         self,
@@ -345,7 +362,7 @@ class BaseSession:
 
     def _make_callable_from_options(self, callable_options: Any) -> CallableFromOptions:
         """Return a function for a ``CallableOptions`` message: one value per feed, a list out."""
-        self._check_runnable("make_callable")
+        self.check_runnable("make_callable")
         return CallableFromOptions(self, callable_options)
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
@@ -377,7 +394,7 @@ class BaseSession:
 
         It only looks, and may be asked from another thread.
         """
-        found: list[PartialRunState] = self._session.partial_run_states()
+        found: list[PartialRunState] = self.runtime.partial_run_states()
         return found
 
     def waiting(self) -> str:
@@ -386,7 +403,7 @@ class BaseSession:
         Names the nodes, what they wait for, and where they were made. It only looks: no step is
         slowed down or changed.
         """
-        found = self._session.waiting()
+        found = self.runtime.waiting()
         return "No step is in flight." if found is None else describe(found, self._graph)
 
     def running_nodes(self) -> list[RunningNode]:
@@ -396,7 +413,7 @@ class BaseSession:
         looks: a step pays nothing for that it can be asked about.  Steps that wait, or are between
         two nodes, are left out; :meth:`waiting` tells about those too.
         """
-        nodes: list[RunningNode] = self._session.running_nodes()
+        nodes: list[RunningNode] = self.runtime.running_nodes()
         return nodes
 
     # -- default session, end ----------------------------------------------------------------------
@@ -408,10 +425,10 @@ class BaseSession:
     def close(self) -> None:
         """Cancel what runs and free what the session holds; harmless when repeated."""
         # The runtime's session knows by itself whether an earlier call came to its end.
-        self._closed = True
+        self.is_closed = True
         # Runs look here first: an empty table sends them to the check that refuses.
-        self._plans = {}
-        self._session.close()
+        self.plans = {}
+        self.runtime.close()
 
     def __copy__(self) -> Self:
         """Another object for the same session, which closes when the last of them is forgotten."""
@@ -423,7 +440,7 @@ class BaseSession:
     def __del__(self) -> None:
         self._num_objects -= 1
         # Errors while the interpreter goes down, or of a half-built session, help no user.
-        if self._num_objects <= 0 and not getattr(self, "_closed", True):
+        if self._num_objects <= 0 and not getattr(self, "is_closed", True):
             try:
                 self.close()
             except Exception as error:

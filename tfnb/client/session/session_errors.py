@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from tfnb.client.live_sessions import runtimes_of
 from tfnb.common_runtime.functions.lower_functional_ops import FUNCTIONAL_OPS
-from tfnb.core.errors import FailedPreconditionError, OpError, ResourceExhaustedError
+from tfnb.core.errors import Mistake, OpError, ResourceExhaustedError
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
@@ -22,7 +23,7 @@ from tfnb.core.resource_mgr import DEFAULT_CONTAINER, RefCell
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-    from tfnb.client.session.call_plan import CallPlan
+    from tfnb.client.session.feeds import Feed
     from tfnb.core.process.standstill import Standstill
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
@@ -36,11 +37,28 @@ _MAX_PATH = 5
 _SOFT_PLACEMENT = (
     "To run it where it can run: tf.Session(config=tf.ConfigProto(allow_soft_placement=True))"
 )
-_COLOCATED = re.compile(r"\{\{colocation_node ([^}\s]+)\}\}")
 _NODE_IN_MESSAGE = re.compile(r"\{\{node ([^}\s]+)\}\}|\[\[node ([^\s\]]+)")
 
 
-def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
+class FailedPlan(Protocol):
+    """What is told of a run that failed.
+
+    Attributes:
+        feeds: What it was fed.
+        fetch_tensors: What it was asked for.
+        targets: Operations that were to run for their effect.
+        graph: The user's graph.
+        runtime: The runtime's session.
+    """
+
+    feeds: list[Feed]
+    fetch_tensors: list[Tensor]
+    targets: list[Operation]
+    graph: Graph
+    runtime: Any
+
+
+def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
     """The same error, made to name the user's operation and what to do.
 
     Args:
@@ -53,7 +71,7 @@ def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
     """
     name = error.node_name or _node_in(error.message)
     op = _find_operation(graph, name)
-    lines = [_with_places(error.message, error.standstill, graph)]
+    lines = [_message_of(error, graph)]
     if name is not None and (op is not None or not _NODE_IN_MESSAGE.search(error.message)):
         lines.append(f"\t [[node {name}{_definition(op)}]]")
     origin = _find_origin(graph, name) if op is None else None
@@ -67,6 +85,7 @@ def explain(error: OpError, graph: Graph, plan: CallPlan | None) -> OpError:
     explained.error_code = error.error_code
     explained.experimental_payloads = error.experimental_payloads
     explained.node_name = name
+    explained.mistake, explained.nodes = error.mistake, error.nodes
     explained.names_creation = True
     for note in getattr(error, "__notes__", ()):
         explained.add_note(note)
@@ -88,8 +107,8 @@ def explain_interrupt(interrupt: KeyboardInterrupt, graph: Graph) -> None:
     """Adds to the note on an interrupt, which says what the step waited for, who made those."""
     standstill = getattr(interrupt, "standstill", None)
     if standstill is not None:
-        notes = interrupt.__notes__
-        notes[:] = [_with_places(note, standstill, graph) for note in notes]
+        account, notes = standstill.render(), interrupt.__notes__
+        notes[:] = [describe(standstill, graph) if note == account else note for note in notes]
 
 
 def describe(standstill: Standstill, graph: Graph) -> str:
@@ -102,10 +121,12 @@ def place_of_node(name: str, graph: Graph) -> str:
     return _place(_find_operation(graph, name))
 
 
-def _with_places(text: str, standstill: Standstill | None, graph: Graph) -> str:
-    if standstill is None:
-        return text
-    return text.replace(standstill.render(), describe(standstill, graph))
+def _message_of(error: OpError, graph: Graph) -> str:
+    """The message, with the places of the nodes where it tells why the step stood still."""
+    if error.standstill is None or error.lead is None:
+        return error.message
+    account = describe(error.standstill, graph)
+    return f"{error.lead}\n{account}" if error.lead else account
 
 
 def _place(op: Operation | None) -> str:
@@ -160,28 +181,27 @@ def _caller(op: Operation) -> str:
     return ""
 
 
-def _advice(error: OpError, op: Operation | None, plan: CallPlan | None) -> list[str]:
+def _advice(error: OpError, op: Operation | None, plan: FailedPlan | None) -> list[str]:
     """Lines that say what to do, for the errors where that is known."""
     if plan is None:
         return []
-    if "Cannot assign a device" in error.message:
-        return [_SOFT_PLACEMENT]
-    if error.message.startswith("Cannot colocate nodes"):
-        return _colocation_advice(error.message, plan.graph)
-    if error.standstill is not None and "does not have value" in error.message:
-        return _dead_advice(error.standstill, plan)
-    if error.message.startswith("You must feed a value for placeholder"):
-        return _missing_feeds_advice(plan)
-    if isinstance(error, FailedPreconditionError) and (
-        "uninitialized value" in error.message or "Could not find variable" in error.message
-    ):
-        return _uninitialized_advice(plan)
+    match error.mistake:
+        case Mistake.NO_DEVICE:
+            return [_SOFT_PLACEMENT]
+        case Mistake.APART:
+            return _colocation_advice(error.nodes, plan.graph)
+        case Mistake.NO_VALUE if error.standstill is not None:
+            return _dead_advice(error.standstill, plan)
+        case Mistake.NOT_FED:
+            return _missing_feeds_advice(plan)
+        case Mistake.NOT_INITIALIZED:
+            return _uninitialized_advice(plan)
     return []
 
 
-def _colocation_advice(message: str, graph: Graph) -> list[str]:
+def _colocation_advice(names: tuple[str, ...], graph: Graph) -> list[str]:
     lines = []
-    for name in dict.fromkeys(_COLOCATED.findall(message)):
+    for name in dict.fromkeys(names):
         op = _find_operation(graph, name)
         if op is not None:
             lines.append(f"  '{name}' asks for {op.device or 'any device'}{_definition(op)}")
@@ -200,7 +220,7 @@ class _Reached(NamedTuple):
     path: list[str]  # from what was asked for down to the operation
 
 
-def _reached(plan: CallPlan, types: Container[str], is_cut: _IsCut) -> list[_Reached]:
+def _reached(plan: FailedPlan, types: Container[str], is_cut: _IsCut) -> list[_Reached]:
     """The operations of some types that a plan needs, those nearest to its fetches first.
 
     Args:
@@ -245,7 +265,7 @@ def _path(op: Operation, parents: dict[Operation, Operation | None]) -> list[str
 _PLACEHOLDERS = ops_with(Trait.MUST_BE_FED)
 
 
-def _missing_feeds_advice(plan: CallPlan) -> list[str]:
+def _missing_feeds_advice(plan: FailedPlan) -> list[str]:
     fed = {feed.tensor for feed in plan.feeds}
     missing = _reached(plan, _PLACEHOLDERS, lambda _, tensor: tensor in fed)
     if not missing:
@@ -271,7 +291,7 @@ def _missing_feeds_advice(plan: CallPlan) -> list[str]:
 _SWITCHES = frozenset({"Switch", "RefSwitch"})
 
 
-def _dead_advice(standstill: Standstill, plan: CallPlan) -> list[str]:
+def _dead_advice(standstill: Standstill, plan: FailedPlan) -> list[str]:
     """The way from a fetch to the Switch that sent its value the other way, and why it did."""
     switch = _find_operation(plan.graph, standstill.findings[0].node)
     if switch is None or switch.type not in _SWITCHES:
@@ -304,7 +324,7 @@ _VARIABLES = ops_with(Trait.VARIABLE)
 _NEEDS_NO_VALUE = ops_with(Trait.NEEDS_NO_VALUE)
 
 
-def _uninitialized_advice(plan: CallPlan) -> list[str]:
+def _uninitialized_advice(plan: FailedPlan) -> list[str]:
     fed = {feed.tensor for feed in plan.feeds}
 
     def is_cut(op: Operation, tensor: Tensor) -> bool:
@@ -329,19 +349,12 @@ def _uninitialized_advice(plan: CallPlan) -> list[str]:
     ]
     others = [
         other
-        for other in _runtimes_of(plan.graph)
+        for other in runtimes_of(plan.graph)
         if other is not plan.runtime and all(_has_value(other, op) for op in without)
     ]
     if others:
         lines.append("Another open session of this graph has values for them.")
     return lines
-
-
-def _runtimes_of(graph: Graph) -> list[Any]:
-    """The runtime's side of every open session of a graph."""
-    from tfnb.client.session.session import live_sessions  # which imports this file
-
-    return [session._session for session in live_sessions() if session.graph is graph]
 
 
 def _has_value(runtime: Any, op: Operation) -> bool:

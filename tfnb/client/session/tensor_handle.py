@@ -10,16 +10,36 @@ running the ops of :mod:`tfnb.ops.state.session_ops`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from tfnb.core.resource_mgr import owned
 
 if TYPE_CHECKING:
-    from tfnb.client.session.session import BaseSession
     from tfnb.core.dtypes import DType
+    from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
+
+
+class HandleOwner(Protocol):
+    """What a handle needs of the session that keeps its value.
+
+    Attributes:
+        runtime: The runtime's session.
+        is_closed: Whether the session can run nothing any more.
+    """
+
+    runtime: Any
+    is_closed: bool
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that the session runs."""
+
+    def run(self, fetches: Any, feed_dict: Any = None) -> Any:
+        """Run one step."""
+
 
 _HANDLE_OPS = frozenset({"GetSessionHandle", "GetSessionHandleV2"})
 
@@ -34,7 +54,7 @@ class TensorHandle:
 
     __slots__ = ("__weakref__", "_dtype", "_handle", "_is_owner", "_session")
 
-    def __init__(self, fetched: Any, dtype: DType, session: BaseSession) -> None:
+    def __init__(self, fetched: Any, dtype: DType, session: HandleOwner) -> None:
         """Keep a value just fetched.
 
         Args:
@@ -47,13 +67,13 @@ class TensorHandle:
         self._dtype = dtype
         self._session = session
         self._is_owner = True
-        store = _store_of(session._session)
+        store = _store_of(session.runtime)
         if store is not None:
             store.add(self._handle, owned(fetched.tensor))
 
     def __del__(self) -> None:
-        if getattr(self, "_is_owner", False) and not self._session._closed:
-            store = _store_of(self._session._session)
+        if getattr(self, "_is_owner", False) and not self._session.is_closed:
+            store = _store_of(self._session.runtime)
             if store is not None:
                 store.discard(self._handle)
 
@@ -93,9 +113,9 @@ class TensorHandle:
 
     def eval(self) -> Any:
         """The value, as a fetch would give it."""
-        store = _store_of(self._session._session)
+        store = _store_of(self._session.runtime)
         if store is not None:
-            value = self.fed_to(self._session._session)
+            value = self.fed_to(self._session.runtime)
             if not isinstance(value, np.ndarray):
                 return value
             return value.copy() if value.ndim else value[()]
@@ -112,7 +132,7 @@ class TensorHandle:
             InvalidArgumentError: It was deleted before.
         """
         self._is_owner = False
-        store = _store_of(self._session._session)
+        store = _store_of(self._session.runtime)
         if store is not None:
             store.delete(self._handle)
             return

@@ -614,7 +614,9 @@ def dereference_by(entries: Sequence[tuple[int, bool, int, DType]], args: list[A
             raise errors.invalid_argument(f"{position}-th input expects a ref type")
         value = cell.value
         if value is None and not may_be_empty:
-            raise errors.failed_precondition(f"Attempting to use uninitialized value {cell.name}")
+            raise errors.failed_precondition(
+                f"Attempting to use uninitialized value {cell.name}", errors.Mistake.NOT_INITIALIZED
+            )
         if how:
             if cell.dtype is not dtype:
                 raise errors.invalid_argument(

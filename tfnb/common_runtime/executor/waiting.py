@@ -138,7 +138,7 @@ def explained(run_state: RunState, error: BaseException) -> BaseException:
     is_late = (
         isinstance(error, errors.DeadlineExceededError)
         and error is run_state.stop
-        and not (error.standstill is not None and error.standstill.render() in error.message)
+        and error.lead is None
     )
     return with_account(error, _explain_end(run_state, error)) if is_end or is_late else error
 
@@ -163,7 +163,7 @@ def with_account(error: BaseException, found: Standstill | None) -> BaseExceptio
         error.add_note(found.render())
     elif isinstance(error, errors.DeadlineExceededError):
         longer = errors.deadline_exceeded(f"{error.message}\n{found.render()}")
-        longer.standstill = found
+        longer.standstill, longer.lead = found, error.message
         return longer
     return error
 
@@ -488,8 +488,8 @@ def _absent(position: int, name: str, is_dead: bool, finding: Finding | None) ->
     if finding is None:
         return errors.invalid_argument(f"{heading}.")
     found = Standstill(f"{heading}:", (finding,))
-    error = errors.invalid_argument(found.render())
-    error.standstill = found
+    error = errors.invalid_argument(found.render(), errors.Mistake.NO_VALUE)
+    error.standstill, error.lead = found, ""
     return error
 
 

@@ -76,7 +76,7 @@ class OutputRecord(NamedTuple):
     allocator: str
 
 
-class RunRecord(NamedTuple):
+class StatsRecord(NamedTuple):
     """One execution of one node; times in nanoseconds of ``perf_counter``, sizes in bytes.
 
     ``made`` are the buffers it allocated, ``in_use`` the bytes of the step's buffers afterwards on
@@ -96,7 +96,7 @@ class RunRecord(NamedTuple):
     persistent_ids: tuple[int, ...] = ()
 
 
-_NO_MEMORY = RunRecord(0, 0, 0, 0, 0)
+_NO_MEMORY = StatsRecord(0, 0, 0, 0, 0)
 
 
 class StepStatsCollector(StepObserver):
@@ -120,9 +120,9 @@ class StepStatsCollector(StepObserver):
     def __init__(self, device_names: Sequence[str] = (), *, measures_kernels: bool = False) -> None:
         self._device_names = device_names
         self._started: dict[type_of_run, int] = {}
-        self.records: list[RunRecord] = []
+        self.records: list[StatsRecord] = []
         self.calls: dict[int, tuple[int, int, int, int]] = {}
-        self._memory: dict[tuple[int, int, int], RunRecord] = {}
+        self._memory: dict[tuple[int, int, int], StatsRecord] = {}
         self._ended: dict[tuple[int, int, int], int] = {}
         self._journals: dict[int, Journal] = {}
         # Added to the clock's readings, gives the time since the epoch.
@@ -186,7 +186,7 @@ class StepStatsCollector(StepObserver):
             kept = sum(buffer.num_bytes for buffer in made)
             temporary = self._temporary.end((step_id, partition, item.id), kept)
         allocators = {buffer.allocator for buffer in made}
-        found = RunRecord(
+        found = StatsRecord(
             step_id,
             partition,
             item.id,
@@ -301,7 +301,7 @@ class _TraceReader(JournalReader):
             if content is DEAD or (position and item.action == MERGE and not _takes_index(item)):
                 continue
             if isinstance(content, Told):
-                note = next((one for one in content.notes if isinstance(one, RunRecord)), None)
+                note = next((one for one in content.notes if isinstance(one, StatsRecord)), None)
                 if note is not None and note.node_id == node_id:
                     self._memory = note
                     return
@@ -593,7 +593,7 @@ class _Trace:
         record.op_end_rel_micros = record.all_end_rel_micros = length // 1000
         record.memory_stats.SetInParent()
 
-    def _write_memory(self, record: step_stats_pb2.NodeExecStats, run: RunRecord) -> None:
+    def _write_memory(self, record: step_stats_pb2.NodeExecStats, run: StatsRecord) -> None:
         """Write the node's allocations by allocator; temporary memory is on the node's device."""
         for allocator, in_use in run.in_use:
             made = [buffer for buffer in run.made if buffer.allocator == allocator]

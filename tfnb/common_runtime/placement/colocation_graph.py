@@ -144,7 +144,7 @@ class ColocationGraph:
                     f"Malformed device specification '{node.requested_device}' in node: "
                     f"{{{{node {node.name}}}}} = {node.op}"
                 )
-            member.requested = device_spec.runtime_text(spec._parts)
+            member.requested = device_spec.runtime_text(spec.parts)
             if _makes_handle(node):
                 member.resource = member.requested
         return member
@@ -337,7 +337,7 @@ class ColocationGraph:
             self._join(node, self.root(node), root, self.root(root))
         except errors.InvalidArgumentError as error:
             if not self._allow_soft_placement:
-                raise errors.invalid_argument(f"{error.message}{_at(node)}") from None
+                raise _apart(f"{error.message}{_at(node)}", error.nodes) from None
             if self._log_device_placement:
                 _log.info(
                     "Ignoring request to colocate node '%s' with nodes in colocation group '%s' "
@@ -371,12 +371,13 @@ class ColocationGraph:
         try:
             keeps.merge_device_names(goes, self._allow_soft_placement)
         except errors.InvalidArgumentError as error:
-            raise errors.invalid_argument(f"{names}: {error.message}") from None
+            raise _apart(f"{names}: {error.message}", (x.name, y.name)) from None
         if not keeps.merge_device_types(goes, self._type_priority):
             keeps.assigned, keeps.resource, keeps.requested = before
-            raise errors.invalid_argument(
+            raise _apart(
                 f"{names} because no device type supports both of those nodes and the other nodes "
-                f"colocated with them.{self.debug_info(x_root)}{self.debug_info(y_root)}"
+                f"colocated with them.{self.debug_info(x_root)}{self.debug_info(y_root)}",
+                (x.name, y.name),
             )
         keeps.possible_devices = []
         if keeps.rank == goes.rank:
@@ -451,10 +452,10 @@ class ColocationGraph:
         assert preferred is not None
         if preferred.device_type is None and spec.device_type is not None:
             same_type = preferred.replace(device_type=spec.device_type)
-            found = self._matching(device_spec.runtime_text(same_type._parts), root)
+            found = self._matching(device_spec.runtime_text(same_type.parts), root)
             if found:
                 return found
-        found = self._matching(device_spec.runtime_text(preferred._parts), root)
+        found = self._matching(device_spec.runtime_text(preferred.parts), root)
         if found:
             return found
         found = self._matching(root.soft_device_name(keep_resource=False), root)
@@ -498,7 +499,7 @@ class ColocationGraph:
     def _nowhere_message(self, node: Node, root: Member) -> str:
         asked = node.requested_device
         spec = device_spec.parse_full_name(asked)
-        if spec is None or device_spec.runtime_text(spec._parts) != root.requested:
+        if spec is None or device_spec.runtime_text(spec.parts) != root.requested:
             return (
                 f"Could not satisfy explicit device specification '{asked}' because the node "
                 f"{{{{colocation_node {node.name}}}}} was colocated with a group of nodes that "
@@ -555,6 +556,13 @@ class ColocationGraph:
     def device_types(self) -> tuple[str, ...]:
         """The device types here, best first."""
         return self._device_types
+
+
+def _apart(message: str, names: tuple[str, ...]) -> errors.OpError:
+    """The error of nodes that cannot stand together."""
+    error = errors.invalid_argument(message, errors.Mistake.APART)
+    error.nodes = names
+    return error
 
 
 def _makes_handle(node: Node) -> bool:

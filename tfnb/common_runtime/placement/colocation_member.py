@@ -127,7 +127,7 @@ class Member:
             spec.device_type = None
         if all(name is None or name.device_index is None for name in bound):
             spec.device_index = None
-        return device_spec.runtime_text(spec._parts)
+        return device_spec.runtime_text(spec.parts)
 
 
 # Graphs name the same few devices thousands of times.
@@ -154,5 +154,5 @@ def specialized_name(name: str, by: str) -> str:
     assert spec is not None
     assert other is not None
     return device_spec.runtime_text(
-        tuple(b if b is not None else a for a, b in zip(spec._parts, other._parts))  # type: ignore[arg-type]
+        tuple(b if b is not None else a for a, b in zip(spec.parts, other.parts))  # type: ignore[arg-type]
     )

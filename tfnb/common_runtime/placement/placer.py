@@ -181,7 +181,8 @@ class Placer:
         except errors.InvalidArgumentError as error:
             raise errors.invalid_argument(
                 f"Cannot assign a device for operation {node.name}: {error.message}"
-                f"\n\t [[{{{{node {node.name}}}}}]]"
+                f"\n\t [[{{{{node {node.name}}}}}]]",
+                errors.Mistake.NO_DEVICE,
             ) from None
         chosen = devices[0].name
         why = ""

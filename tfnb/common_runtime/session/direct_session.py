@@ -65,7 +65,7 @@ from tfnb.common_runtime.session.partial_run import PartialRuns, PartialRunState
 from tfnb.common_runtime.session.pass_trace import PassStage, trace_passes
 from tfnb.common_runtime.session.python_threads import pool_for_python_functions
 from tfnb.common_runtime.session.quick_run import quick_run
-from tfnb.common_runtime.session.session import Session
+from tfnb.common_runtime.session.session import RuntimeSession
 from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.common_runtime.session.step_hold import StepHold
 from tfnb.common_runtime.session.step_limits import LimitObserver
@@ -109,7 +109,7 @@ _session_numbers = itertools.count(1)
 _JOIN_S = 1.0
 
 
-class DirectSession(Session):
+class DirectSession(RuntimeSession):
     """A session in this process; thread safe."""
 
     def __init__(self, options: SessionOptions, device_mgr: DeviceMgr) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tfnb.proto import config_pb2
 
 
-class Session(ABC):
+class RuntimeSession(ABC):
     """Runs the steps of a graph.
 
     Attributes:

@@ -77,12 +77,12 @@ class DefunGraph(FunctionGraph):
                 f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value."
             )
         for tensor in op.inputs:
-            if tensor not in self._captured:
+            if tensor not in self.captured:
                 self._copy(tensor.op)
-        inputs = [self._captured[tensor] for tensor in op.inputs]
+        inputs = [self.captured[tensor] for tensor in op.inputs]
         attrs = dict(node_def_of(op).attr)
         copy = self._create_op_internal(op.type, inputs, name=op.name, attrs=attrs)
-        self._captured.update(zip(op.outputs, copy.outputs, strict=True))
+        self.captured.update(zip(op.outputs, copy.outputs, strict=True))
         if is_loaded(op):
             mark_derived(copy)
         return copy
@@ -133,7 +133,7 @@ def defun_graph_of(
         graph._collections[key] = outer.get_collection_ref(key)
     with graph.as_default():
         if device is not None:
-            graph._scopes().set_devices((device,))
+            graph.scopes().set_devices((device,))
         for arg_name, arg_type in zip(arg_names, arg_types, strict=True):
             graph.inputs.append(placeholder(dtypes.as_dtype(arg_type), None, arg_name))
         results = func(*graph.inputs)

@@ -190,7 +190,7 @@ class DefinedFunction:
             for index in range(len(input_types))
         ]
         # Only the innermost device counts, as in TensorFlow.
-        devices = get_default_graph()._scopes().device_stack
+        devices = get_default_graph().scopes().device_stack
         self._caller_device = devices[-1] if devices else None
         self._definition: graph_pb2.FunctionDef | None = None
         self._extra_inputs: list[Tensor] = []
@@ -270,7 +270,7 @@ class DefinedFunction:
             definition.attr[name].CopyFrom(value)
         self._extra_inputs = graph.extra_inputs
         self._sub_functions = graph._functions
-        self._stateful_ops = [(op.name, op.type) for op in graph._operations if op._is_stateful]
+        self._stateful_ops = [(op.name, op.type) for op in graph.operation_list if op._is_stateful]
         self._definition = definition
 
     def add_to_graph(self, graph: Graph) -> None:

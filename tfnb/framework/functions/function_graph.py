@@ -8,7 +8,7 @@ State, beside a graph's:
 
 * ``inputs``: the placeholders of the arguments, those of captured tensors included;
 * ``outputs``: the result tensors, once the body is built;
-* ``_captured``: tensor outside -> its placeholder inside, in the order of capturing.
+* ``captured``: tensor outside -> its placeholder inside, in the order of capturing.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class FunctionGraph(Graph):
         self.outer_graph: Graph = get_default_graph()
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
-        self._captured: dict[Tensor, Tensor] = {}
+        self.captured: dict[Tensor, Tensor] = {}
 
     @property
     def captures(self) -> list[tuple[Tensor, Tensor]]:
         """Pairs of a tensor outside and its placeholder."""
-        return list(self._captured.items())
+        return list(self.captured.items())
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
         """The tensor of this graph that stands for ``tensor``.
@@ -63,7 +63,7 @@ class FunctionGraph(Graph):
         """
         if tensor.graph is self:
             return tensor
-        found = self._captured.get(tensor)
+        found = self.captured.get(tensor)
         return found if found is not None else self._capture_new(tensor, name)
 
     def _capture_new(self, tensor: Tensor, name: str | None) -> Tensor:
@@ -74,11 +74,12 @@ class FunctionGraph(Graph):
         with self.as_default(), self.control_dependencies(None):
             inside = placeholder(tensor.dtype, tensor._shape, name)
         inside._handle_data = tensor._handle_data
-        self._captured[tensor] = inside
+        self.captured[tensor] = inside
         self.inputs.append(inside)
         return inside
 
-    def _capture_inputs(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+    def capture_inputs(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+        """Return the inputs as tensors of this graph, captured where they are of another."""
         if all(tensor.graph is self for tensor in inputs):
             return inputs
         return [self.capture(tensor) for tensor in inputs]

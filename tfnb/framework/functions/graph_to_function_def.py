@@ -167,14 +167,14 @@ class _Writer:
             node.name, node.op, node.device = self.node_names[op], original.op, original.device
             user = f"node '{op.name}'"
             node.input.extend([self.spelling(tensor, user) for tensor in op.inputs])
-            for other in sorted(op._control_inputs, key=lambda one: one.name):
+            for other in sorted(op.control_ops, key=lambda one: one.name):
                 if other not in self.node_names:
                     raise errors.invalid_argument(
                         f"The control input from '{other.name}' to {user} is not in the body of "
                         f"the function '{self._function_name}'."
                     )
                 node.input.append(f"^{self.node_names[other]}")
-            if op.graph._loaded_operations and op.op_definition.effects and is_stranger(op):
+            if op.graph.loaded_ranges and op.op_definition.effects and is_stranger(op):
                 node.attr[LOADED_ATTR].b = True
             for key, value in original.attr.items():
                 node.attr[key].CopyFrom(value)
@@ -196,7 +196,7 @@ class _Writer:
                 f"The input '{tensor.name}' of {user} is neither an argument nor in the body of "
                 f"the function '{self._function_name}'."
             )
-        for name, positions in op.op_definition.op_def.output_ranges(op._attrs).items():
+        for name, positions in op.op_definition.op_def.output_ranges(op.attrs).items():
             if tensor.value_index in positions:
                 return f"{self.node_names[op]}:{name}:{tensor.value_index - positions.start}"
         raise AssertionError(f"{op.type} has no output {tensor.value_index}")

@@ -70,7 +70,7 @@ def import_graph_def(
         raise ValueError(error.message) from None
     graph = get_default_graph()
     graph._check_not_finalized()
-    _check_number_of_nodes(own, graph._effects_policy.max_nodes)
+    _check_number_of_nodes(own, graph.effects_policy.max_nodes)
     with name_scope(name, "import", replacements.values()) as scope:
         mapped = _input_map_of(replacements, name)
     with graph._lock, without_collector(len(own.node)):
@@ -99,7 +99,7 @@ class _Importer:
         self.graph_def = graph_def
         self.input_map = input_map
         self.prefix = prefix
-        self.state = graph._scopes()
+        self.state = graph.scopes()
         controls = list(
             dict.fromkeys(op for scope in self.state.control_stack for op in scope.control_inputs)
         )
@@ -108,9 +108,9 @@ class _Importer:
     def run(self, wanted: tuple[str, ...] | None) -> list[Tensor | Operation] | None:
         """Reads everything, then adds it to the graph."""
         graph = self.graph
-        old_versions, old_functions = graph._versions, dict(graph._functions)
-        if graph._replacement is not None:
-            graph._replacement.make_room(self.prefix)
+        old_versions, old_functions = graph.def_versions, dict(graph._functions)
+        if graph.replacement is not None:
+            graph.replacement.make_room(self.prefix)
         try:
             self._add_functions()
             self._merge_versions()
@@ -119,12 +119,12 @@ class _Importer:
             found = None if wanted is None else [self._returned(name) for name in wanted]
             self._place()
         except BaseException:
-            graph._versions, graph._functions = old_versions, old_functions
-            graph._function_definitions.clear()
+            graph.def_versions, graph._functions = old_versions, old_functions
+            graph.function_definitions.clear()
             raise
         self._commit()
-        first = len(graph._operations) - len(self.reader.operations)
-        graph._loaded_operations.append((first, len(graph._operations)))
+        first = len(graph.operation_list) - len(self.reader.operations)
+        graph.loaded_ranges.append((first, len(graph.operation_list)))
         return found
 
     def _add_functions(self) -> None:
@@ -139,8 +139,8 @@ class _Importer:
 
     def _merge_versions(self) -> None:
         """A graph is as old as the oldest graph in it, and as demanding as the most demanding."""
-        theirs, ours = self.graph_def.versions, self.graph._versions
-        self.graph._versions = replace(
+        theirs, ours = self.graph_def.versions, self.graph.def_versions
+        self.graph.def_versions = replace(
             ours,
             producer=min(ours.producer, theirs.producer),
             min_consumer=max(ours.min_consumer, theirs.min_consumer),
@@ -204,9 +204,9 @@ class _Importer:
                     if requested:
                         stack = (*stack, DeviceEntry(requested))
                     device = merged_device(stack, op)
-            op._device = device or ""
-            if op._node is not None and op._node.device != op._device:
-                op._node.device = op._device
+            op.requested_device = device or ""
+            if op.kept_node_def is not None and op.kept_node_def.device != op.requested_device:
+                op.kept_node_def.device = op.requested_device
         by_name = {op.name: op for op in self.reader.operations}
         for op, fellows in colocated:
             self._follow(op, fellows, by_name)
@@ -224,8 +224,8 @@ class _Importer:
                     f"Specified colocation to an op: {name} that does not exist during import for "
                     f"op: {op.name}"
                 )
-            if fellow._device:
-                op._set_device(fellow._device)
+            if fellow.requested_device:
+                op._set_device(fellow.requested_device)
                 return
 
     def _commit(self) -> None:
@@ -255,9 +255,9 @@ class _Importer:
 
 def _fellows(op: Operation) -> list[str]:
     """The names of the nodes that a node asks to be colocated with."""
-    if "_class" not in op._attrs:
+    if "_class" not in op.attrs:
         return []
-    names = [group[5:].decode() for group in op._attrs["_class"] if group.startswith(b"loc:@")]
+    names = [group[5:].decode() for group in op.attrs["_class"] if group.startswith(b"loc:@")]
     return [name for name in names if name != op.name]
 
 

@@ -55,15 +55,15 @@ def plain_graph_def_of(
     known: dict[tuple[str, int], Mapping[str, Any]] = {}
     nodes = []
     for op in operations:
-        key = (op.type, id(op._attrs))
+        key = (op.type, id(op.attrs))
         attrs = known.get(key)
         if attrs is None:
-            attrs = known[key] = _plain_attrs(op._attrs, op.op_definition)
+            attrs = known[key] = _plain_attrs(op.attrs, op.op_definition)
         inputs = [(tensor.op.name, tensor.value_index) for tensor in op.inputs]
-        if op._control_inputs:
-            inputs += sorted([(other.name, _CONTROL) for other in op._control_inputs])
-        nodes.append(PlainNodeDef(op.name, op.type, op._device, inputs, attrs))
-    return PlainGraphDef(nodes, graph._versions, library)
+        if op.control_ops:
+            inputs += sorted([(other.name, _CONTROL) for other in op.control_ops])
+        nodes.append(PlainNodeDef(op.name, op.type, op.requested_device, inputs, attrs))
+    return PlainGraphDef(nodes, graph.def_versions, library)
 
 
 def _plain_attrs(attrs: Mapping[str, Any], definition: OpDefinition) -> Mapping[str, Any]:
@@ -109,7 +109,7 @@ def _plain_value(value: Any, kind: str | None) -> Any:
 
 def _shared_tensor(attr: TensorAttr) -> TensorAttr:
     """A tensor that a session may use as it is, or else what a message makes of it."""
-    value = attr._value
+    value = attr.decoded
     if value is None or (
         isinstance(value, np.ndarray)
         and not value.flags.writeable

@@ -30,7 +30,7 @@ def components(value: Any) -> list[Tensor]:
     if isinstance(value, SparseTensor):
         return [value.indices, value.values, value.dense_shape]
     if isinstance(value, CompositeTensor):
-        return value._parts()
+        return value.parts()
     assert isinstance(value, IndexedSlices)
     parts = [value.values, value.indices]
     return parts if value.dense_shape is None else [*parts, value.dense_shape]
@@ -46,7 +46,7 @@ def with_components(like: Any, parts: Sequence[Any]) -> Any:
     if isinstance(like, IndexedSlices):
         return IndexedSlices(*parts)
     if isinstance(like, CompositeTensor):
-        return like._with_parts(parts)
+        return like.with_parts(parts)
     sparse = SparseTensor(*parts)
     sparse.set_shape(like.shape)
     return sparse
@@ -62,7 +62,7 @@ def spec_text(value: Any) -> str:
     if isinstance(value, SparseTensor):
         return f"SparseTensorSpec({value.shape!r}, tf.{value.dtype.name})"
     if isinstance(value, CompositeTensor):
-        return f"{type(value).__name__}Spec({', '.join(str(t.shape) for t in value._parts())})"
+        return f"{type(value).__name__}Spec({', '.join(str(t.shape) for t in value.parts())})"
     dense = "None" if value.dense_shape is None else f"tf.{value.dense_shape.dtype.name}"
     return (
         f"IndexedSlicesSpec({_whole_shape(value)!r}, tf.{value.dtype.name}, "
@@ -82,7 +82,7 @@ def component_shapes(value: Any, invariant: TensorShape | None = None) -> list[T
       ValueError: the invariant has another rank than such a shape can have.
     """
     if isinstance(value, CompositeTensor):
-        return value._part_shapes()
+        return value.part_shapes()
     if isinstance(value, SparseTensor):
         return _sparse_shapes(value.shape.rank if invariant is None else _rank_of(invariant))
     if invariant is None:

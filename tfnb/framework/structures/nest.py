@@ -87,14 +87,14 @@ def _items(structure: Any) -> Iterator[tuple[Any, Any]]:
     return enumerate(structure)
 
 
-def _values(structure: Any) -> Iterator[Any]:
+def values_of(structure: Any) -> Iterator[Any]:
     """The members of a container."""
     if isinstance(structure, (list, tuple)):
         return iter(structure)
     return (value for _, value in _items(structure))
 
 
-def _of_same_kind(like: Any, members: Sequence[Any]) -> Any:
+def of_same_kind(like: Any, members: Sequence[Any]) -> Any:
     """A container of the kind of ``like`` with other members."""
     kind: Any = type(like)
     if isinstance(like, Mapping):
@@ -137,7 +137,7 @@ def _flatten_into(structure: Any, test: Callable[[Any], bool], flat: list[Any]) 
     if not test(structure):
         flat.append(structure)
         return
-    for value in _values(structure):
+    for value in values_of(structure):
         _flatten_into(value, test, flat)
 
 
@@ -189,7 +189,7 @@ def pack_sequence_as(
 def _pack(structure: Any, flat: Iterator[Any], test: Callable[[Any], bool]) -> Any:
     if not test(structure):
         return next(flat)
-    return _of_same_kind(structure, [_pack(value, flat, test) for value in _values(structure)])
+    return of_same_kind(structure, [_pack(value, flat, test) for value in values_of(structure)])
 
 
 def _short(value: Any) -> str:
@@ -292,7 +292,7 @@ def _compare(one: Any, other: Any, check_types: bool, test: Callable[[Any], bool
         return
     if check_types:
         _compare_kinds(one, other)
-    ours, theirs = list(_values(one)), list(_values(other))
+    ours, theirs = list(values_of(one)), list(values_of(other))
     if len(ours) != len(theirs):
         raise _Difference(
             ValueError,
@@ -404,7 +404,7 @@ def _paired(shallow: Any, tree: Any) -> Iterator[tuple[Any, Any]]:
                 f"shallow_tree has the following keys that are not in the input_tree: {missing}."
             )
         return ((shallow[key], tree[key]) for key in _sorted_keys(shallow))
-    ours, theirs = list(_values(shallow)), list(_values(tree))
+    ours, theirs = list(values_of(shallow)), list(values_of(tree))
     if len(ours) != len(theirs):
         raise ValueError(
             "The two structures don't have the same sequence length. Input structure has length "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tfnb.core.dtypes import DType
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework import functions_above as above
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -124,9 +125,7 @@ class TypeSpec:
 
     def experimental_as_proto(self) -> Any:
         """The spec as a TypeSpecProto."""
-        from tfnb.framework.structures.structure_protos import encode_type_spec
-
-        return encode_type_spec(self)
+        return above.encode_type_spec(self)
 
     @classmethod
     def experimental_from_proto(cls, proto: Any) -> Any:
@@ -135,9 +134,7 @@ class TypeSpec:
         Raises:
           ValueError: its class is not known.
         """
-        from tfnb.framework.structures.structure_protos import decode_type_spec
-
-        return decode_type_spec(proto)
+        return above.decode_type_spec(proto)
 
     @classmethod
     def experimental_type_proto(cls) -> Any:

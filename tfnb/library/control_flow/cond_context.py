@@ -102,12 +102,12 @@ class CondContext(ControlFlowContext):
         """Makes an operation part of this: what it takes from outside comes through Switches."""
         if op.inputs:
             self._switch_inputs(op)
-            self._remove_external_control_edges(op)
+            queries.remove_external_control_edges(self, op)
             if op.type == "SymbolicGradient" or op.graph._is_function(op.type):
                 op._add_control_input(self.pivot.op)
         else:
-            self._remove_external_control_edges(op)
-            if not any(queries.op_in_context(other, self) for other in op._control_inputs):
+            queries.remove_external_control_edges(self, op)
+            if not any(queries.op_in_context(other, self) for other in op.control_ops):
                 op._add_control_input(self.pivot.op)
         self._make_known_everywhere(op.outputs)
         if self.outer_context is not None or not queries.is_loop_exit(op):

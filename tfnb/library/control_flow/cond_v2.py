@@ -175,11 +175,11 @@ class _Choice:
             stateful = any(
                 op._is_stateful and op.type not in _RANDOM_OPS
                 for graph in graphs
-                for op in graph._operations
+                for op in graph.operation_list
             )
             build = case_op if stateful else stateless_case
             return build(self._chooser, arguments, branches=functions, **options)
-        stateful = any(op._is_stateful for graph in graphs for op in graph._operations)
+        stateful = any(op._is_stateful for graph in graphs for op in graph.operation_list)
         build = if_ if stateful else stateless_if
         then_branch, else_branch = functions
         return build(
@@ -320,7 +320,7 @@ def choice_gradient(op: Operation, *grads: Any) -> list[Any]:
         for forward, graph in zip(graphs, gradient_graphs, strict=True)
     ]
     _make_composites_match(gradient_graphs, is_case)
-    lower = op._attrs.get("_lower_using_switch_merge") if is_case else None
+    lower = op.attrs.get("_lower_using_switch_merge") if is_case else None
     choice = _Choice(op.inputs[0], list(gradient_graphs), is_case=is_case)
     found = choice.build(inputs, "gradient" if is_case else None, lower)
     return [None, *found]
@@ -383,7 +383,7 @@ class _CondGradientGraph(ControlFlowGraph):
             return self.capture(self._forward.inputs[resource_input_index(tensor, self._forward)])
         optional = self._optional_of(tensor)
         self.wrapped[tensor] = optional
-        captured = self._captured.get(optional)
+        captured = self.captured.get(optional)
         if captured is None:
             captured = self._add_captured_input(optional, name or tensor.op.name)
         value: Tensor = optional_get_value(

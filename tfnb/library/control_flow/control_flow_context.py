@@ -20,17 +20,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.operation_factory import set_input_context_check
-from tfnb.library.control_flow import control_flow_queries as queries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
-    from tfnb.library.control_flow.while_context import WhileContext
-
-set_input_context_check(queries.check_input_from_valid_context)
 
 
 class ControlFlowContext:
@@ -105,28 +100,9 @@ class ControlFlowContext:
         """What an operation without inputs has to wait for, so that it runs only inside."""
         return None
 
-    def while_context(self) -> WhileContext | None:
+    def while_context(self) -> ControlFlowContext | None:
         """The innermost while loop that this is or lies in."""
-        loop: WhileContext | None = queries.containing_while_context(self)
-        return loop
-
-    def _remove_external_control_edges(
-        self, op: Operation
-    ) -> tuple[list[Operation], list[Operation]]:
-        """Drops control inputs from outside of the innermost loop; gives those kept and dropped."""
-        loop = self.while_context()
-        if loop is None or not op._control_inputs:
-            return op.control_inputs, []
-        kept: list[Operation] = []
-        dropped: list[Operation] = []
-        for other in op._control_inputs:
-            context = queries.output_context(other)
-            is_inside = context is not None and context.while_context() is loop
-            (kept if is_inside else dropped).append(other)
-        if dropped:
-            op._remove_all_control_inputs()
-            op._add_control_inputs(kept)
-        return kept, dropped
+        return None if self.outer_context is None else self.outer_context.while_context()
 
     def __str__(self) -> str:
         return self.name

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.library.control_flow.control_flow_context import ControlFlowContext
-    from tfnb.library.control_flow.while_context import WhileContext
 
 _PASSES_ON = frozenset({"Switch", "RefSwitch", "Identity", "RefIdentity"})
 
@@ -116,12 +115,6 @@ def op_in_context(op: Operation, context: ControlFlowContext | None) -> bool:
     return is_containing_context(context_of(op), context)
 
 
-def while_context_of(op: Operation) -> WhileContext | None:
-    """The innermost while loop that an operation is in."""
-    context = context_of(op)
-    return None if context is None else context.while_context()
-
-
 def check_input_from_valid_context(op: Operation, input_op: Operation) -> None:
     """Refuses an input that comes from inside a while loop which the operation is not in.
 
@@ -146,7 +139,9 @@ def check_input_from_valid_context(op: Operation, input_op: Operation) -> None:
     )
 
 
-def _may_use(op: Operation, op_loop: WhileContext | None, input_loop: WhileContext | None) -> bool:
+def _may_use(
+    op: Operation, op_loop: ControlFlowContext | None, input_loop: ControlFlowContext | None
+) -> bool:
     """Whether ``op`` in one loop may use what comes from another."""
     if op_loop is None:
         # An Enter of a loop variable and a Switch into a branch are made outside of all contexts
@@ -169,3 +164,22 @@ def _may_use(op: Operation, op_loop: WhileContext | None, input_loop: WhileConte
             return True
         state = state.forward_context.grad_state
     return False
+
+
+def remove_external_control_edges(
+    context: ControlFlowContext, op: Operation
+) -> tuple[list[Operation], list[Operation]]:
+    """Drops control inputs from outside of the innermost loop; gives those kept and dropped."""
+    loop = context.while_context()
+    if loop is None or not op.control_ops:
+        return op.control_inputs, []
+    kept: list[Operation] = []
+    dropped: list[Operation] = []
+    for other in op.control_ops:
+        found = output_context(other)
+        is_inside = found is not None and found.while_context() is loop
+        (kept if is_inside else dropped).append(other)
+    if dropped:
+        op._remove_all_control_inputs()
+        op._add_control_inputs(kept)
+    return kept, dropped

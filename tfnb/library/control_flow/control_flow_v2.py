@@ -85,7 +85,7 @@ class ControlFlowGraph(FunctionGraph):
         self._graph_key = outer._graph_key
         self._seed = outer._seed
         self._container = outer._container
-        mine, theirs = self._scopes(), outer._scopes()
+        mine, theirs = self.scopes(), outer.scopes()
         mine.set_devices(theirs.device_stack)
         mine.colocation_stack = theirs.colocation_stack
         self.structured_outputs: Any = None
@@ -107,16 +107,16 @@ class ControlFlowGraph(FunctionGraph):
     @property
     def external_captures(self) -> list[Tensor]:
         """The tensors outside that were captured."""
-        return list(self._captured)
+        return list(self.captured)
 
     @property
     def internal_captures(self) -> list[Tensor]:
         """What stands for them inside."""
-        return list(self._captured.values())
+        return list(self.captured.values())
 
     def reset_captures(self, outside: Sequence[Tensor], inside: Sequence[Tensor]) -> None:
         """Says anew which tensor outside each argument stands for."""
-        self._captured = dict(zip(outside, inside, strict=True))
+        self.captured = dict(zip(outside, inside, strict=True))
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
         """The tensor of this graph that stands for ``tensor``.
@@ -139,7 +139,7 @@ class ControlFlowGraph(FunctionGraph):
 
     def _add_captured_input(self, tensor: Tensor, name: str | None) -> Tensor:
         inside = self.add_argument(tensor, name or tensor.op.name)
-        self._captured[tensor] = inside
+        self.captured[tensor] = inside
         return inside
 
     def add_argument(self, like: Tensor, name: str, shape: TensorShape | None = None) -> Tensor:

@@ -20,6 +20,7 @@ from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.indexed_slices import IndexedSlices
+from tfnb.framework.operation_factory import set_input_context_check
 from tfnb.framework.structures import nest
 from tfnb.framework.structures.composite_tensor import (
     component_shapes,
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+
+set_input_context_check(queries.check_input_from_valid_context)
 
 # Only the shape of their input counts, so a gradient keeps their result and not the input.
 _READ_SHAPES = frozenset({"Shape", "Size", "Rank"})
@@ -181,7 +184,7 @@ class WhileContext(ControlFlowContext):
             source = op.inputs[0].op
             if (
                 state is not None
-                and queries.while_context_of(source) is state.forward_context
+                and while_context_of(source) is state.forward_context
                 and source._control_flow_context is not None
             ):
                 # Saving the shape takes less memory than saving the value.
@@ -198,10 +201,10 @@ class WhileContext(ControlFlowContext):
                 inside = self.add_value(value)
                 if inside is not value:
                     op._update_input(index, inside)
-            _, external = self._remove_external_control_edges(op)
+            _, external = queries.remove_external_control_edges(self, op)
             self._add_control_dependency_if_free(op)
         else:
-            internal, external = self._remove_external_control_edges(op)
+            internal, external = queries.remove_external_control_edges(self, op)
             if not internal:
                 op._add_control_input(self._required_pivot().op)
         self._values.update(op.outputs)
@@ -220,7 +223,7 @@ class WhileContext(ControlFlowContext):
 
     def _add_control_dependency_if_free(self, op: Operation) -> None:
         """Ties an operation to the loop that could run before the loop's condition holds."""
-        if op._control_inputs:
+        if op.control_ops:
             return
         if (
             op.type == "SymbolicGradient"
@@ -247,7 +250,7 @@ class WhileContext(ControlFlowContext):
             kept = [op for op in control_inputs if _is_around(op, outer, outer_loop)]
             enter.op._set_control_flow_context(self)
             enter.op._add_control_inputs(kept)
-            for scope in graph._scopes().control_stack:
+            for scope in graph.scopes().control_stack:
                 scope.add_op(enter.op)
 
     # -- building the loop -------------------------------------------------------------------------
@@ -392,6 +395,14 @@ class WhileContext(ControlFlowContext):
         return read_variables(result)
 
 
+def while_context_of(op: Operation) -> WhileContext | None:
+    """The innermost while loop that an operation is in."""
+    context = queries.context_of(op)
+    loop = None if context is None else context.while_context()
+    assert loop is None or isinstance(loop, WhileContext)
+    return loop
+
+
 def _current_grad_state() -> Any:
     """The state of the gradient whose loop is being built, or None."""
     context = get_default_graph()._get_control_flow_context()
@@ -400,7 +411,7 @@ def _current_grad_state() -> Any:
 
 
 def _is_around(
-    op: Operation, context: ControlFlowContext | None, loop: WhileContext | None
+    op: Operation, context: ControlFlowContext | None, loop: ControlFlowContext | None
 ) -> bool:
     """Whether ``op`` gives its value in ``context`` or around it, but not outside of ``loop``."""
     op_context = queries.output_context(op)

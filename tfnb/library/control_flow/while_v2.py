@@ -234,7 +234,7 @@ def _add_redundant_inputs(cond_graph: ControlFlowGraph, body_graph: ControlFlowG
         prefix = cond_graph.unique_name(f"{cond_graph.name}___redundant_placeholder")
         for number, tensor in enumerate(missing):
             inside = placeholder(tensor.dtype, None, f"{prefix}{number}")
-            cond_graph._captured[tensor] = inside
+            cond_graph.captured[tensor] = inside
             cond_graph.inputs.append(inside)
 
 
@@ -268,7 +268,7 @@ def _build_node(
     parallel_iterations: int,
     name: str,
 ) -> list[Tensor]:
-    operations = [*cond_graph._operations, *body_graph._operations]
+    operations = [*cond_graph.operation_list, *body_graph.operation_list]
     build = while_ if any(op._is_stateful for op in operations) else stateless_while
     op, outputs = op_and_outputs(
         build(
@@ -300,7 +300,7 @@ def while_gradient(op: Operation, *grads: Any) -> list[Any]:
     cond_graph = _forward_graph(op, "cond")
     body_graph = _forward_graph(op, "body")
     num_before = len(body_graph.outputs)
-    num_original = op._attrs.get("_num_original_outputs", len(op.outputs))
+    num_original = op.attrs.get("_num_original_outputs", len(op.outputs))
     incoming = [
         _incoming(grad, result, outside, output)
         for grad, result, outside, output in zip(
@@ -470,7 +470,7 @@ class _WhileGradientGraph(ControlFlowGraph):
 
     def _pass_on(self, tensor: Tensor, name: str) -> Tensor:
         """A tensor that is the same in every iteration."""
-        inside = self._captured.get(tensor)
+        inside = self.captured.get(tensor)
         if inside is None:
             inside = self._add_captured_input(tensor, name)
             self.result_of_capture[inside] = inside

@@ -21,7 +21,6 @@ from tfnb.library.data.attributes import (
 from tfnb.library.data.options import Options
 from tfnb.library.data.structure import (
     DatasetSpec,
-    TensorSpec,
     flat_specs,
     flat_values,
     from_components,
@@ -35,6 +34,7 @@ from tfnb.library.data.structure import (
     spec_of,
     to_components,
 )
+from tfnb.library.data.tensor_spec import TensorSpec
 from tfnb.ops.dataset import (
     dataset_batch_ops,
     dataset_fingerprint,
@@ -566,30 +566,31 @@ class Dataset:
 
     # ------------------------------------------------------------------------------------- chosen
 
-    def _same_elements(self, build: Any, *args: Any, **attrs: Any) -> Dataset:
+    def same_elements(self, build: Any, *args: Any, **attrs: Any) -> Dataset:
+        """A dataset made of this one by an op that changes no elements; internal to tfnb."""
         variant = build(self._variant_tensor, *args, **attrs, **self._flat)
         return Dataset(variant, self.element_spec, [self])
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """Repeats the elements ``count`` times; endlessly if ``count`` is None or -1."""
         number = convert_to_tensor(-1 if count is None else count, dtypes.int64, name="count")
-        return self._same_elements(dataset_sequence_ops.repeat_dataset, number)
+        return self.same_elements(dataset_sequence_ops.repeat_dataset, number)
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """At most the first ``count`` elements; all if ``count`` is -1."""
         number = convert_to_tensor(count, dtypes.int64, name="count")
-        return self._same_elements(dataset_sequence_ops.take_dataset, number)
+        return self.same_elements(dataset_sequence_ops.take_dataset, number)
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All except the first ``count`` elements; none if ``count`` is -1."""
         number = convert_to_tensor(count, dtypes.int64, name="count")
-        return self._same_elements(dataset_sequence_ops.skip_dataset, number)
+        return self.same_elements(dataset_sequence_ops.skip_dataset, number)
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every ``num_shards``-th element, starting with element ``index``."""
         shards = convert_to_tensor(num_shards, dtypes.int64, name="num_shards")
         own = convert_to_tensor(index, dtypes.int64, name="index")
-        return self._same_elements(dataset_sequence_ops.shard_dataset, shards, own)
+        return self.same_elements(dataset_sequence_ops.shard_dataset, shards, own)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """The elements of this dataset, then those of another.
@@ -623,7 +624,7 @@ class Dataset:
         size = convert_to_tensor(buffer_size, dtypes.int64, name="buffer_size")
         first, second = seed_tensors(seed)
         reshuffles = True if reshuffle_each_iteration is None else reshuffle_each_iteration
-        return self._same_elements(
+        return self.same_elements(
             dataset_shuffle_ops.shuffle_dataset,
             size,
             first,
@@ -634,7 +635,7 @@ class Dataset:
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
         """The elements, cached in memory or in a file after the first complete pass."""
         tensor = convert_to_tensor(filename, dtypes.string, name="filename")
-        return self._same_elements(dataset_sequence_ops.cache_dataset, tensor)
+        return self.same_elements(dataset_sequence_ops.cache_dataset, tensor)
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """The same elements."""
@@ -642,13 +643,13 @@ class Dataset:
             AUTOTUNE if buffer_size is None else buffer_size, dtypes.int64, name="buffer_size"
         )
         with colocate_with(self._variant_tensor):
-            return self._same_elements(
+            return self.same_elements(
                 dataset_sequence_ops.prefetch_dataset, size, slack_period=0, legacy_autotune=False
             )
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """The elements without those whose computation fails."""
-        return self._same_elements(
+        return self.same_elements(
             dataset_sequence_ops.ignore_errors_dataset, log_warning=log_warning
         )
 
@@ -664,7 +665,7 @@ class Dataset:
                     f"`tf.data.Dataset.unique` does not support type {dtype} -- only "
                     "`tf.int32`, `tf.int64`, and `tf.string` are supported."
                 )
-        return self._same_elements(dataset_sequence_ops.unique_dataset)
+        return self.same_elements(dataset_sequence_ops.unique_dataset)
 
     def save(
         self,
@@ -753,7 +754,7 @@ class Dataset:
         """The same elements with other settings."""
         merged = self._options.merge(options)
         with colocate_with(self._variant_tensor):
-            dataset = self._same_elements(
+            dataset = self.same_elements(
                 dataset_sequence_ops.options_dataset, serialized_options=merged.serialized()
             )
         dataset._options = merged
@@ -880,7 +881,7 @@ def _slices(tensors: Any, is_files: bool) -> Dataset:
 
 
 def _rewritten(dataset: Dataset, rewrite: str = "replicate_on_split") -> Dataset:
-    return dataset._same_elements(dataset_sequence_ops.rewrite_dataset, rewrite)
+    return dataset.same_elements(dataset_sequence_ops.rewrite_dataset, rewrite)
 
 
 def get_output_types(dataset_or_iterator: Any) -> Any:
@@ -896,3 +897,8 @@ def get_output_shapes(dataset_or_iterator: Any) -> Any:
 def get_output_classes(dataset_or_iterator: Any) -> Any:
     """A structure of the classes of the elements of a dataset or iterator."""
     return legacy_classes(dataset_or_iterator.element_spec)
+
+
+def dataset_class() -> type[Dataset]:
+    """The class of datasets, for the spec of a dataset."""
+    return Dataset

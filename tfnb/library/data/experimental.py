@@ -10,8 +10,9 @@ from tfnb.framework.scopes import name_scope
 from tfnb.library.data.attributes import flat_attrs, seed_tensors, static_size
 from tfnb.library.data.dataset import Dataset, _rewritten
 from tfnb.library.data.function_datasets import function_of_datasets
-from tfnb.library.data.structure import TensorSpec, map_specs
+from tfnb.library.data.structure import map_specs
 from tfnb.library.data.structured_function import StructuredFunction
+from tfnb.library.data.tensor_spec import TensorSpec
 from tfnb.ops.dataset import (
     dataset_batch_ops,
     dataset_function_ops,
@@ -130,7 +131,7 @@ def shuffle_and_repeat(
         size = convert_to_tensor(buffer_size, dtypes.int64, name="buffer_size")
         times = convert_to_tensor(-1 if count is None else count, dtypes.int64, name="count")
         first, second = seed_tensors(seed)
-        return dataset._same_elements(
+        return dataset.same_elements(
             dataset_shuffle_ops.shuffle_and_repeat_dataset, size, first, second, times
         )
 
@@ -226,7 +227,7 @@ def assert_cardinality(expected_cardinality: Any) -> type_of_transformation:
 
     def apply(dataset: Dataset) -> Dataset:
         count = convert_to_tensor(expected_cardinality, dtypes.int64, name="expected_cardinality")
-        return dataset._same_elements(dataset_sequence_ops.assert_cardinality_dataset, count)
+        return dataset.same_elements(dataset_sequence_ops.assert_cardinality_dataset, count)
 
     return apply
 

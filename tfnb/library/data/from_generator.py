@@ -14,14 +14,9 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.structures import nest
 from tfnb.library.data.attributes import flat_attrs
 from tfnb.library.data.dataset import Dataset
-from tfnb.library.data.structure import (
-    TensorSpec,
-    flat_specs,
-    from_components,
-    map_values,
-    spec_from_legacy,
-)
+from tfnb.library.data.structure import flat_specs, from_components, map_values, spec_from_legacy
 from tfnb.library.data.structured_function import StructuredFunction
+from tfnb.library.data.tensor_spec import TensorSpec
 from tfnb.ops.control.script_ops import py_func
 from tfnb.ops.dataset import dataset_source_ops
 

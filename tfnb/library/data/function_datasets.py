@@ -15,7 +15,6 @@ from tfnb.library.data.attributes import deterministic_word, flat_attrs, shapes_
 from tfnb.library.data.dataset import AUTOTUNE, Dataset
 from tfnb.library.data.structure import (
     DatasetSpec,
-    TensorSpec,
     from_components,
     legacy_types,
     map_specs,
@@ -24,6 +23,7 @@ from tfnb.library.data.structure import (
     to_components,
 )
 from tfnb.library.data.structured_function import StructuredFunction
+from tfnb.library.data.tensor_spec import TensorSpec
 from tfnb.ops.dataset import dataset_function_ops
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def filtered(source: Dataset, predicate: Callable[..., Any], kind: str, build: A
         source._variant_tensor,
         function.captured_inputs,
         predicate=function.attr,
-        **source._flat,
+        **flat_attrs(source.element_spec),
     )
     return Dataset(variant, source.element_spec, [source])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.core import dtypes
 from tfnb.framework import random_seed
@@ -12,6 +12,7 @@ from tfnb.framework.functions.function import DefinedFunction
 from tfnb.framework.scopes import colocate_with, name_scope
 from tfnb.framework.structures import nest
 from tfnb.library.data.attributes import flat_attrs
+from tfnb.library.data.optional import Optional
 from tfnb.library.data.structure import (
     flat_specs,
     from_components,
@@ -25,12 +26,20 @@ from tfnb.ops.dataset import iterator_ops
 if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
-    from tfnb.library.data.dataset import Dataset
-    from tfnb.library.data.optional import Optional
 
-EXPORTS = {"data": ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"]}
+EXPORTS = {
+    "data": ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"],
+    "data.experimental": ["get_next_as_optional"],
+}
 
 _GET_NEXT_TIMES = 32
+
+
+class IteratedDataset(Protocol):
+    """What an iterator needs of a dataset."""
+
+    _variant_tensor: Tensor
+    element_spec: Any
 
 
 class Iterator:
@@ -100,7 +109,7 @@ class Iterator:
             )
         return self._initializer
 
-    def make_initializer(self, dataset: Dataset, name: str | None = None) -> Operation:
+    def make_initializer(self, dataset: IteratedDataset, name: str | None = None) -> Operation:
         """An operation that sets the iterator to the beginning of ``dataset``.
 
         Raises:
@@ -142,8 +151,6 @@ class Iterator:
 
     def get_next_as_optional(self) -> Optional:
         """The next element, or nothing after the last, in a form that can be asked which."""
-        from tfnb.library.data.optional import get_next_as_optional
-
         return get_next_as_optional(self)
 
     def string_handle(self, name: str | None = None) -> Tensor:
@@ -169,6 +176,15 @@ class Iterator:
         return legacy_classes(self.element_spec)
 
 
+def get_next_as_optional(iterator: Iterator) -> Optional:
+    """The next element of an iterator; nothing at its end."""
+    with colocate_with(iterator._iterator_resource):
+        variant = iterator_ops.iterator_get_next_as_optional(
+            iterator._iterator_resource, **flat_attrs(iterator.element_spec)
+        )
+        return Optional(variant, iterator.element_spec)
+
+
 def _check_compatible(found: Any, wanted: Any) -> None:
     nest.assert_same_structure(wanted, found)
     for one, other in zip(flat_specs(wanted), flat_specs(found)):
@@ -191,7 +207,9 @@ def _check_compatible(found: Any, wanted: Any) -> None:
             )
 
 
-def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
+def make_initializable_iterator(
+    dataset: IteratedDataset, shared_name: str | None = None
+) -> Iterator:
     """An iterator that is used after ``session.run(iterator.initializer)``.
 
     Running the initializer again sets it back to the beginning.
@@ -216,7 +234,7 @@ def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None
         return Iterator(resource, initializer, dataset.element_spec)
 
 
-def make_one_shot_iterator(dataset: Dataset) -> Iterator:
+def make_one_shot_iterator(dataset: IteratedDataset) -> Iterator:
     """An iterator that goes once through a dataset and needs no initialization.
 
     Raises:

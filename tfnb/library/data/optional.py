@@ -8,13 +8,11 @@ from tfnb.framework.scopes import colocate_with
 from tfnb.library.data.attributes import flat_attrs
 from tfnb.library.data.structure import from_components, normalized, spec_of, to_components
 from tfnb.ops.containers import optional_ops
-from tfnb.ops.dataset import iterator_ops
 
 if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
-    from tfnb.library.data.iterators import Iterator
 
-EXPORTS = {"data.experimental": ["Optional", "get_next_as_optional"]}
+EXPORTS = {"data.experimental": ["Optional"]}
 
 
 class Optional:
@@ -59,12 +57,3 @@ class Optional:
     def empty(element_spec: Any) -> Optional:
         """An optional without an element."""
         return Optional.none_from_structure(element_spec)
-
-
-def get_next_as_optional(iterator: Iterator) -> Optional:
-    """The next element of an iterator; nothing at its end."""
-    with colocate_with(iterator._iterator_resource):
-        variant = iterator_ops.iterator_get_next_as_optional(
-            iterator._iterator_resource, **flat_attrs(iterator.element_spec)
-        )
-        return Optional(variant, iterator.element_spec)

@@ -11,7 +11,8 @@ from tfnb.core.tensor_shape import TensorShape, as_shape
 from tfnb.framework.constant_value import constant_value_as_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.tensor import Tensor
-from tfnb.library.data.structure import SparseTensorSpec, TensorSpec, flat_specs
+from tfnb.library.data.structure import SparseTensorSpec, flat_specs
+from tfnb.library.data.tensor_spec import TensorSpec
 
 
 def padding_of(

@@ -11,6 +11,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.structures.type_spec import TypeSpec
 from tfnb.framework.tensor import Tensor
+from tfnb.library.data.tensor_spec import TensorSpec, common_shape
 from tfnb.library.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
 from tfnb.ops.sparse.ragged_variant_ops import ragged_tensor_from_variant, ragged_tensor_to_variant
 
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
 
 EXPORTS = {"tf": ["RaggedTensorSpec"]}
-
-
-def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
-    """What two static shapes have in common."""
-    if one.rank is None or one.rank != other.rank:
-        return TensorShape(None)
-    pairs = zip(one.as_list(), other.as_list())
-    return TensorShape([size if size == another else None for size, another in pairs])
 
 
 @dataclass(frozen=True)
@@ -89,8 +82,6 @@ class RaggedTensorSpec(TypeSpec):
 
     def flatten(self) -> list[Any]:
         """The specs of its values and of the ends of its rows, the outermost first."""
-        from tfnb.library.data.structure import TensorSpec
-
         if self.ragged_rank <= 0:
             return [TensorSpec(self.shape, self.dtype)]
         is_known = self.shape.rank is not None

@@ -9,7 +9,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.library.control_flow.control_flow_assert import assert_
 from tfnb.library.data.dataset import Dataset, _slices
-from tfnb.library.data.structure import TensorSpec
+from tfnb.library.data.tensor_spec import TensorSpec
 from tfnb.ops.array.identity_ops import identity
 from tfnb.ops.array.shape_ops import reshape, shape
 from tfnb.ops.dataset import dataset_file_ops

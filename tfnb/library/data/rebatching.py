@@ -15,13 +15,13 @@ from tfnb.library.data.function_datasets import with_state
 from tfnb.library.data.ragged_spec import RaggedTensorSpec
 from tfnb.library.data.structure import (
     SparseTensorSpec,
-    TensorSpec,
     flat_specs,
     flat_values,
     map_specs,
     normalized,
 )
 from tfnb.library.data.structured_function import StructuredFunction
+from tfnb.library.data.tensor_spec import TensorSpec
 from tfnb.ops.dataset import dataset_rebatch_ops
 
 if TYPE_CHECKING:

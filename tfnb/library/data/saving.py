@@ -18,8 +18,9 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.structures.structure_protos import decode_structure, encode_structure
 from tfnb.library.data.attributes import flat_attrs
 from tfnb.library.data.dataset import AUTOTUNE, Dataset
-from tfnb.library.data.structure import DatasetSpec, TensorSpec
+from tfnb.library.data.structure import DatasetSpec
 from tfnb.library.data.structured_function import StructuredFunction
+from tfnb.library.data.tensor_spec import TensorSpec
 from tfnb.ops.dataset import dataset_snapshot_ops
 from tfnb.proto import struct_pb2
 

@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from tfnb.framework.structures import nest
 from tfnb.core import dtypes
-from tfnb.core.tensor_proto import shape_from_proto
 from tfnb.core.tensor_shape import TensorShape, as_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
-from tfnb.framework.structures import nest
-from tfnb.framework.structures.structure_protos import TENSOR
 from tfnb.framework.structures.type_spec import TypeSpec
 from tfnb.framework.tensor import Tensor
-from tfnb.library.data.ragged_spec import RaggedTensorSpec, as_ragged, common_shape, ragged_spec_of
+from tfnb.library.data import functions_above as above
+from tfnb.library.data.ragged_spec import RaggedTensorSpec, as_ragged, ragged_spec_of
+from tfnb.library.data.tensor_spec import TensorSpec, common_shape
 from tfnb.library.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
-from tfnb.ops.array.constant_ops import placeholder
-from tfnb.proto import struct_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,155 +31,10 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
 
 EXPORTS = {
-    "tf": ["TensorSpec", "SparseTensorSpec"],
+    "tf": ["SparseTensorSpec"],
     "data": ["DatasetSpec"],
     "data.experimental": ["DatasetStructure:DatasetSpec", "get_structure"],
 }
-
-
-@dataclass(frozen=True)
-class TensorSpec(TypeSpec):
-    """The dtype and static shape of a tensor.
-
-    Args:
-      shape: what is known of the shape.
-      dtype: the dtype.
-      name: of the tensor.
-    """
-
-    proto_class: ClassVar[str] = TENSOR
-
-    shape: Any
-    dtype: Any = dtypes.float32
-    name: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", as_shape(self.shape))
-        object.__setattr__(self, "dtype", dtypes.as_dtype(self.dtype))
-
-    @classmethod
-    def from_tensor(cls, tensor: Tensor, name: str | None = None) -> TensorSpec:
-        """The spec of a tensor."""
-        return cls(tensor.shape, tensor.dtype.base_dtype, name or tensor.op.name)
-
-    @classmethod
-    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
-        """The spec of a tensor with the shape and dtype of another spec."""
-        return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
-
-    def most_specific_compatible_type(self, other: Any) -> TensorSpec:
-        """The most special spec that covers both, without a name.
-
-        Raises:
-          ValueError: there is none.
-        """
-        if not isinstance(other, TensorSpec) or self.dtype != other.dtype:
-            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
-        return TensorSpec(self.shape.most_specific_common_supertype([other.shape]), self.dtype)
-
-    def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Whether a tensor or spec is of this dtype and may be of this shape."""
-        if isinstance(spec_or_tensor, TypeSpec) and not isinstance(spec_or_tensor, TensorSpec):
-            return False
-        return bool(
-            self.dtype.is_compatible_with(spec_or_tensor.dtype)
-            and self.shape.is_compatible_with(spec_or_tensor.shape)
-        )
-
-    def placeholder_value(self, placeholder_context: Any) -> Tensor:
-        """A placeholder of this dtype and shape."""
-        return placeholder(self.dtype, self.shape, self.name)
-
-    def cast(self, value: Any, casting_context: Any) -> Any:
-        """A value as a tensor of this type.
-
-        Raises:
-          TypeError: it has another dtype or shape.
-        """
-        if isinstance(value, TypeSpec) and getattr(casting_context, "allow_specs", False):
-            assert value.is_subtype_of(self), f"Can not cast {value!r} to {self!r}"
-            return self
-        tensor = convert_to_tensor(value, None if isinstance(value, Tensor) else self.dtype)
-        found = TensorSpec(tensor.shape, tensor.dtype, self.name)
-        if not found.is_subtype_of(self):
-            raise TypeError(f"Can not cast {found!r} to {self!r}")
-        return tensor
-
-    def experimental_as_proto(self) -> Any:
-        """The spec as a TensorSpecProto."""
-        return struct_pb2.TensorSpecProto(
-            name=self.name or "",
-            shape=self.shape.as_proto(),
-            dtype=self.dtype.as_datatype_enum,
-        )
-
-    @classmethod
-    def experimental_from_proto(cls, proto: Any) -> TensorSpec:
-        """The spec in a TensorSpecProto."""
-        return cls(shape_from_proto(proto.shape), proto.dtype, proto.name or None)
-
-    @classmethod
-    def experimental_type_proto(cls) -> Any:
-        """The class of the message."""
-        return struct_pb2.TensorSpecProto
-
-    @property
-    def value_type(self) -> Any:
-        """The class of what it describes."""
-        return Tensor
-
-    @property
-    def flat_type(self) -> DType:
-        """Its dtype among the types of a dataset op."""
-        found: DType = self.dtype
-        return found
-
-    @property
-    def flat_shape(self) -> TensorShape:
-        """Its shape among the shapes of a dataset op."""
-        found: TensorShape = self.shape
-        return found
-
-    def to_component(self, value: Any) -> Tensor:
-        """The tensor that stands for a value in an element."""
-        tensor: Tensor = convert_to_tensor(value, self.dtype)
-        return tensor
-
-    def to_rows(self, value: Any) -> Tensor:
-        """The tensor whose slices stand for those of a value."""
-        return self.to_component(value)
-
-    def from_component(self, tensor: Tensor) -> Any:
-        """The value that a tensor of an element stands for."""
-        tensor.set_shape(self.shape)
-        return tensor
-
-    def batched(self, size: int | None) -> TensorSpec:
-        """The spec of several together."""
-        return TensorSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
-
-    def unbatched(self) -> TensorSpec:
-        """The spec of one of them.
-
-        Raises:
-          ValueError: it is of a scalar.
-        """
-        if self.shape.rank == 0:
-            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
-        return TensorSpec(self.shape[1:], self.dtype)
-
-    def most_general(self, other: Any) -> TensorSpec:
-        """The spec of both.
-
-        Raises:
-          TypeError: dtypes differ.
-        """
-        if not isinstance(other, TensorSpec) or other.dtype is not self.dtype:
-            raise TypeError(f"{self} and {other} have no common spec.")
-        return TensorSpec(common_shape(self.shape, other.shape), self.dtype)
-
-    def __repr__(self) -> str:
-        return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
 
 
 @dataclass(frozen=True)
@@ -320,9 +173,7 @@ class DatasetSpec(TypeSpec):
     @property
     def value_type(self) -> Any:
         """The class of what it describes."""
-        from tfnb.library.data.dataset import Dataset
-
-        return Dataset
+        return above.dataset_class()
 
     def proto_state(self) -> tuple[Any, ...]:
         """What the message of the spec holds."""
@@ -373,9 +224,7 @@ class DatasetSpec(TypeSpec):
         """The dataset behind a variant."""
         if self.flat_shape.rank != 0:
             return tensor
-        from tfnb.library.data.dataset import VariantDataset
-
-        return VariantDataset(tensor, self.element_spec)
+        return above.variant_dataset(tensor, self.element_spec)
 
     def batched(self, size: int | None) -> DatasetSpec:
         """The spec of several together."""

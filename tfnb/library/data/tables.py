@@ -21,7 +21,8 @@ from tfnb.library.data.dataset import AUTOTUNE, Dataset
 from tfnb.library.data.experimental import parallel_interleave
 from tfnb.library.data.ragged_spec import RaggedTensorSpec
 from tfnb.library.data.readers import TFRecordDataset
-from tfnb.library.data.structure import SparseTensorSpec, TensorSpec
+from tfnb.library.data.structure import SparseTensorSpec
+from tfnb.library.data.tensor_spec import TensorSpec
 from tfnb.library.tables.lookup import StaticHashTable, StaticVocabularyTable, TableInitializer
 from tfnb.library.tables.parsing_features import SparseFeature, columns_of_example, put_together
 from tfnb.library.tables.ragged_features import RaggedFeature

@@ -13,7 +13,8 @@ from tfnb.framework.structures.type_spec import TypeSpec
 from tfnb.library.control_flow.tensor_array import TensorArray
 from tfnb.library.data.optional import Optional
 from tfnb.library.data.ragged_spec import RaggedTensorSpec
-from tfnb.library.data.structure import SparseTensorSpec, TensorSpec, spec_of
+from tfnb.library.data.structure import SparseTensorSpec, spec_of
+from tfnb.library.data.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -555,7 +555,7 @@ def _symbolic_gradient(op: Operation, *out_grads: Any) -> Any:
     return op_registry.get("SymbolicGradient")(
         [*op.inputs, *out_grads],
         Tout=[gradient_dtype(tensor) for tensor in op.inputs],
-        f=NameAttrList(name, dict(op._attrs)),
+        f=NameAttrList(name, dict(op.attrs)),
     )
 
 

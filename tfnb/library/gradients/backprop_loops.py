@@ -11,7 +11,7 @@ All of them are loop variables that are added to a :class:`WhileContext` after i
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
@@ -29,7 +29,32 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
     from tfnb.library.control_flow.control_flow_context import ControlFlowContext
     from tfnb.library.control_flow.while_context import WhileContext
-    from tfnb.library.gradients.control_flow_state import GradLoopState
+
+
+class LoopState(Protocol):
+    """What counters and accumulators need of the state of a loop and its gradient's loop.
+
+    Attributes:
+      forward_context: the loop.
+      forward_index: in the loop, the number of the next iteration.
+    """
+
+    forward_context: WhileContext
+    forward_index: Tensor
+
+    @property
+    def outer_grad_state(self) -> LoopState | None:
+        """That of the loop around it, if gradients are built for that as well."""
+
+    @property
+    def grad_sync(self) -> Operation:
+        """What the next iteration of the gradient's loop waits for."""
+
+    def add_forward_accumulator(self, value: Tensor) -> Tensor:
+        """Adds a stack of the values that a tensor has in the iterations of the loop."""
+
+    def add_backprop_accumulated_value(self, history: Tensor, value: Tensor) -> Tensor:
+        """Adds what pops the values in the gradient's loop."""
 
 
 @contextlib.contextmanager
@@ -46,7 +71,7 @@ def inside(context: ControlFlowContext | None) -> Iterator[None]:
 
 
 def add_forward_counter(
-    loop: WhileContext, outer_grad_state: GradLoopState | None
+    loop: WhileContext, outer_grad_state: LoopState | None
 ) -> tuple[Tensor, Tensor]:
     """Adds a count of its iterations to a loop.
 
@@ -76,7 +101,7 @@ def add_forward_counter(
 
 
 def add_backprop_counter(
-    loop: WhileContext, count: Tensor, outer_grad_state: GradLoopState | None
+    loop: WhileContext, count: Tensor, outer_grad_state: LoopState | None
 ) -> Tensor:
     """Makes a gradient's loop run ``count`` times.
 
@@ -153,7 +178,7 @@ def _zeros_for(loop: WhileContext, value: Tensor, grad: Tensor) -> Tensor:
         with inside(outer):
             return zeros(shape_internal(value, optimize=False), grad.dtype)
     # The loop around computes a gradient too: its forward loop saves the shape.
-    state: GradLoopState = loop.grad_state
+    state: LoopState = loop.grad_state
     with inside(state.forward_context.outer_context):
         shape = shape_internal(value, optimize=False)
     outer_state = state.outer_grad_state

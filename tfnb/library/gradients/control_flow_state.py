@@ -20,7 +20,7 @@ from tfnb.library.control_flow import control_flow_queries as queries
 from tfnb.library.control_flow.cond_context import CondContext
 from tfnb.library.control_flow.control_flow_values import next_iteration_of, switch_ref_or_tensor
 from tfnb.library.control_flow.default_gradient import zeros_like_output, zeros_of
-from tfnb.library.control_flow.while_context import WhileContext
+from tfnb.library.control_flow.while_context import WhileContext, while_context_of
 from tfnb.library.gradients.backprop_loops import add_backprop_counter, add_forward_counter, inside
 from tfnb.ops.array.constant_ops import constant, zeros, zeros_like
 from tfnb.ops.array.shape_ops import shape_internal
@@ -260,7 +260,7 @@ class ControlFlowState:
     """The loops that one call of ``tf.gradients`` passes through."""
 
     def __init__(self) -> None:
-        self._states: dict[WhileContext, GradLoopState] = {}
+        self._states: dict[ControlFlowContext, GradLoopState] = {}
 
     @classmethod
     def for_ops(
@@ -279,7 +279,7 @@ class ControlFlowState:
         return found
 
     def _add_loop(self, exit_op: Operation, between: MutableMapping[Operation, None]) -> None:
-        forward = queries.while_context_of(exit_op)
+        forward = while_context_of(exit_op)
         if forward is None:
             raise ValueError(
                 f"Failed to call gradients on a while loop: nothing is known of the loop of "
@@ -304,7 +304,7 @@ class ControlFlowState:
             context = queries.output_context(op)
             loop = None if context is None else context.while_context()
         else:
-            loop = queries.while_context_of(op)
+            loop = while_context_of(op)
         return None if loop is None else self._states.get(loop)
 
     def enter_grad_while_context(self, op: Operation, before: bool) -> None:
@@ -346,7 +346,7 @@ class ControlFlowState:
     def zeros_for_exit(self, value: Tensor) -> Tensor:
         """Zeros for an exit that nothing depends on; called where ``tf.gradients`` was."""
         shape = value.get_shape()
-        forward = queries.while_context_of(value.op)
+        forward = while_context_of(value.op)
         assert forward is not None
         outer_state = self._outer_state(forward)
         if outer_state is None:
@@ -368,7 +368,7 @@ class ControlFlowState:
         """Zeros for an output that nothing depends on; called in the gradient's context."""
         if queries.is_loop_switch(op):
             return None
-        loop = queries.while_context_of(op)
+        loop = while_context_of(op)
         state = None if loop is None else self._states.get(loop)
         if state is None:
             return zeros_like_output(op, index)

@@ -14,7 +14,8 @@ from tfnb.framework.constant_value import constant_value, constant_value_as_shap
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
-from tfnb.library.control_flow.cond import case, cond
+from tfnb.library.control_flow.case import case
+from tfnb.library.control_flow.cond import cond
 from tfnb.library.control_flow.with_dependencies import with_dependencies
 from tfnb.library.image.image_checks import at_least_3d, require, sizes_of, unknown_at_least_3d
 from tfnb.ops.array import array_ops

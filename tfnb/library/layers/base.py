@@ -58,7 +58,7 @@ def to_snake_case(name: str) -> str:
 
 def layer_counts(graph: Graph) -> dict[str, int]:
     """How many layers of each name a graph has; the table itself."""
-    counts: dict[str, int] = graph._kept.setdefault("layer counts", {})
+    counts: dict[str, int] = graph.kept.setdefault("layer counts", {})
     return counts
 
 

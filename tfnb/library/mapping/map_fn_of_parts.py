@@ -9,7 +9,8 @@ from tfnb.framework.scopes import name_scope
 from tfnb.framework.structures import nest
 from tfnb.framework.structures.composite_tensor import is_composite
 from tfnb.library.control_flow.map_fn import map_fn
-from tfnb.library.data.structure import TensorSpec, spec_of
+from tfnb.library.data.structure import spec_of
+from tfnb.library.data.tensor_spec import TensorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable

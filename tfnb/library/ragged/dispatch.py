@@ -16,7 +16,7 @@ from tfnb.core.op_registry import OpDefinition, python_name
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
-from tfnb.library.ragged.getitem import ragged_gather_rows
+from tfnb.library.ragged.gather_rows import ragged_gather_rows
 from tfnb.library.ragged.ragged_tensor import (
     RaggedTensor,
     RaggedTensorValue,
@@ -420,7 +420,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
             found = RaggedTensor(input, splits, internal=True)
             count = input.shape.dim_values
             if count is not None and count[0] is not None:
-                found._uniform_row_length = array_ops.constant(count[0], dtype)
+                found.known_row_length = array_ops.constant(count[0], dtype)
             return found
         if axis == 1:
             return RaggedTensor.from_uniform_row_length(

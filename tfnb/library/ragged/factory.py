@@ -70,7 +70,7 @@ def constant(
             ragged_rank,
             inner_shape,
             make,
-            lambda values, splits: RaggedTensor._of_splits(
+            lambda values, splits: RaggedTensor.of_splits(
                 values, dense_constant(splits, dtype=splits_dtype)
             ),
         )
@@ -211,7 +211,7 @@ def placeholder(
         found: Any = dense_placeholder(dtype, shape, "flat_values")
         for index in reversed(range(ragged_rank)):
             splits = dense_placeholder(dtypes.int64, [None], f"row_splits_{index}")
-            found = RaggedTensor._of_splits(found, splits)
+            found = RaggedTensor.of_splits(found, splits)
         return found
 
 
@@ -245,7 +245,7 @@ def range_(
             widest = max((one.dtype for one in parts), key=order.index)
             parts = [math_ops.cast(one, widest) for one in parts]
         found = ragged_range(*parts, Tsplits=dtypes.as_dtype(row_splits_dtype))
-        return RaggedTensor._of_splits(found[1], found[0])
+        return RaggedTensor.of_splits(found[1], found[0])
 
 
 def segment_ids_to_row_splits(
@@ -286,7 +286,7 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
     if axis == 0 and all(one.shape.ndims == 1 for one in values):  # of different lengths
         with name_scope(name, "RaggedConcat", values):
             lengths = array_ops.stack([array_ops.shape(one)[0] for one in values])
-            return RaggedTensor._of_splits(array_ops.concat(values, 0), splits_of_lengths(lengths))
+            return RaggedTensor.of_splits(array_ops.concat(values, 0), splits_of_lengths(lengths))
     values = [
         one if isinstance(one, RaggedTensor) else RaggedTensor.from_tensor(one) for one in values
     ]
@@ -309,7 +309,7 @@ def stack_dynamic_partitions(
         partitions = convert_to_tensor(partitions, name="partitions")
         parts = dynamic_partition(data, math_ops.cast(partitions, dtypes.int32), num_partitions)
         lengths = array_ops.stack([array_ops.shape(part)[0] for part in parts])
-        return RaggedTensor._of_splits(array_ops.concat(parts, 0), splits_of_lengths(lengths))
+        return RaggedTensor.of_splits(array_ops.concat(parts, 0), splits_of_lengths(lengths))
 
 
 def cross(inputs: Any, name: str | None = None) -> Any:

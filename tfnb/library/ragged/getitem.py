@@ -5,31 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.framework.scopes import name_scope
+from tfnb.library.ragged.dispatch import expand_dims
+from tfnb.library.ragged.gather_rows import ragged_gather_rows
 from tfnb.library.ragged.ragged_tensor import RaggedTensor
 from tfnb.ops.array import array_ops
 from tfnb.ops.math import math_ops
-from tfnb.ops.sparse.ragged_ops import ragged_gather, ragged_range
-
-
-def ragged_gather_rows(params: RaggedTensor, indices: Any) -> Any:
-    """The rows of some numbers; ragged numbers give one ragged dimension more."""
-    if isinstance(indices, RaggedTensor):
-        return indices.with_values(ragged_gather_rows(params, indices.values))
-    depth = params.ragged_rank + indices.shape.ndims - 1
-    if depth == 0:
-        raise ValueError("indices must be a vector, or ragged")
-    found = ragged_gather(
-        params_nested_splits=list(params.nested_row_splits),
-        params_dense_values=params.flat_values,
-        indices=indices,
-        OUTPUT_RAGGED_RANK=depth,
-    )
-    splits, flat = found[0], found[1]
-    made: Any = flat
-    made.set_shape([None, *params.flat_values.shape[1:]])
-    for one in reversed(list(splits)):
-        made = RaggedTensor(made, one, internal=True)
-    return made
+from tfnb.ops.sparse.ragged_ops import ragged_range
 
 
 def ragged_getitem(value: RaggedTensor, key: Any) -> Any:
@@ -66,8 +47,6 @@ def _part(value: Any, keys: list[Any]) -> Any:
     first, rest = keys[0], keys[1:]
     if first is None:
         inner = _part(value, rest)
-        from tfnb.library.ragged.dispatch import expand_dims
-
         return expand_dims(inner, 0)
     if isinstance(first, slice):
         rows = value if _is_full(first) else _rows_between(value, first)
@@ -94,8 +73,6 @@ def _inner(value: RaggedTensor, keys: list[Any]) -> Any:
         return value
     first, rest = keys[0], keys[1:]
     if first is None:
-        from tfnb.library.ragged.dispatch import expand_dims
-
         return expand_dims(_inner(value, rest), 1)
     if not isinstance(first, slice):
         if value.uniform_row_length is None:

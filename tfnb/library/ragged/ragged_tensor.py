@@ -18,7 +18,8 @@ from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.library.control_flow.check_ops import assert_equal, assert_less_equal, assert_non_negative
 from tfnb.library.control_flow.with_dependencies import with_dependencies
 from tfnb.ops.array import array_ops
-from tfnb.ops.array.array_extras import repeat, sequence_mask
+from tfnb.ops.array.array_extras import sequence_mask
+from tfnb.ops.array.repeat_ops import repeat
 from tfnb.ops.array.where_ops import boolean_mask
 from tfnb.ops.math import math_ops
 from tfnb.ops.math.histogram_ops import bincount
@@ -106,12 +107,13 @@ class RaggedTensor(CompositeTensor):
             )
         self._values = values
         self._row_splits: Any = row_partition
-        self._uniform_row_length: Any = None
+        self.known_row_length: Any = None
 
     # -- making ------------------------------------------------------------------------------------
 
     @classmethod
-    def _of_splits(cls, values: Any, splits: Any) -> RaggedTensor:
+    def of_splits(cls, values: Any, splits: Any) -> RaggedTensor:
+        """The ragged tensor of values and row splits that fit; internal to tfnb."""
         splits.shape.assert_has_rank(1)
         return cls(values, splits, internal=True)
 
@@ -133,7 +135,7 @@ class RaggedTensor(CompositeTensor):
                         assert_equal(_rows(values, splits.dtype), splits[-1], message=message),
                     ]
                 splits = with_dependencies(checks, splits)
-            return cls._of_splits(values, splits)
+            return cls.of_splits(values, splits)
 
     @classmethod
     def from_row_lengths(
@@ -150,7 +152,7 @@ class RaggedTensor(CompositeTensor):
                     assert_equal(total, _rows(values, lengths.dtype), message=message),
                 ]
                 lengths = with_dependencies(checks, lengths)
-            return cls._of_splits(values, splits_of_lengths(lengths))
+            return cls.of_splits(values, splits_of_lengths(lengths))
 
     @classmethod
     def from_value_rowids(
@@ -190,7 +192,7 @@ class RaggedTensor(CompositeTensor):
             static = constant_value(count)
             if static is not None:
                 lengths.set_shape([int(static)])
-            return cls._of_splits(values, splits_of_lengths(lengths))
+            return cls.of_splits(values, splits_of_lengths(lengths))
 
     @classmethod
     def from_row_starts(
@@ -234,7 +236,7 @@ class RaggedTensor(CompositeTensor):
             rows = convert_to_tensor(nrows, length.dtype, name="nrows")
             splits = math_ops.range_(rows + 1, dtype=length.dtype) * length
             found = cls.from_row_splits(values, splits, validate=validate)
-            found._uniform_row_length = length
+            found.known_row_length = length
             return found
 
     @classmethod
@@ -364,16 +366,16 @@ class RaggedTensor(CompositeTensor):
             rows = tensor.shape.dim_values[0]
             if rows is not None:
                 splits.set_shape([rows + 1])
-            found = cls._of_splits(flat, splits)
+            found = cls.of_splits(flat, splits)
             static = tensor.shape.dim_values[1]
-            found._uniform_row_length = (
+            found.known_row_length = (
                 columns if static is None else array_ops.constant(static, dtype)
             )
             return found
         lengths = convert_to_tensor(lengths, dtype, name="lengths")
         lengths = math_ops.minimum(math_ops.maximum(lengths, _zero(lengths)), columns)
         kept = boolean_mask(tensor, sequence_mask(lengths, columns))
-        return cls._of_splits(kept, splits_of_lengths(lengths))
+        return cls.of_splits(kept, splits_of_lengths(lengths))
 
     @classmethod
     def from_sparse(
@@ -418,8 +420,8 @@ class RaggedTensor(CompositeTensor):
         splits = self._row_splits.shape.dim_values
         count = None if not splits or splits[0] is None else splits[0] - 1
         width = None
-        if self._uniform_row_length is not None:
-            known = constant_value(self._uniform_row_length)
+        if self.known_row_length is not None:
+            known = constant_value(self.known_row_length)
             width = None if known is None else int(known)
         inner = self._values.shape
         if inner.ndims is None:
@@ -449,7 +451,7 @@ class RaggedTensor(CompositeTensor):
     @property
     def uniform_row_length(self) -> Any:
         """The length of all rows, where they have one; else None."""
-        return self._uniform_row_length
+        return self.known_row_length
 
     @property
     def flat_values(self) -> Any:
@@ -531,7 +533,7 @@ class RaggedTensor(CompositeTensor):
 
     def consumers(self) -> list[Any]:
         """The operations that take one of its tensors."""
-        return list(dict.fromkeys(op for part in self._parts() for op in part.consumers()))
+        return list(dict.fromkeys(op for part in self.parts() for op in part.consumers()))
 
     @property
     def graph(self) -> Any:
@@ -557,7 +559,7 @@ class RaggedTensor(CompositeTensor):
         """The same rows of other values."""
         new_values = _as_values(new_values)
         found = RaggedTensor(new_values, self._row_splits, internal=True)
-        found._uniform_row_length = self._uniform_row_length
+        found.known_row_length = self.known_row_length
         return found
 
     def with_flat_values(self, new_values: Any) -> RaggedTensor:
@@ -659,16 +661,19 @@ class RaggedTensor(CompositeTensor):
 
     # -- for loops, branches and sessions ----------------------------------------------------------
 
-    def _parts(self) -> list[Tensor]:
+    def parts(self) -> list[Tensor]:
+        """See :class:`~tfnb.framework.dispatch.CompositeTensor`."""
         return [self.flat_values, *self.nested_row_splits]
 
-    def _with_parts(self, parts: Sequence[Any]) -> RaggedTensor:
+    def with_parts(self, parts: Sequence[Any]) -> RaggedTensor:
+        """See :class:`~tfnb.framework.dispatch.CompositeTensor`."""
         found: Any = parts[0]
         for splits in reversed(parts[1:]):
             found = RaggedTensor(found, splits, internal=True)
         return found  # type: ignore[no-any-return]
 
-    def _part_shapes(self) -> list[TensorShape]:
+    def part_shapes(self) -> list[TensorShape]:
+        """See :class:`~tfnb.framework.dispatch.CompositeTensor`."""
         flat = self.flat_values.shape
         inner = TensorShape(None) if flat.ndims is None else flat[1:]
         splits = [one.shape for one in self.nested_row_splits]
@@ -676,18 +681,20 @@ class RaggedTensor(CompositeTensor):
             TensorShape([None]) for _ in splits[1:]
         ]
 
-    def _fetched(self, values: Sequence[Any]) -> RaggedTensorValue:
+    def fetched(self, values: Sequence[Any]) -> RaggedTensorValue:
+        """See :class:`~tfnb.framework.dispatch.CompositeTensor`."""
         found: Any = values[0]
         for splits in reversed(values[1:]):
             found = RaggedTensorValue(found, splits)
         return found  # type: ignore[no-any-return]
 
-    def _fed(self, value: Any) -> list[tuple[Tensor, Any]]:
+    def fed(self, value: Any) -> list[tuple[Tensor, Any]]:
+        """See :class:`~tfnb.framework.dispatch.CompositeTensor`."""
         if isinstance(value, RaggedTensorValue):
             given = [value.flat_values, *value.nested_row_splits]
         else:
             given = list(value)
-        parts = self._parts()
+        parts = self.parts()
         if len(given) != len(parts):
             raise ValueError(
                 f"A RaggedTensor with {len(parts) - 1} ragged dimensions cannot be fed from "
@@ -695,9 +702,10 @@ class RaggedTensor(CompositeTensor):
             )
         return list(zip(parts, given))
 
-    def _dispatch(
+    def dispatch(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
+        """See :class:`~tfnb.framework.dispatch.CompositeTensor`."""
         from tfnb.library.ragged import dispatch
 
         return dispatch.call(function, args, kwargs)

@@ -14,7 +14,7 @@ from tfnb.core import dtypes
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.library.ragged.dispatch import handles, map_flat_values
-from tfnb.library.ragged.getitem import ragged_gather_rows
+from tfnb.library.ragged.gather_rows import ragged_gather_rows
 from tfnb.library.ragged.ragged_tensor import RaggedTensor
 from tfnb.ops.array import array_ops
 from tfnb.ops.array.concat_ops import concat

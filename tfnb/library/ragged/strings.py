@@ -78,9 +78,9 @@ def _decoded(
     }
     if with_offsets:
         splits, points, offsets = unicode_decode_with_offsets_op(input, **attrs)
-        return (RaggedTensor._of_splits(points, splits), RaggedTensor._of_splits(offsets, splits))
+        return (RaggedTensor.of_splits(points, splits), RaggedTensor.of_splits(offsets, splits))
     splits, points = unicode_decode_op(input, **attrs)
-    return RaggedTensor._of_splits(points, splits)
+    return RaggedTensor.of_splits(points, splits)
 
 
 def unicode_decode(
@@ -287,7 +287,7 @@ def ngrams(
                 pad_width=width,
                 preserve_short_sequences=preserve_short_sequences,
             )
-            return RaggedTensor._of_splits(found[0], found[1])
+            return RaggedTensor.of_splits(found[0], found[1])
 
         if is_ragged:
             return of_rows(data)

@@ -80,11 +80,11 @@ def _chosen(visitor: Callable[[Any], Any], structure: Any) -> Any:
         return _chosen(visitor, part) if choice is True else choice
 
     if found is True:
-        parts = [_chosen(visitor, part) for part in nest._values(structure)]
+        parts = [_chosen(visitor, part) for part in nest.values_of(structure)]
     else:
-        pairs = zip(nest._values(found), nest._values(structure), strict=True)
+        pairs = zip(nest.values_of(found), nest.values_of(structure), strict=True)
         parts = [inside(choice, part) for choice, part in pairs]
-    return nest._of_same_kind(structure, parts)
+    return nest.of_same_kind(structure, parts)
 
 
 class DropoutWrapper(CellWrapper):

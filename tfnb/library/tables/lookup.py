@@ -506,7 +506,7 @@ class _ChangingTable:
 
     _key_shape = TensorShape([])
     _exports_buckets = False  # which have a shape of their own
-    _saveable: Any = None  # what a saver saves, where savers save it
+    saveable: Any = None  # what a saver saves, where savers save it
 
     def __init__(self, handle: Any, key_dtype: Any, value_dtype: Any, default_value: Any) -> None:
         self._handle = handle
@@ -519,13 +519,13 @@ class _ChangingTable:
     def _trackable_children(self) -> list[tuple[str, Any]]:
         return []
 
-    def _object_saveable(self, key: str) -> SaveableObject:
+    def object_saveable(self, key: str) -> SaveableObject:
         """How ``tf.train.Checkpoint`` saves it, under a key of its own."""
         return _TableSaveable(self, key)
 
     def _save(self, name: str) -> None:
-        self._saveable = _TableSaveable(self, name)
-        add_to_collection(GraphKeys.SAVEABLE_OBJECTS, self._saveable)
+        self.saveable = _TableSaveable(self, name)
+        add_to_collection(GraphKeys.SAVEABLE_OBJECTS, self.saveable)
 
     @property
     def name(self) -> str:

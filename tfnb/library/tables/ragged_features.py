@@ -10,7 +10,7 @@ from tfnb.framework.scopes import control_dependencies
 from tfnb.library.control_flow.check_ops import assert_equal
 from tfnb.library.ragged.ragged_tensor import RaggedTensor
 from tfnb.ops.array import array_ops
-from tfnb.ops.array.array_extras import repeat
+from tfnb.ops.array.repeat_ops import repeat
 from tfnb.ops.math import math_ops
 from tfnb.ops.math.reduction_ops import reduce_max
 

@@ -37,7 +37,7 @@ def _session(given: Any) -> Any:
 def _saveables(values: dict[str, Any]) -> dict[str, Any]:
     """What a saver takes for the values of keys: variables themselves, how tables are saved."""
     return {
-        key: one if isinstance(one, Variable) else one._object_saveable(key)
+        key: one if isinstance(one, Variable) else one.object_saveable(key)
         for key, one in values.items()
     }
 

@@ -195,7 +195,7 @@ def op_list_to_dict(op_list: Any, convert_variable_to_tensor: bool = True) -> di
     if not isinstance(op_list, (list, tuple, set)):
         raise TypeError(f"Variables to save should be passed in a dict or a list. Got {op_list}")
     found: dict[str, Any] = {}
-    saveable = [getattr(one, "_saveable", None) or one for one in _flat(op_list)]
+    saveable = [getattr(one, "saveable", None) or one for one in _flat(op_list)]
     for var in sorted(saveable, key=lambda one: str(one.name)):
         if isinstance(var, (SaveableObject, PartitionedVariable)):
             name, value = var.name, var
@@ -254,8 +254,8 @@ def saveable_objects_for_op(op: Any, name: Any) -> Iterator[SaveableObject]:
         )
     if isinstance(op, SaveableObject):
         yield op
-    elif isinstance(getattr(op, "_saveable", None), SaveableObject):
-        yield op._saveable
+    elif isinstance(getattr(op, "saveable", None), SaveableObject):
+        yield op.saveable
     elif isinstance(op, (list, tuple, PartitionedVariable)):
         yield from _saveables_of_slices(list(op), name)
     elif isinstance(op, ResourceVariable):

@@ -22,6 +22,7 @@ from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scope_names import prepend_name_scope, strip_name_scope
 from tfnb.library.training import checkpoint_difference as difference
 from tfnb.library.training import checkpoint_state, object_checkpoint
+from tfnb.library.training import functions_above as above
 from tfnb.library.training.global_step import global_step as read_global_step
 from tfnb.library.training.saveable import all_saveable_objects
 from tfnb.library.training.saver_builder import BulkSaverBuilder
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 EXPORTS = {"train": ["Saver"]}
 
 _log = logging.getLogger("tensorflow")
+
 
 _MISSING = "a Variable name or other graph key that is missing"
 _MISMATCH = "a mismatch between the current graph and the graph"
@@ -254,9 +256,7 @@ class Saver:
 
         Arguments as in ``tf.train.export_meta_graph``.
         """
-        from tfnb.library.training.meta_graph import export_meta_graph
-
-        return export_meta_graph(
+        return above.export_meta_graph(
             filename=filename,
             graph_def=get_default_graph().as_graph_def(add_shapes=True),
             saver_def=self.saver_def,

@@ -158,7 +158,7 @@ def attribute_of(value: Any) -> str:
     """The name of what is saved of an object itself; "" where nothing is."""
     if isinstance(value, Variable):
         return VARIABLE_VALUE
-    is_saved = getattr(value, "_object_saveable", None) is not None and value._saveable is not None
+    is_saved = getattr(value, "object_saveable", None) is not None and value.saveable is not None
     return TABLE if is_saved else ""
 
 

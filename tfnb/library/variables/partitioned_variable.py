@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework.convert import convert_to_tensor, register_tensor_conversion_function
+from tfnb.framework.convert import register_tensor_conversion_function
 from tfnb.framework.scopes import control_dependencies, name_scope
-from tfnb.framework.tensor import Tensor
 from tfnb.ops.array.concat_ops import concat
 from tfnb.ops.array.identity_ops import identity_op
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor import Tensor
 
 EXPORTS = {
     "tf": [
         "fixed_size_partitioner",
         "variable_axis_size_partitioner",
         "min_max_variable_partitioner",
-        "create_partitioned_variables",
     ],
 }
 
@@ -325,48 +324,3 @@ def min_max_variable_partitioner(
         return partitions
 
     return partitioner
-
-
-def create_partitioned_variables(
-    shape: Any,
-    slicing: Sequence[int],
-    initializer: Any,
-    dtype: Any = dtypes.float32,
-    trainable: bool = True,
-    collections: Any = None,
-    name: str | None = None,
-    reuse: Any = None,
-) -> list[Any]:
-    """Return the parts of a variable, partitioned according to ``slicing``.
-
-    Raises:
-      ValueError: the slicing does not fit the shape.
-    """
-    from tfnb.library.variables import variable_scope as vs
-
-    if len(shape) != len(slicing):
-        raise ValueError(
-            "The 'shape' and 'slicing' of a new Partitioned Variable must have the length: shape: "
-            f"{shape}, slicing: {slicing}"
-        )
-    if len(shape) < 1:
-        raise ValueError(f"A new Partitioned Variable must have rank at least 1: shape: {shape}")
-
-    def partitioner(**_: Any) -> Sequence[int]:
-        return slicing
-
-    if initializer is not None and not callable(initializer):
-        # A tensor keeps its own type; other values are converted to the requested type.
-        if not isinstance(initializer, Tensor):
-            initializer = convert_to_tensor(initializer, dtype=dtype)
-        dtype = None
-    with vs.variable_scope(name, "PartitionedVariable", reuse=reuse):
-        found = vs.get_variable_of_scope(
-            shape=shape,
-            dtype=dtype,
-            initializer=initializer,
-            trainable=trainable,
-            partitioner=partitioner,
-            collections=collections,
-        )
-    return list(found)

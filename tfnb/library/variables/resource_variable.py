@@ -478,7 +478,7 @@ class ResourceVariable(Variable):
             variable_def.trainable,
             variable_def.variable_name,
         )
-        attrs = self.handle.op._attrs
+        attrs = self.handle.op.attrs
         self._shape, self._dtype = attrs["shape"], attrs["dtype"]
         if variable_def.snapshot_name:
             snapshot = element(variable_def.snapshot_name)

@@ -17,7 +17,7 @@ from tfnb.core import dtypes
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.op_builder import graph_of_inputs
+from tfnb.framework.graph_elements import graph_of_inputs
 from tfnb.framework.scopes import (
     get_name_scope,
     name_scope,

@@ -103,7 +103,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
       variable_creator: makes a variable, usually by calling ``next_creator(**kwargs)``.
     """
     graph = get_default_graph()
-    stack = graph._kept.setdefault(_CREATORS, [])
+    stack = graph.kept.setdefault(_CREATORS, [])
     stack.append(variable_creator)
     try:
         yield
@@ -114,7 +114,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
 def _create(**kwargs: Any) -> Any:
     """The variable that ``tf.Variable(**kwargs)`` stands for."""
     creator: Any = _default_creator
-    for one in get_default_graph()._kept.get(_CREATORS, ()):
+    for one in get_default_graph().kept.get(_CREATORS, ()):
         creator = functools.partial(one, creator)
     return creator(**kwargs)
 
@@ -583,7 +583,7 @@ def _safe_op(name: str, op: Operation, cache: dict[Operation, Operation]) -> Ope
         "Switch" if op.type == "RefSwitch" else op.type,
         inputs,
         name=f"{op.name}_{name}".replace(":", "_"),
-        attrs=dict(op._attrs),
+        attrs=dict(op.attrs),
     )
     return made
 

@@ -86,14 +86,14 @@ class GraphGrowth:
             graph = get_default_graph()
             source = info.raw_cell.strip()
             key = getattr(info, "cell_id", None) or source
-            self._before = _Before(graph, graph.version, graph._revision, source, key)
+            self._before = _Before(graph, graph.version, graph.revision, source, key)
 
     def end(self, result: Any) -> None:
         """A cell has ended: what it added is said, if anything."""
         before, self._before = self._before, None
         if before is None or not self._is_on() or get_default_graph() is not before.graph:
             return
-        if before.graph._revision != before.revision:
+        if before.graph.revision != before.revision:
             return  # the cell replaced operations, and said so
         operations = before.graph.get_operations()
         added = tuple(op.type for op in operations[before.count :])

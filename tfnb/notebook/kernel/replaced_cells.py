@@ -30,7 +30,7 @@ class ReplacedCells:
           RuntimeError: one such cell runs another.
         """
         graph = get_default_graph()
-        made: dict[str, Making] = graph._kept.setdefault(self._key, {})
+        made: dict[str, Making] = graph.kept.setdefault(self._key, {})
         making = Making(graph, made.get(key))
         is_first = key not in made
         with making:

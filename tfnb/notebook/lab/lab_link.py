@@ -118,7 +118,7 @@ class LabLink:
         session = find_session(_word(content, "session"))
         if session is None:
             raise TargetError("This session is closed.")
-        runtime: Any = session._session
+        runtime: Any = session.runtime
         if request == "pause":
             runtime.hold_steps()
         elif request == "resume":

@@ -59,7 +59,7 @@ class LabSnapshots:
         }
 
     def _session(self, session: BaseSession, now_ns: int, seen: set[int]) -> dict[str, Any]:
-        runtime, events = session._session, events_of(session)
+        runtime, events = session.runtime, events_of(session)
         last_step, last_signature = getattr(runtime, "last_run", lambda: (0, 0))()
         active: list[Any] = getattr(runtime, "active_steps", list)()
         active.sort(key=lambda run_state: run_state.step_id)
@@ -112,7 +112,7 @@ class LabSnapshots:
 
 def session_key(session: BaseSession) -> str:
     """A session's name in messages; no other session of the process has it."""
-    return str(getattr(session._session, "session_handle", f"session_{id(session)}"))
+    return str(getattr(session.runtime, "session_handle", f"session_{id(session)}"))
 
 
 def session_title(session: BaseSession) -> str:

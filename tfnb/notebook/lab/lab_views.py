@@ -220,7 +220,7 @@ class LabViews:
 
         def refresh() -> bool:
             nonlocal shown
-            if graph.version == shown or found._closed:
+            if graph.version == shown or found.is_closed:
                 return False
             version = graph.version
             _tried(lambda: widget.show(find_target(found).scene(), b""))
@@ -319,7 +319,7 @@ class LabViews:
                 stop()
                 widget.show_record(record)
                 return
-            runs = any(getattr(one._session, "active_steps", list)() for one in live_sessions())
+            runs = any(getattr(one.runtime, "active_steps", list)() for one in live_sessions())
             what = "The step that runs is recorded" if runs else "The next step is recorded"
             say(f"{what}, which takes longer: each node is timed.", "Stop recording", "stop")
 

@@ -87,11 +87,11 @@ def with_bodies(
 def _functions_of(op: Operation) -> Iterator[_Called]:
     library = op.graph._functions
     if op.type in library:
-        yield _Called("", op.type, op._attrs, 0)
+        yield _Called("", op.type, op.attrs, 0)
         return
     of_attrs = [
         (label, value)
-        for name, attr in op._attrs.items()
+        for name, attr in op.attrs.items()
         for label, value in _function_values(name, attr)
         if value.name in library
     ]

@@ -95,9 +95,9 @@ class _About:
         self._outputs: dict[Any, tuple[tuple[str, str], ...]] = {}
         self._passes = passes or {}
         classes = {
-            op.name: op._attrs["_class"]
+            op.name: op.attrs["_class"]
             for op in (() if graph is None else graph.get_operations())
-            if "_class" in op._attrs
+            if "_class" in op.attrs
         }
         self._groups = colocation_groups(classes)
 
@@ -111,10 +111,10 @@ class _About:
         self, op: Operation, inputs: tuple[tuple[int, int], ...], **placed: Any
     ) -> SceneNode:
         device = placed.get("assigned_device", "")
-        key = (op.type, device, id(op._attrs))
+        key = (op.type, device, id(op.attrs))
         texts = self._texts.get(key)
         if texts is None:
-            texts = operation_attrs(op), kernel_text(op.type, device, op._attrs)
+            texts = operation_attrs(op), kernel_text(op.type, device, op.attrs)
             self._texts[key] = texts
         return SceneNode(
             name=op.name,
@@ -139,7 +139,7 @@ class _About:
         return found
 
     def site(self, op: Operation) -> Site | None:
-        key = op._site
+        key = op.site
         if key not in self._sites:
             found = op.creation_site
             self._sites[key] = (
@@ -152,7 +152,7 @@ class _About:
 
 def operation_attrs(op: Operation) -> tuple[tuple[str, str], ...]:
     """An operation's attrs as (name, text), large values cut, in the order of their names."""
-    attrs = op._attrs
+    attrs = op.attrs
     return tuple(
         (name, plain_attr_text(attrs[name])) for name in sorted(attrs) if name not in _HIDDEN_ATTRS
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
@@ -11,7 +11,6 @@ from tfnb.core.op_traits import Trait
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfnb.notebook.scenes.scene import SceneNode
 
 # In the order in which they stand, by what their group is called.
 ROLES = ("summaries", "savers", "initializers")
@@ -22,7 +21,19 @@ _UNINITIALIZED = "report_uninitialized_"
 _INITIALIZERS = re.compile(r"(init|report_uninitialized_\w+)(_\d+|_all_\w+)?")
 
 
-def may_have_roles(nodes: Sequence[SceneNode]) -> bool:
+class NamedNode(Protocol):
+    """What a role is told by."""
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+
+    @property
+    def op(self) -> str:
+        """The name of its op."""
+
+
+def may_have_roles(nodes: Sequence[NamedNode]) -> bool:
     """Whether any node could have a role; most graphs for inference have none."""
     ops = {node.op for node in nodes}
     return (
@@ -36,7 +47,7 @@ def may_have_roles(nodes: Sequence[SceneNode]) -> bool:
 def roles_of(
     labels: Sequence[str],
     members: Sequence[Sequence[int]],
-    nodes: Sequence[SceneNode],
+    nodes: Sequence[NamedNode],
     edges: Sequence[tuple[int, int]],
 ) -> Mapping[int, str]:
     """Which children of a graph have which of the roles.

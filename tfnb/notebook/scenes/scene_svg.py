@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tfnb.notebook.scenes.attr_text import cut_middle
 from tfnb.notebook.scenes.cut_names import cut_apart
@@ -13,7 +13,6 @@ from tfnb.notebook.scenes.op_kinds import op_kind
 from tfnb.notebook.scenes.svg_writer import SvgWriter, polyline
 
 if TYPE_CHECKING:
-    from tfnb.notebook.scenes.png_writer import PngWriter
     from tfnb.notebook.scenes.scene import Scene, Scope
 
 # Fill and line per kind; a static picture has its own background, so it needs one theme only.
@@ -64,7 +63,25 @@ def scene_svg(scene: Scene, title: str = "") -> str:
     return out.document(width, height, title or scene.title or "dataflow graph")
 
 
-def draw_scene(scene: Scene, out: SvgWriter | PngWriter) -> tuple[float, float]:
+class PictureWriter(Protocol):
+    """What a scene is drawn with."""
+
+    def rect(self, x: float, y: float, width: float, height: float, **attributes: object) -> None:
+        """Adds a rectangle."""
+
+    def path(self, d: str, **attributes: object) -> None:
+        """Adds a path of the commands M and C."""
+
+    def text(
+        self, x: float, y: float, text: str, *, tooltip: str = "", **attributes: object
+    ) -> None:
+        """Adds a text on its baseline."""
+
+    def raw_definition(self, markup: str) -> None:
+        """Adds a constant piece of markup, such as an arrow head."""
+
+
+def draw_scene(scene: Scene, out: PictureWriter) -> tuple[float, float]:
     """Draws what :func:`scene_svg` shows; gives the width and height of the picture."""
     if scene.is_lanes:
         return _draw_lanes(scene, out)
@@ -83,7 +100,7 @@ def draw_scene(scene: Scene, out: SvgWriter | PngWriter) -> tuple[float, float]:
     return width, height
 
 
-def _draw_lanes(scene: Scene, out: SvgWriter | PngWriter) -> tuple[float, float]:
+def _draw_lanes(scene: Scene, out: PictureWriter) -> tuple[float, float]:
     lanes = scene.scopes[0].scopes
     place: dict[int, tuple[int, int]] = {}  # of a node: its lane, and the box there
     layouts, drawn, hidden = [], [], 0
@@ -220,13 +237,13 @@ def _scope_box(scene: Scene, inner: int) -> _Box:
     )
 
 
-def _draw_edges(out: SvgWriter | PngWriter, layout: Layout, left: float, top: float = 0.0) -> None:
+def _draw_edges(out: PictureWriter, layout: Layout, left: float, top: float = 0.0) -> None:
     for points in layout.edges:
         moved = [(x + left, y + top + _MARGIN) for x, y in points]
         out.path(polyline(moved), fill="none", stroke=LINE, marker_end="url(#tfnb-arrow)")
 
 
-def _draw_box(out: SvgWriter | PngWriter, box: _Box, x: float, y: float) -> None:
+def _draw_box(out: PictureWriter, box: _Box, x: float, y: float) -> None:
     width, height = box.size
     left, top = x - width / 2, y - height / 2
     centred = {"text_anchor": "middle", "tooltip": box.full_name}

@@ -20,7 +20,7 @@ def queue_sizes(sessions: Iterable[BaseSession]) -> list[dict[str, Any]]:
     """
     found: list[dict[str, Any]] = []
     for session in sessions:
-        manager = getattr(session._session, "device_mgr", None)
+        manager = getattr(session.runtime, "device_mgr", None)
         for device in () if manager is None else manager.devices:
             for container, kind, name in device.resource_manager.names():
                 queue = device.resource_manager.find(container, kind, name)

@@ -22,12 +22,12 @@ _LATEST = "latest record"  # under which a graph keeps it
 
 def remember(graph: Graph, record: RunRecord) -> None:
     """Takes a record as the latest of its graph."""
-    graph._kept[_LATEST] = record
+    graph.kept[_LATEST] = record
 
 
 def latest_record(graph: Graph | None) -> RunRecord | None:
     """The step of a graph that was recorded last."""
-    return None if graph is None else graph._kept.get(_LATEST)
+    return None if graph is None else graph.kept.get(_LATEST)
 
 
 def node_costs(record: RunRecord) -> list[NodeCost]:

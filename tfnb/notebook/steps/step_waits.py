@@ -61,7 +61,7 @@ def wait_of(run_state: Any) -> StepWait | None:
 
 def waits_of(session: BaseSession) -> dict[int, StepWait]:
     """How the steps of a session stand that do not simply run, by their ids."""
-    active: list[Any] = getattr(session._session, "active_steps", list)()
+    active: list[Any] = getattr(session.runtime, "active_steps", list)()
     found = {run_state.step_id: wait_of(run_state) for run_state in active}
     return {step_id: wait for step_id, wait in found.items() if wait is not None}
 

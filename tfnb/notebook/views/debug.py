@@ -118,7 +118,7 @@ class Debug:
         first, found = self.widget, _make_widget(height)()
 
         def follow(change: Any) -> None:
-            with found._changing:
+            with found.changing:
                 setattr(found, change.name, change.new)
 
         for name in _SHARED:
@@ -401,7 +401,7 @@ class Debug:
 
 
 def _runtime(debugger: Debugger) -> Any:
-    return debugger._session()._session
+    return debugger.session().runtime
 
 
 def _is_held(debugger: Debugger) -> bool:

@@ -167,7 +167,7 @@ def operation_text(op: Operation) -> str:
 def session_rows(session: BaseSession) -> Rows:
     """Return a session's rows: its state, devices and graph."""
     name = type(session).__name__
-    if session._closed:
+    if session.is_closed:
         return name, [("state", "closed")]
     devices = [device.name for device in session.list_devices()]
     graph = session.graph

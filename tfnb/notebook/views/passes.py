@@ -108,7 +108,7 @@ def pictures_of(
 
 
 def _pictures(views: SignatureViews) -> list[PassPicture]:
-    stages_of = getattr(views.session._session, "optimization_stages", None)
+    stages_of = getattr(views.session.runtime, "optimization_stages", None)
     if stages_of is None:
         raise TargetError("The session does not tell what passes do to its graphs.")
     signature = views.partitioned

@@ -94,7 +94,7 @@ class Watch:
             sink = self.widget = self._new_widget()
             if self._displays:
                 show(self.widget)
-            if self.widget._options["view"] == "progress":
+            if self.widget.view == "progress":
                 self.widget.on_msg(self._hear)
                 self.model.offers_choice = route_to_control_shell(self.widget)
         self._publisher = StepPublisher(
@@ -183,7 +183,7 @@ class Watch:
         for number, (events, recorder) in enumerate(list(self._recorders)):
             session = session_of(events)
             if session is not None:
-                recorder.look(session._session.step_counts())
+                recorder.look(session.runtime.step_counts())
                 found = waits_of(session).items()
                 waits |= {(number, step_id): wait for step_id, wait in found}
         self.model.note_waits(waits)

@@ -49,7 +49,7 @@ class _Step:
 
 def last_step() -> int:
     """Return the largest step id started in any open session."""
-    found = [getattr(one._session, "last_run", lambda: (0, 0))()[0] for one in live_sessions()]
+    found = [getattr(one.runtime, "last_run", lambda: (0, 0))()[0] for one in live_sessions()]
     return max(found, default=0)
 
 
@@ -80,7 +80,7 @@ class SampledSteps:
             for node in nodes:
                 alive.add((number, node.step_id))
                 self._see(number, node.outermost)
-            alive |= {(number, state.step_id) for state in session._session.active_steps()}
+            alive |= {(number, state.step_id) for state in session.runtime.active_steps()}
         for key in [key for key in self._steps if key not in alive]:
             self._end(key)
 

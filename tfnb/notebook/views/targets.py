@@ -235,7 +235,7 @@ def session_of(events: StepEvents) -> BaseSession | None:
 
 def events_of(session: BaseSession) -> StepEvents | None:
     """Return the events of a session's runtime; None for a session that runs elsewhere."""
-    return getattr(session._session, "step_events", None)
+    return getattr(session.runtime, "step_events", None)
 
 
 def find_signature(
@@ -320,8 +320,8 @@ def _prepare(
     session: BaseSession, fetch: Any, names: tuple[list[str], list[str]]
 ) -> SignatureViews:
     tensors, targets = names
-    session._extend_graph()
-    session._session.prepare((), tuple(tensors), tuple(targets))
+    session.extend_graph()
+    session.runtime.prepare((), tuple(tensors), tuple(targets))
     found = _signature_of(session, names)
     if found is None:
         raise TargetError(f"The session does not tell how it would run {fetch!r}.")
@@ -352,5 +352,5 @@ def _last_signature(session: BaseSession | None) -> SignatureViews:
 
 def _last_run_of(session: BaseSession) -> tuple[int, int]:
     """Return the ids of a session's latest step and of its signature; 0 for none."""
-    runtime = session._session
+    runtime = session.runtime
     return runtime.last_run() if isinstance(runtime, DirectSession) else (0, 0)

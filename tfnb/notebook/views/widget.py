@@ -91,7 +91,7 @@ class SceneWidget(anywidget.AnyWidget):
         self._pictures: list[Path] = []  # files that wait for the browser
         # The publisher, the thread that runs steps and messages of the front end change traits at
         # any time; a change while another thread leaves `hold_sync` would never be sent.
-        self._changing = threading.RLock()
+        self.changing = threading.RLock()
         traits = {
             "_scene": b"" if scene is None else scene.encode(),
             "_options": {"view": view, "colourBy": colour_by, "height": height, "group": group},
@@ -100,11 +100,16 @@ class SceneWidget(anywidget.AnyWidget):
             traits = record_traits(record, height)
         super().__init__(comm=_given_comm.get(), **traits, selected=selected)
 
+    @property
+    def view(self) -> str:
+        """Which view it shows: ``graph``, ``progress``, ``run``, ..."""
+        return str(self._options["view"])
+
     def show(
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
     ) -> None:
         """Sends a new scene (if any), the states of its nodes and the counters as one message."""
-        with self._changing, self.hold_sync():
+        with self.changing, self.hold_sync():
             if scene is not None:
                 self.scene = scene
                 self._scene = scene.encode()
@@ -114,12 +119,12 @@ class SceneWidget(anywidget.AnyWidget):
 
     def show_curves(self, curves: dict[str, Any]) -> None:
         """Shows curves of scalars (``scalar_curves.py``)."""
-        with self._changing:
+        with self.changing:
             self._curves = curves
 
     def show_record(self, record: RunRecord) -> None:
         """Sends another recorded step, with its scene."""
-        with self._changing, self.hold_sync():
+        with self.changing, self.hold_sync():
             self.scene = record.scene
             self._record = record.encode()
             self._lanes = b"" if record.lanes is None else record.lanes.encode()
@@ -127,19 +132,19 @@ class SceneWidget(anywidget.AnyWidget):
 
     def show_notice(self, text: str = "", label: str = "", command: str = "") -> None:
         """Shows a line above the view, and a button that sends a command; empty text hides it."""
-        with self._changing:
+        with self.changing:
             self._notice = {"text": text, "label": label, "command": command} if text else {}
 
     def show_passes(self, passes: list[dict[str, Any]], text: str) -> None:
         """Shows passes, each with its graph before and after; ``text`` is their text form."""
         self._text = text
-        with self._changing:
+        with self.changing:
             self._passes = {"passes": passes}
 
     def show_table(self, table: dict[str, Any], text: str) -> None:
         """Shows a table (``table.py``); ``text`` is its text form."""
         self._text = text
-        with self._changing:
+        with self.changing:
             self._table = table
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -170,7 +175,7 @@ class SceneWidget(anywidget.AnyWidget):
             "_curves",
         )
         traits = {name: getattr(self, name) for name in (*names, "_options", "_look", "selected")}
-        write_whole(str(file), widget_page(traits, self._options["view"]).encode())
+        write_whole(str(file), widget_page(traits, self.view).encode())
 
     def _take_picture(self, widget: Any, content: Any, buffers: Any) -> None:
         """Writes the picture that the browser sends; ignores other messages."""
@@ -186,7 +191,7 @@ class SceneWidget(anywidget.AnyWidget):
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Applies changes of the front end."""
-        with self._changing:
+        with self.changing:
             super().set_state(sync_data)
 
     def __repr__(self) -> str:

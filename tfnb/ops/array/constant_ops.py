@@ -214,7 +214,7 @@ def _refuse_unfed(ctx: Any, dtype: DType, shape: TensorShape) -> Any:
     )
     if shape.dim_values:
         text += f" and shape {shape_text(shape)}"
-    raise errors.invalid_argument(text)
+    raise errors.invalid_argument(text, errors.Mistake.NOT_FED)
 
 
 def _placeholder_shape(c: InferenceContext) -> TensorShape:
@@ -469,9 +469,7 @@ def _full(value: int, shape: Any, dtype: Any, name: str | None, scope: str) -> T
             else:
                 shape = convert_to_tensor(shape, dtype=dtypes.int32)
         if not shape._shape_tuple():
-            from tfnb.ops.array.shape_ops import reshape
-
-            shape = reshape(shape, [-1])
+            shape = provided.reshape(shape, [-1])
         return fill(shape, constant(element, dtype=dtype), name=name)
 
 
@@ -539,7 +537,6 @@ def zeros_like(
       optimize: whether to make a constant where the shape is known.
     """
     from tfnb.framework.sparse_tensor import SparseTensor
-    from tfnb.ops.array.shape_ops import shape_internal
 
     with name_scope(name, "zeros_like", [tensor]) as name:
         # Zeros like a sparse tensor of known shape are a dense tensor.
@@ -550,7 +547,9 @@ def zeros_like(
         if optimize and tensor.shape.is_fully_defined() and wanted is not dtypes.variant:
             return zeros(tensor.shape, dtype=wanted, name=name)
         if wanted is not tensor.dtype.base_dtype and wanted is not dtypes.variant:
-            return zeros(shape_internal(tensor, optimize=optimize), dtype=wanted, name=name)
+            return zeros(
+                provided.shape_internal(tensor, optimize=optimize), dtype=wanted, name=name
+            )
         found: Tensor = zeros_like_op(tensor, name=name)
         return found
 
@@ -560,11 +559,9 @@ def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
     """Ones with the shape of a tensor; arguments as in :func:`zeros_like`."""
-    from tfnb.ops.array.shape_ops import shape_internal
-
     with name_scope(name, "ones_like", [tensor]) as name:
         tensor = convert_to_tensor(tensor, name="tensor")
-        size = shape_internal(tensor, optimize=optimize)
+        size = provided.shape_internal(tensor, optimize=optimize)
         wanted = tensor.dtype.base_dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
         out = ones(size, dtype=wanted, name=name)
         out.set_shape(tensor.shape)

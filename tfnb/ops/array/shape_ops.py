@@ -45,6 +45,7 @@ EXPORTS = {
         "broadcast_static_shape",
         "broadcast_dynamic_shape",
     ],
+    "manip": ["reshape"],
 }
 
 # How many dimensions shapes of TensorFlow have less than, and arrays of NumPy have at most.

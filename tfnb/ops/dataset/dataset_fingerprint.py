@@ -26,7 +26,7 @@ from tfnb.ops.dataset.dataset_iterators import CapturedFunction, Dataset, as_dat
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tfnb.core.op_kernel import FunctionLibraryRuntime, OpKernelContext
+    from tfnb.core.op_kernel import FunctionCaller, OpKernelContext
 
 _TEXTS: Final = (bool, int, float, complex, str, bytes, type(None), DType, TensorShape)
 
@@ -42,7 +42,7 @@ def fingerprint(ctx: OpKernelContext, dataset: Dataset) -> int:
 
 
 class _Fingerprint:
-    def __init__(self, library: FunctionLibraryRuntime) -> None:
+    def __init__(self, library: FunctionCaller) -> None:
         self._library = library
         self._hash = hashlib.blake2b(digest_size=8)
         self._seen: dict[int, int] = {}

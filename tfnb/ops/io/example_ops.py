@@ -11,7 +11,7 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.io import example_parsing as parsing
-from tfnb.ops.io.example_parsing import Dense, Ragged, Source, Sparse, text_of_key
+from tfnb.ops.io.example_parsing import Dense, FeatureSource, Ragged, Sparse, text_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ def _parse(
     dense_rows: list[list[Any]] = [[] for _ in dense]
     for index, data in enumerate(examples):
         name = names[index].decode("utf-8", "replace") if len(names) else "<unknown>"
-        source = Source(index, name)
+        source = FeatureSource(index, name)
         features = parsing.parse_features(data)
         for column, rows in zip(dense, dense_rows, strict=True):
             feature = features.get(column.key)
@@ -277,7 +277,7 @@ def parse_single_example_op(
         )
     dense = parsing.make_dense(dense_keys, Tdense, dense_shapes, dense_defaults)
     features = parsing.parse_features(serialized.item())
-    source = Source(0, None)
+    source = FeatureSource(0, None)
     parts = []
     for key, dtype in zip(sparse_keys, sparse_types, strict=True):
         sparse = Sparse(text_of_key(key), dtype)

@@ -1,7 +1,7 @@
 """Reads Example messages into columns: the work behind ParseExample and its kin.
 
 A column is dense (a fixed number of values per example, or runs padded to the longest), sparse, or
-ragged. :class:`Source` says which example is read, for error messages.
+ragged. :class:`FeatureSource` says which example is read, for error messages.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Ragged:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FeatureSource:
     """Which example an error is about; without a name only the feature is mentioned."""
 
     index: int
@@ -176,7 +176,7 @@ def values_of(feature: Any) -> tuple[DType | None, Any]:
     return _KINDS[kind], getattr(feature, kind).value
 
 
-def read_dense(feature: Any, column: Dense, source: Source) -> Any:
+def read_dense(feature: Any, column: Dense, source: FeatureSource) -> Any:
     """One example's values of a dense column.
 
     Raises:
@@ -209,7 +209,7 @@ def read_dense(feature: Any, column: Dense, source: Source) -> Any:
     return array_of(values, dtype)
 
 
-def read_free(feature: Any, column: Sparse | Ragged, source: Source) -> Any:
+def read_free(feature: Any, column: Sparse | Ragged, source: FeatureSource) -> Any:
     """One example's values of a sparse or ragged column.
 
     Raises:

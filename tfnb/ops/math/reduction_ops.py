@@ -512,7 +512,7 @@ def _tiling(graph: Any, dims: tuple[int, ...], axes: tuple[int, ...]) -> tuple[A
     The first call in a graph adds unused nodes for the repetitions, as TensorFlow does.
     """
     kept = [1 if i in {axis % len(dims) for axis in axes} else d for i, d in enumerate(dims)]
-    known = graph._kept.setdefault("tilings", set())
+    known = graph.kept.setdefault("tilings", set())
     if (dims, axes) not in known:
         known.add((dims, axes))
         floor_div(list(dims), maximum(kept, 1), name="floordiv")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.framework.scopes import control_dependencies
 from tfnb.ops.array import array_ops
+from tfnb.ops.base import provided_functions as provided
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,15 +80,13 @@ def unbroadcast_by_axes(
       after: the gradient that what is made here waits for.
       by_shape: whether `gradients` takes the two shapes.
     """
-    from tfnb.ops.math import reduction_ops  # its gradients use this file
-
     shapes = array_ops.shape(x), array_ops.shape(y)
     axes = array_ops.broadcast_gradient_args(*shapes)
 
     def summed(grad: Any, index: int) -> Any:
         if grad is None:
             return None
-        return array_ops.reshape(reduction_ops.reduce_sum(grad, axes[index]), shapes[index])
+        return array_ops.reshape(provided.reduce_sum(grad, axes[index]), shapes[index])
 
     with control_dependencies([after]):
         grad_x, grad_y = gradients(*shapes) if by_shape else gradients()
@@ -95,8 +94,6 @@ def unbroadcast_by_axes(
 
 
 def _sum_to(grad: Any, axes: Any, shape: Any) -> Any:
-    from tfnb.ops.math import reduction_ops  # its gradients use this file
-
     if grad is None:
         return None
-    return array_ops.reshape(reduction_ops.reduce_sum(grad, axes, keepdims=True), shape)
+    return array_ops.reshape(provided.reduce_sum(grad, axes, keepdims=True), shape)

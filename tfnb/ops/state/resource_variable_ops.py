@@ -184,7 +184,8 @@ def _read(node: Any, handle: Any, dtype: DType) -> Any:
         raise errors.failed_precondition(
             f"Could not find variable {handle.name}. This could mean that the variable has been "
             "deleted. In TF1, it can also mean the variable is uninitialized. Debug info: "
-            f"container={handle.container}, status error message={_does_not_exist(handle)}"
+            f"container={handle.container}, status error message={_does_not_exist(handle)}",
+            errors.Mistake.NOT_INITIALIZED,
         )
     if found.dtype is not dtype:
         raise errors.invalid_argument(

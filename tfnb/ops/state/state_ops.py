@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import errors, float_ops
+from tfnb.core import errors, float_ops, op_registry
 from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.resource_mgr import RefCell
@@ -552,8 +552,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
     """The value of a counter, which is then increased; an error ends it at the limit."""
     if _is_ref(ref):
         return count_up_to_op(ref, limit=limit, name=name)
-    from tfnb.ops.state.resource_variable_ops import resource_count_up_to
-
+    resource_count_up_to = op_registry.get("ResourceCountUpTo")
     return resource_count_up_to(ref.handle, limit, T=ref.dtype, name=name)
 
 
@@ -570,9 +569,7 @@ def _scatter(
     if _is_ref(ref):
         op = globals()[f"scatter_{kind}_op"]
         return op(ref, indices, updates, use_locking=use_locking, name=name)
-    from tfnb.ops.state import resource_variable_ops
-
-    op = getattr(resource_variable_ops, f"resource_scatter_{kind}")
+    op = op_registry.get(f"ResourceScatter{kind.title().replace('_', '')}")
     handle = ref.handle
     done = op(
         handle,

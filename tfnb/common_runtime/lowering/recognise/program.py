@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
     from tfnb.common_runtime.lowering.recognise.order import Unit
     from tfnb.common_runtime.lowering.recognise.registers import Registers
-    from tfnb.core.op_expression import Held
+    from tfnb.core.op_expression import HeldUse
 
 
 @dataclass(slots=True, eq=False)
@@ -41,7 +41,7 @@ class Compute:
     item: NodeItem
     args: list[str]
     results: list[str]
-    held: Held | None = None
+    held: HeldUse | None = None
 
     @property
     def takes_context(self) -> bool:

@@ -36,7 +36,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     insides_of,
     reads_of,
 )
-from tfnb.core.op_expression import tile_of
+from tfnb.core.kernel_expressions import tile_of
 from tfnb.core.op_kernel import kernel_attr
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait

@@ -34,10 +34,10 @@ def place_frees(program: Program, kept: Collection[str]) -> None:
       kept: registers that are never freed.
     """
     never = {*kept, *program.constants, *program.predicates}
-    _Placer(never).place(program.root, set(), set(), set())
+    _FreePlacer(never).place(program.root, set(), set(), set())
 
 
-class _Placer:
+class _FreePlacer:
     """Walks backwards through blocks.
 
     In all methods ``live`` are the registers that are read behind a block, and ``left`` those

@@ -23,12 +23,13 @@ from tfnb.common_runtime.lowering.recognise.program import (
 )
 from tfnb.common_runtime.lowering.rewrite.ranks import instructions_in
 from tfnb.core import dtypes
-from tfnb.core.op_expression import Held, held_of
+from tfnb.core.kernel_expressions import held_of
 
 if TYPE_CHECKING:
     from typing import Any
 
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
+    from tfnb.core.op_expression import HeldUse
 
 _DTYPE_ATTRS = ("dtype", "elem_type", "T")
 
@@ -84,14 +85,14 @@ def makes_handle(instruction: Compute) -> bool:
     return bool(outputs) and outputs[0].type is dtypes.resource
 
 
-def _held_of(item: NodeItem) -> Held | None:
+def _held_of(item: NodeItem) -> HeldUse | None:
     kernel = item.kernel
     if kernel is None or item.compute is not kernel.compute:
         return None
     return held_of(kernel)
 
 
-def _kinds(item: NodeItem, held: Held) -> list[Any]:
+def _kinds(item: NodeItem, held: HeldUse) -> list[Any]:
     """The kind of resource, and its dtype if the node has one."""
     assert item.kernel is not None
     attrs = item.kernel.attrs

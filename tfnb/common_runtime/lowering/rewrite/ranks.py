@@ -22,7 +22,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     insides_of,
     writes_of,
 )
-from tfnb.core.op_expression import expressions_of
+from tfnb.core.kernel_expressions import expressions_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

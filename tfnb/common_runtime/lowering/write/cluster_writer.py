@@ -23,7 +23,7 @@ from tfnb.common_runtime.lowering.rewrite.clusters import (
     plan_tile,
     vector_args,
 )
-from tfnb.core.op_expression import tile_of
+from tfnb.core.kernel_expressions import tile_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -40,7 +40,8 @@ from tfnb.common_runtime.lowering.rewrite.ranks import instructions_in
 from tfnb.common_runtime.lowering.rewrite.sums import first_sum, last_sum, next_sum
 from tfnb.common_runtime.lowering.support.waits import waiter
 from tfnb.core import errors
-from tfnb.core.op_expression import Expression, Held, expressions_of, fill
+from tfnb.core.kernel_expressions import expressions_of
+from tfnb.core.op_expression import Expression, HeldUse, fill
 from tfnb.core.op_kernel import HoldingContext, OpKernelContext, kernel_attr
 from tfnb.core.resource_mgr import RefCell
 
@@ -273,7 +274,7 @@ class NodeWriter:
         comma = "," if item.num_outputs == 1 else ""
         return f"{', '.join(results)}{comma} = outputs({self._item(item)}, {call})"
 
-    def _use(self, instruction: Compute, held: Held) -> str:
+    def _use(self, instruction: Compute, held: HeldUse) -> str:
         """Return the statement that uses a resource held in a register."""
         item, results = instruction.item, instruction.results
         assert item.kernel is not None

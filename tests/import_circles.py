@@ -1,0 +1,190 @@
+"""Which files of a package import one another, read from their text, and the circles in that."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_TYPESCRIPT_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""")
+
+
+class Import(NamedTuple):
+    """One name that a file imports from another file.
+
+    Attributes:
+      module: The other file's module.
+      name: What is imported of it; "" for the module itself.
+      is_for_types: Whether only the type checker follows it.
+      function: The function of the top level, or ``Class.method``, that holds it; "" for none.
+    """
+
+    module: str
+    name: str
+    is_for_types: bool
+    function: str
+
+
+class SourceFile:
+    """A Python file and what it imports of its package."""
+
+    def __init__(self, text: str, modules: Mapping[str, Path]) -> None:
+        self._text = text
+        self._tree = ast.parse(text)
+        self._modules = modules
+
+    def imports(self) -> Iterator[Import]:
+        """Yield every import of a file of the package, wherever it stands."""
+        yield from self._imports_in(self._tree, False, "")
+
+    def gradient_functions(self) -> set[str]:
+        """Return the functions registered as gradients, and those that only these refer to."""
+        if ".gradient" not in self._text:
+            return set()
+        functions = {
+            _label(node): node for node in self._tree.body if isinstance(node, ast.FunctionDef)
+        }
+        gradients = {name for name, node in functions.items() if _is_gradient(node)}
+        for statement in self._tree.body:
+            gradients |= _registered_gradients(statement)
+        users: dict[str, set[str]] = {}
+        for statement in self._tree.body:
+            owner = _label(statement)
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and node.id in functions and node.id != owner:
+                    users.setdefault(node.id, set()).add(owner)
+        registrations = {
+            _label(statement) for statement in self._tree.body if _registered_gradients(statement)
+        }
+        while True:
+            more = {
+                name
+                for name in functions.keys() & users.keys() - gradients
+                if users[name] <= gradients | registrations
+            }
+            if not more:
+                return gradients & functions.keys()
+            gradients |= more
+
+    def _imports_in(self, node: ast.AST, is_for_types: bool, function: str) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ImportFrom) and child.module:
+                for alias in child.names:
+                    module = f"{child.module}.{alias.name}"
+                    if module in self._modules:
+                        yield Import(module, "", is_for_types, function)
+                    elif child.module in self._modules:
+                        yield Import(child.module, alias.name, is_for_types, function)
+            elif isinstance(child, ast.Import):
+                for alias in child.names:
+                    if alias.name in self._modules:
+                        yield Import(alias.name, "", is_for_types, function)
+            elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                yield from self._imports_in(child, True, function)
+            elif isinstance(child, ast.FunctionDef | ast.ClassDef) and not function:
+                yield from self._imports_in(child, is_for_types, _label(child))
+            else:
+                yield from self._imports_in(child, is_for_types, function)
+
+
+def modules_of(package: Path) -> dict[str, Path]:
+    """Return the modules of a package that people wrote, with their files."""
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        if not path.name.endswith("_pb2.py"):
+            parts = path.relative_to(package.parent).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports_of_typescript(folder: Path) -> dict[str, set[str]]:
+    """Return the files of a folder and those that each imports of it, by their paths inside."""
+    paths = {path.resolve(): path.relative_to(folder).as_posix() for path in folder.rglob("*.ts")}
+    return {
+        name: {
+            paths[found]
+            for text in _TYPESCRIPT_IMPORT.findall(path.read_text("utf-8"))
+            if (found := (path.parent / text).resolve()) in paths
+        }
+        for path, name in paths.items()
+    }
+
+
+def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
+    """Return a shortest circle of every group of modules that all need one another."""
+    found = []
+    for group in _groups(imports):
+        inner = {module: imports[module] & group for module in group}
+        found.append(min((_way_back(start, inner) for start in sorted(group)), key=len))
+    return sorted(found)
+
+
+def _groups(imports: Mapping[str, set[str]]) -> list[set[str]]:
+    """The strongly connected components that have more than one module."""
+    above: dict[str, set[str]] = {}
+    for module, others in imports.items():
+        for other in others:
+            above.setdefault(other, set()).add(module)
+    groups, done = [], set()
+    for module in imports:
+        if module not in done:
+            group = _reached(module, imports) & _reached(module, above)
+            done |= group
+            if len(group) > 1:
+                groups.append(group)
+    return groups
+
+
+def _reached(start: str, edges: Mapping[str, set[str]]) -> set[str]:
+    reached, waiting = {start}, [start]
+    while waiting:
+        new = edges.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    return reached
+
+
+def _way_back(start: str, imports: Mapping[str, set[str]]) -> list[str]:
+    """The modules of a shortest way from a module to itself."""
+    ways = [[start]]
+    seen: set[str] = set()
+    for way in ways:
+        for other in sorted(imports[way[-1]]):
+            if other == start:
+                return way
+            if other not in seen:
+                seen.add(other)
+                ways.append([*way, other])
+    raise AssertionError(f"{start} is in no circle")
+
+
+def _label(node: ast.stmt) -> str:
+    """What tells a statement of the top level from the others."""
+    name = getattr(node, "name", "_")
+    return name if name != "_" else f"_:{node.lineno}"
+
+
+def _is_gradient(node: ast.FunctionDef) -> bool:
+    return any(
+        isinstance(decorator, ast.Attribute) and decorator.attr == "gradient"
+        for decorator in node.decorator_list
+    )
+
+
+def _registered_gradients(statement: ast.stmt) -> set[str]:
+    """The functions that a statement such as ``add.gradient(_add_gradient)`` registers."""
+    if not isinstance(statement, ast.Expr | ast.For):
+        return set()
+    return {
+        argument.id
+        for call in ast.walk(statement)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "gradient"
+        for argument in call.args
+        if isinstance(argument, ast.Name)
+    }

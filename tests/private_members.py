@@ -1,0 +1,61 @@
+"""Uses of another file's private members, read from the text of files."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class PrivateUse(NamedTuple):
+    """One ``value._member`` whose member another file defines."""
+
+    line: int
+    owner: str
+    member: str
+
+
+def foreign_private_uses(text: str) -> Iterator[PrivateUse]:
+    """Yield the uses of private members that the file itself does not define.
+
+    A member counts as the file's own where a class of the file, or the file, defines or sets it.
+    """
+    tree = ast.parse(text)
+    own = set(_defined_names(tree))
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Attribute)
+            and _is_private(node.attr)
+            and node.attr not in own
+            and not _is_own_object(node.value)
+        ):
+            yield PrivateUse(node.lineno, ast.unparse(node.value), node.attr)
+
+
+def _defined_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value  # of __slots__
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and _is_own_object(node.value)
+        ):
+            yield node.attr
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def _is_own_object(value: ast.expr) -> bool:
+    """Whether a value is ``self``, ``cls``, or what ``super()`` gives."""
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id in ("super", "type")
+    return isinstance(value, ast.Name) and value.id in ("self", "cls")
