@@ -20,9 +20,9 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from tfnb.core.process import forking
 from tfnb.core import op_registry, versions
 from tfnb.core.effects import PROCESS, EffectsPolicy
+from tfnb.core.process import forking
 from tfnb.framework.colocation import colocation_targets
 from tfnb.framework.consumer_index import ConsumerIndex
 from tfnb.framework.default_graph import _default_graph_stack

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 TABLE: dict[str, dict[str, str]] = {
-    "tfnb.client.testing.benchmark": {
-        "test": "Benchmark StubOutForTesting benchmark_config create_local_cluster",
-    },
     "tfnb.client.debugger.breakpoints": {
         "debugger": "Breakpoint",
     },
@@ -34,6 +31,27 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.eager_function": {
         "tf": "py_function",
     },
+    "tfnb.client.files.gfile": {
+        "gfile": "FastGFile GFile Open:GFile",
+        "io.gfile": (
+            "GFile copy exists get_registered_schemes glob isdir join listdir makedirs mkdir "
+            "remove rename rmtree stat walk"
+        ),
+    },
+    "tfnb.client.files.gfile_v1": {
+        "gfile": (
+            "Copy DeleteRecursively Exists Glob IsDirectory ListDirectory MakeDirs MkDir Remove "
+            "Rename Stat Walk"
+        ),
+    },
+    "tfnb.client.files.record_io": {
+        "io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
+        "python_io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
+        "train": "summary_iterator",
+    },
+    "tfnb.client.files.summary_writer": {
+        "summary": "FileWriter FileWriterCache initialize all_v2_summary_ops",
+    },
     "tfnb.client.flags.flag": {
         "flags": (
             "BooleanFlag CantOpenFlagFileError DuplicateFlagError EnumClassFlag EnumFlag Error "
@@ -51,7 +69,7 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.flags.flag_values": {
         "flags": "FLAGS FlagHolder FlagValues disclaim_key_flags",
     },
-    "tfnb.client.flags": {
+    "tfnb.client.flags.flags": {
         "flags": (
             "DEFINE DEFINE_alias DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_enum_class "
             "DEFINE_flag DEFINE_float DEFINE_integer DEFINE_list DEFINE_multi DEFINE_multi_enum "
@@ -63,21 +81,26 @@ TABLE: dict[str, dict[str, str]] = {
             "register_validator set_default text_wrap validator"
         ),
     },
-    "tfnb.client.files.gfile": {
-        "gfile": "FastGFile GFile Open:GFile",
-        "io.gfile": (
-            "GFile copy exists get_registered_schemes glob isdir join listdir makedirs mkdir "
-            "remove rename rmtree stat walk"
-        ),
-    },
-    "tfnb.client.files.gfile_v1": {
-        "gfile": (
-            "Copy DeleteRecursively Exists Glob IsDirectory ListDirectory MakeDirs MkDir Remove "
-            "Rename Stat Walk"
-        ),
-    },
     "tfnb.client.module": {
         "tf": "Module",
+    },
+    "tfnb.client.profiler.model_analyzer": {
+        "profiler": "Profiler advise profile",
+    },
+    "tfnb.client.profiler.op_log": {
+        "profiler": "write_op_log",
+    },
+    "tfnb.client.profiler.option_builder": {
+        "profiler": "ProfileOptionBuilder",
+    },
+    "tfnb.client.resource_loader": {
+        "resource_loader": (
+            "get_data_files_path get_path_to_datafile get_root_dir_with_all_resources "
+            "load_resource readahead_file_path"
+        ),
+    },
+    "tfnb.client.safety": {
+        "safety": "allow effects limits Allowance NodeEffect",
     },
     "tfnb.client.session.process_config": {
         "config": (
@@ -98,38 +121,15 @@ TABLE: dict[str, dict[str, str]] = {
         ),
         "debugging": "get_log_device_placement set_log_device_placement",
     },
-    "tfnb.client.profiler.model_analyzer": {
-        "profiler": "Profiler advise profile",
-    },
-    "tfnb.client.profiler.op_log": {
-        "profiler": "write_op_log",
-    },
-    "tfnb.client.profiler.option_builder": {
-        "profiler": "ProfileOptionBuilder",
-    },
-    "tfnb.client.files.record_io": {
-        "io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
-        "python_io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
-        "train": "summary_iterator",
-    },
-    "tfnb.client.resource_loader": {
-        "resource_loader": (
-            "get_data_files_path get_path_to_datafile get_root_dir_with_all_resources "
-            "load_resource readahead_file_path"
-        ),
-    },
-    "tfnb.client.safety": {
-        "safety": "allow effects limits Allowance NodeEffect",
-    },
     "tfnb.client.step_sampler": {
         "debugger": "StepSampler",
-    },
-    "tfnb.client.files.summary_writer": {
-        "summary": "FileWriter FileWriterCache initialize all_v2_summary_ops",
     },
     "tfnb.client.sysconfig": {
         "sysconfig": "get_build_info CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD",
         "tf": "CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD",
+    },
+    "tfnb.client.testing.benchmark": {
+        "test": "Benchmark StubOutForTesting benchmark_config create_local_cluster",
     },
     "tfnb.client.training.hooks": {
         "train": (
@@ -194,14 +194,11 @@ TABLE: dict[str, dict[str, str]] = {
         "graph_util": "import_graph_def",
         "tf": "import_graph_def",
     },
-    "tfnb.framework.indexed_slices": {
-        "tf": "IndexedSlices convert_to_tensor_or_indexed_slices",
-    },
-    "tfnb.framework.structures.nest": {
-        "nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as",
-    },
     "tfnb.framework.importing.old_producers": {
         "graph_util": "repair_graph_def",
+    },
+    "tfnb.framework.indexed_slices": {
+        "tf": "IndexedSlices convert_to_tensor_or_indexed_slices",
     },
     "tfnb.framework.operation": {
         "tf": "Operation",
@@ -220,12 +217,15 @@ TABLE: dict[str, dict[str, str]] = {
         "sparse": "SparseTensor",
         "tf": "SparseTensor SparseTensorValue convert_to_tensor_or_sparse_tensor",
     },
-    "tfnb.framework.tensor": {
-        "tf": "Tensor",
+    "tfnb.framework.structures.nest": {
+        "nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as",
     },
     "tfnb.framework.structures.type_spec": {
         "data.experimental": "Structure:TypeSpec",
         "tf": "TypeSpec",
+    },
+    "tfnb.framework.tensor": {
+        "tf": "Tensor",
     },
     "tfnb.library.control_flow.case": {
         "tf": "case switch_case",

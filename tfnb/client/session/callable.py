@@ -17,7 +17,7 @@ from tfnb.proto.config_pb2 import CallableOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.client.open_session import OpenSession
+    from tfnb.client.session.open_session import OpenSession
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
 

@@ -19,7 +19,7 @@ from tfnb.framework.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfnb.client.open_session import OpenSession
+    from tfnb.client.session.open_session import OpenSession
 
 
 def setup(session: OpenSession, fetches: Any, feeds: Any) -> str:

@@ -19,12 +19,12 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
-from tfnb.client.live_sessions import open_sessions, register
 from tfnb.client.session import partial_run
 from tfnb.client.session.call_plan import CallPlan
 from tfnb.client.session.callable import CallableFromOptions, make_callable
 from tfnb.client.session.feeds import expand_feed_dict
 from tfnb.client.session.fetches import LEAF_TYPES, FetchMapper, structure_key
+from tfnb.client.session.live_sessions import open_sessions, register
 from tfnb.client.session.process_config import process_config
 from tfnb.client.session.sent_graph import SentGraph
 from tfnb.client.session.session_errors import describe

@@ -12,7 +12,7 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from tfnb.client.live_sessions import runtimes_of
+from tfnb.client.session.live_sessions import runtimes_of
 from tfnb.common_runtime.functions.lower_functional_ops import FUNCTIONAL_OPS
 from tfnb.core.errors import Mistake, OpError, ResourceExhaustedError
 from tfnb.core.op_registry import ops_with

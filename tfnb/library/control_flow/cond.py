@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.framework.structures import nest
 from tfnb.core import dtypes
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
 from tfnb.library.control_flow.cond_context import CondContext
 from tfnb.library.control_flow.control_flow_toggle import builds_functions
 from tfnb.library.control_flow.control_flow_values import merge, switch, with_flow

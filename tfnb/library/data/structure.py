@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tfnb.framework.structures import nest
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape, as_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
+from tfnb.framework.structures import nest
 from tfnb.framework.structures.type_spec import TypeSpec
 from tfnb.framework.tensor import Tensor
 from tfnb.library.data import functions_above as above

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tfnb.framework.structures import nest
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
+from tfnb.framework.structures import nest
 from tfnb.library.control_flow.case import case
 from tfnb.library.control_flow.cond import cond
 from tfnb.ops.array import array_ops
