@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from tfnb.client.feeds import Feed
 from tfnb.client.session_errors import explain, explain_interrupt, out_of_memory
 from tfnb.client.tensor_handle import TensorHandle, is_handle_op
-from tfnb.common_runtime.executor.fetched_values import as_numbers
 from tfnb.core import errors
 from tfnb.framework.operation import Operation
 
@@ -126,8 +125,7 @@ class CallPlan:
                     if options is None and run_metadata is None and executors.quick is not None:
                         results = executors.quick(self.runtime, converted)
                     else:
-                        prepared = executors, converted, options, run_metadata
-                        results = as_numbers(self._run_prepared(*prepared))
+                        results = self._run_prepared(executors, converted, options, run_metadata)
                 except (errors.OpError, KeyboardInterrupt) as failure:
                     self._explain(failure)
                     raise

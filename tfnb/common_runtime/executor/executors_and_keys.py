@@ -100,6 +100,10 @@ class Executors:
             choice = self._pool_choice = PoolChoice(self.states)
         return choice
 
+    def is_joined(self, way: Any) -> bool:
+        """Whether a step goes the way of the function that several partitions became."""
+        return len(self.states) > 1 and self.alone is not None and way is self.alone.lowered
+
     @property
     def has_resource_feed(self) -> bool:
         """Whether a fed tensor is the handle of a resource."""
@@ -124,8 +128,8 @@ class ExecutorsAndKeys:
       feed_order: position of each executor argument among the caller's feeds; None: the same order.
       fetch_order: position of each of the caller's fetches among the executors' results; None: the
         same.
-      quick: runs a plain step of the signature, see ``quick_run.py``; None where there is no such
-        way, or not yet.
+      run: runs a step of the signature, see ``step_runner.py``; None before the first.
+      quick: runs a quick step of the signature; None where there is no such way, or not yet.
       may_be_quick: whether there may be such a way.
     """
 
@@ -135,6 +139,7 @@ class ExecutorsAndKeys:
     targets: tuple[str, ...]
     feed_order: tuple[int, ...] | None
     fetch_order: tuple[int, ...] | None
+    run: Callable[..., list[Any]] | None = None
     quick: Callable[[Any, Sequence[Any]], list[Any]] | None = None
     may_be_quick: bool = True
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from tfnb.common_runtime.device.device import Device
+    from tfnb.common_runtime.executor.fetched_values import type_of_absence
     from tfnb.common_runtime.executor.kernel_stats import KernelStats
     from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernel, StepContext
@@ -177,20 +178,14 @@ class LoweredFunction(Protocol):
     def variant_for(self, args: Sequence[Any]) -> Any:
         """Return the function for these arguments."""
 
-    def run(self, run_state: Any, step: StepContext) -> Sequence[Any]:
-        """Run it in a step and return the predicates of its conds."""
+    def run(self, run_state: Any, step: StepContext) -> type_of_absence | None:
+        """Run it in a step; returns what explains results without a value, None if all have one."""
 
     def counts_of(self, run_state: Any) -> Any:
         """Return how often its nodes ran in a step, or None."""
 
     def failure(self, emitted: Any, run_state: Any, error: BaseException) -> BaseException:
         """Return the error that ends a step."""
-
-    def check_retvals(self, frame: Any, predicates: Sequence[Any], names: Sequence[str]) -> None:
-        """Refuse a step that ended without a value for one of its fetches."""
-
-    def absent_value(self, predicates: Sequence[Any], position: int, name: str) -> errors.OpError:
-        """Return the error of a step that ended without a value for a fetch."""
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)

@@ -152,6 +152,8 @@ class RunState:
       left: the partitions, once the emitted function was left and they run node by node.
       near: where a debugger may want an emitted function to be left.
       may_be_left: an emitted function that can be left is running; ``emitted`` is that function.
+      timeout_ms: ends the step after that time if positive; ``deadline`` is then its ``Deadline``.
+      collector: knows what the step allocated, if it is traced.
       journal: where the running emitted function records what it does, if it does;
         ``kept_journal`` is the journal that also holds the values of tensors.
     """
@@ -178,6 +180,9 @@ class RunState:
     near = NOT_NEAR
     may_be_left = False
     emitted: Any = None
+    timeout_ms = 0
+    deadline: Any = None
+    collector: Any = None
     _leaves_when_let_go = False
 
     def __init__(
@@ -206,9 +211,9 @@ class RunState:
         return len(self.waiting)
 
     @property
-    def has_resources(self) -> bool:
-        """Whether the step has resources left to free."""
-        return self._step_container is not None
+    def is_clear(self) -> bool:
+        """Whether the step has no resources and no deadline to be rid of when it ends."""
+        return self._step_container is None and self.deadline is None
 
     @property
     def cancellation_manager(self) -> CancellationManager:

@@ -14,12 +14,11 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executor.debugged_executor import make_executors
-from tfnb.common_runtime.executor.executor import drive, run_schedule
 from tfnb.common_runtime.executor.run_state import CallFrame, RunState, ToldOutputs, new_step_id
 from tfnb.common_runtime.executor.running_nodes import calls_function
 from tfnb.common_runtime.executor.waiting import absent_value
 from tfnb.common_runtime.looking.step_stats_collector import OutputRecorder
-from tfnb.common_runtime.lowering.run.lowered_step import lowered_for, over_large_input
+from tfnb.common_runtime.lowering.run.step_way import choose_way
 from tfnb.core import errors
 from tfnb.core.op_kernel import StepContext
 
@@ -137,30 +136,17 @@ def call_now(
     frame = CallFrame(args, function.num_retvals)
     run_state = caller.nested(frame)
     step = _begin(function, ctx, run_state, frame)
-    states = function.states(run_state.pool)
-    running: list[ExecutorState] = []
-    is_alone = len(states) == 1
-    lowered = lowered_for(states[0], run_state) if is_alone else None
-    predicates: Sequence[Any] = ()
     try:
-        if lowered is not None:
-            predicates = lowered.run(run_state, step)
-        elif is_alone and states[0].schedule is not None and run_state.hooks.debugger is None:
-            run_schedule(states[0], run_state, step, 0, over_large_input)
-        else:
-            running = make_executors(states, run_state, step, function.name)
-            drive(run_state, running)
+        way = choose_way(function.states(run_state.pool), run_state, function_name=function.name)
+        absence = way.run(run_state, step)
     except Exception as error:
         add_call_note(error, function, ctx)
         raise
     finally:
         _end(function, ctx, run_state)
-    for position, value in enumerate(frame.retvals):
-        if value is None:
-            name = _result_name(function, position)
-            if lowered is not None:
-                raise lowered.absent_value(predicates, position, name)
-            raise absent_value(running, position, name)
+    if absence is not None:
+        position = next(i for i, value in enumerate(frame.retvals) if value is None)
+        raise absence(position, _result_name(function, position))
     return frame.retvals
 
 

@@ -6,14 +6,17 @@ their schedule.
 
 from __future__ import annotations
 
+from functools import partial
 from threading import Lock
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.common_runtime.executor import waiting
 from tfnb.common_runtime.executor.debugged_executor import DebuggedExecutorState
 from tfnb.common_runtime.executor.executor import drive
+from tfnb.common_runtime.executor.fetched_values import has_absent
 from tfnb.common_runtime.executor.immutable_executor_state import ARG, ASYNC
 from tfnb.common_runtime.executor.kernel_errors import annotate
 from tfnb.common_runtime.executor.run_state import Leave
@@ -35,11 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from tfnb.common_runtime.executor.fetched_values import type_of_absence
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
         NodeItem,
     )
-    from tfnb.common_runtime.executor.run_state import CallFrame, RunState
+    from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.common_runtime.lowering.recognise.program import Program
     from tfnb.common_runtime.lowering.support.journal import JournalKind
     from tfnb.core.errors import OpError
@@ -157,8 +161,11 @@ class LoweredStep:
         )
 
     @runs_nodes(run_state="run_state")
-    def run(self, run_state: RunState, step: StepContext) -> Sequence[Any]:
-        """Runs one step; returns the predicates that decided which fetches are dead.
+    def run(self, run_state: RunState, step: StepContext) -> type_of_absence | None:
+        """Runs one step; its results are in the call frame then.
+
+        Returns:
+          What explains a result that has no value; None if all have one.
 
         Raises:
           OpError: a kernel failed, or the step was cancelled.
@@ -177,7 +184,7 @@ class LoweredStep:
         try:
             predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
             immutable.is_checked = True
-            return predicates
+            return self._absence(retvals, predicates) if self.has_conditional_fetch else None
         except BaseException as error:
             if run_state.hooks.step_counted is not None:
                 place = emitted.place_of(error.__traceback__)
@@ -197,7 +204,7 @@ class LoweredStep:
         step: StepContext,
         args: Sequence[Any],
         retvals: list[Any],
-    ) -> Sequence[Any]:
+    ) -> type_of_absence | None:
         """Like :meth:`run`, with a journal, which is passed to listeners before and after."""
         hooks, kind = run_state.hooks, self._journal
         assert kind is not None
@@ -216,7 +223,7 @@ class LoweredStep:
         try:
             predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
             self._immutable.is_checked = True
-            return predicates
+            return self._absence(retvals, predicates)
         except BaseException as error:
             ended_ns = perf_counter_ns()
             place = emitted.place_of(error.__traceback__)
@@ -250,7 +257,7 @@ class LoweredStep:
         step: StepContext,
         args: Sequence[Any],
         retvals: list[Any],
-    ) -> Sequence[Any]:
+    ) -> type_of_absence | None:
         """Like :meth:`run`, until a debugger stops the function."""
         debugger = run_state.hooks.debugger
         run_state.may_be_left, run_state.emitted = True, emitted
@@ -259,7 +266,7 @@ class LoweredStep:
                 run_state.leave_function()
             predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
             self._immutable.is_checked = True
-            return predicates
+            return self._absence(retvals, predicates)
         except Leave as leave:
             place = emitted.place_of(leave.__traceback__)
             assert place is not None
@@ -281,7 +288,7 @@ class LoweredStep:
         go_on(executor, emitted, line, values)
         values.clear()
         drive(run_state, [executor])
-        return [None] * len(self._predicates)
+        return partial(waiting.absent_value, run_state.left) if has_absent(retvals) else None
 
     def counts_of(self, run_state: RunState) -> StepCounts | None:
         """The counts of a step that has ended; None if nothing of it ran."""
@@ -304,22 +311,8 @@ class LoweredStep:
             explained(run_state, error)
         return error
 
-    def check_retvals(
-        self, frame: CallFrame, predicates: Sequence[Any], names: Sequence[str]
-    ) -> None:
-        """Refuses a step that ended without a value for one of its fetches.
-
-        Args:
-          frame: the call frame of the step.
-          predicates: the result of :meth:`run`.
-          names: the names of the fetches.
-
-        Raises:
-          InvalidArgumentError: a fetched tensor is dead.
-        """
-        for position, value in enumerate(frame.retvals):
-            if value is None:
-                raise self.absent_value(predicates, position, f"'{names[position]}'")
+    def _absence(self, retvals: Sequence[Any], predicates: Sequence[Any]) -> type_of_absence | None:
+        return partial(self.absent_value, predicates) if has_absent(retvals) else None
 
     def absent_value(self, predicates: Sequence[Any], position: int, name: str) -> OpError:
         """The error of a step that ended without a value for a fetch."""

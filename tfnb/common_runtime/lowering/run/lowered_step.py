@@ -125,7 +125,15 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
     if _lowering is Lowering.NEVER:
         return None
     kind: JournalKind | None = None
-    if hooks.debugger is not None:
+    if hooks is IDLE_HOOKS:
+        if immutable.lowered is not None and run_state.record_outputs is None:
+            return immutable.lowered
+    elif hooks.debugger is not None:
+        if hooks.only_debugs and immutable.until_near is not None:
+            stops, until_near = immutable.until_near
+            if hooks.debugger.near_now(immutable) is stops:
+                run_state.near = stops
+                return until_near
         wanted = hooks.debugger.lets_run(run_state, immutable)
         if wanted is None:
             return None
@@ -247,6 +255,7 @@ def lowered_together(executors: Executors, run_state: RunState) -> LoweredFuncti
     Once they do, ``executors.alone`` is the one partition that they make.
     """
     hooks = run_state.hooks
+    joined = executors.alone
     if (
         not (hooks is IDLE_HOOKS or hooks.takes_counts or hooks.only_debugs)
         or not _passes_by(executors, run_state)
@@ -256,8 +265,8 @@ def lowered_together(executors: Executors, run_state: RunState) -> LoweredFuncti
         or _lowering is Lowering.NEVER
     ):
         return None
-    if not hooks.hears_nodes and executors.alone is not None:
-        return executors.alone.lowered
+    if not hooks.hears_nodes and joined is not None:
+        return joined.lowered
     if hooks.hears_nodes and executors.counted is not None:
         return executors.counted
     num_runs = executors.num_runs = executors.num_runs + 1
