@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 import numpy as np
@@ -535,3 +536,18 @@ def test_a_fetch_inside_a_loop_is_set_once() -> None:
                 builder.run(0, limit, 1)
         else:
             assert builder.run(0, limit, 1) == expected
+
+
+def test_the_tables_of_a_partition_never_change():
+    """No attribute can be assigned after they were made, steps change the record beside them."""
+    graph = GraphBuilder()
+    graph.fetch(graph.arg(0))
+    immutable = graph.executor()
+    before = {one.name: getattr(immutable, one.name) for one in dataclasses.fields(immutable)}
+    for one in dataclasses.fields(immutable):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(immutable, one.name, None)
+    assert not immutable.warm_up.is_checked
+    run_executor(immutable, [1], 1)
+    assert immutable.warm_up.is_checked
+    assert all(getattr(immutable, name) is value for name, value in before.items())

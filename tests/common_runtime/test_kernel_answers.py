@@ -118,9 +118,9 @@ def test_answers_are_compared_in_the_first_step_only():
     with registered("TestTurns", "x: int32 -> y: int32", lambda xp, x: values.pop(0)):
         immutable = one_op("TestTurns").executor()
         immutable.schedule = None
-        assert not immutable.is_checked
+        assert not immutable.warm_up.is_checked
         assert run_executor(immutable, (1,), 1) == [1]
-        assert immutable.is_checked
+        assert immutable.warm_up.is_checked
         assert run_executor(immutable, (1,), 1) == [2]
 
 

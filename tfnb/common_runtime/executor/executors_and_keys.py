@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.thread_pool import ThreadPool
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
-        LoweredFunction,
     )
+    from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.core.dtypes import DType
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
     from tfnb.graph.graph import Graph
@@ -102,7 +102,7 @@ class Executors:
 
     def is_joined(self, way: Any) -> bool:
         """Whether a step goes the way of the function that several partitions became."""
-        return len(self.states) > 1 and self.alone is not None and way is self.alone.lowered
+        return len(self.states) > 1 and self.alone is not None and way is self.alone.warm_up.lowered
 
     @property
     def has_resource_feed(self) -> bool:

@@ -104,7 +104,7 @@ class PendingCall:
         assert frame is not None
         _end(self.function, self.ctx, self.run_state)
         for executor in self.executors:
-            executor.immutable.is_checked |= self.run_state.record_outputs is None
+            executor.immutable.warm_up.is_checked |= self.run_state.record_outputs is None
         self._done(_absent_result(self.function, frame, self.executors) or frame.retvals)
 
     def _explain(self, error: BaseException) -> None:

@@ -75,8 +75,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.device import Device, DeviceAttributes
     from tfnb.common_runtime.device.device_mgr import DeviceMgr
     from tfnb.common_runtime.device.thread_pool import ThreadPool
-    from tfnb.common_runtime.executor.immutable_executor_state import LoweredFunction
     from tfnb.common_runtime.executor.running_nodes import NodeCounts, RunningNode
+    from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.common_runtime.session.session_factory import SessionOptions
     from tfnb.core.effects import StepLimits
     from tfnb.core.plain_graph_def import type_of_graph_def
@@ -589,8 +589,8 @@ class DirectSession(Session):
         for prepared in list(self._executors.values()):
             executors = prepared.executors
             for state in executors.states if executors.alone is None else (executors.alone,):
-                if state.lowered is not None:
-                    found[id(state)] = state.lowered
+                if state.warm_up.lowered is not None:
+                    found[id(state)] = state.warm_up.lowered
         return list(found.values())
 
     # -- devices, life -----------------------------------------------------------------------------

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.fetched_values import type_of_absence
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
-        LoweredFunction,
     )
+    from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.common_runtime.lowering.run.step_way import StepWay
     from tfnb.common_runtime.lowering.write.emit import EmittedFunction
     from tfnb.common_runtime.session.direct_session import DirectSession
@@ -90,9 +90,9 @@ def find_quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> StepRu
     """
     executors = prepared.executors
     alone = executors.alone
-    if alone is None or alone.lowered is None or not alone.is_checked:
+    if alone is None or alone.warm_up.lowered is None or not alone.warm_up.is_checked:
         return None
-    lowered = alone.lowered
+    lowered = alone.warm_up.lowered
     prepared.may_be_quick = not (
         executors.needs_context
         or executors.has_text_feeds

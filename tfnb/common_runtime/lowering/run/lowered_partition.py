@@ -176,14 +176,14 @@ class LoweredStep:
         if emitted is None:
             emitted = self.variant_for(args)
         immutable = self._immutable
-        if not immutable.is_checked:
+        if not immutable.warm_up.is_checked:
             emitted.check_first_outputs()
         if self._journal is not None:
             run = self._run_recorded if self._journal.leaves is None else self._run_until_near
             return run(emitted, run_state, step, args, retvals)
         try:
             predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
-            immutable.is_checked = True
+            immutable.warm_up.is_checked = True
             return self._absence(retvals, predicates) if self.has_conditional_fetch else None
         except BaseException as error:
             if run_state.hooks.step_counted is not None:
@@ -222,7 +222,7 @@ class LoweredStep:
                 run_state.kept_journal.most = debugger.most_kept * emitted.journal_sites
         try:
             predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
-            self._immutable.is_checked = True
+            self._immutable.warm_up.is_checked = True
             return self._absence(retvals, predicates)
         except BaseException as error:
             ended_ns = perf_counter_ns()
@@ -265,7 +265,7 @@ class LoweredStep:
             if debugger is not None and debugger.stops_soon:
                 run_state.leave_function()
             predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
-            self._immutable.is_checked = True
+            self._immutable.warm_up.is_checked = True
             return self._absence(retvals, predicates)
         except Leave as leave:
             place = emitted.place_of(leave.__traceback__)

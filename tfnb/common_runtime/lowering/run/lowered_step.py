@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.executors_and_keys import Executors
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
-        LoweredFunction,
         NodeItem,
     )
     from tfnb.common_runtime.executor.run_state import RunState
+    from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
 
 
@@ -120,17 +120,17 @@ def lower(
 
 def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> LoweredFunction | None:
     """What runs a partition in this step; None: the reference executor."""
-    hooks = run_state.hooks
+    hooks, warm_up = run_state.hooks, immutable.warm_up
     counts = False
     if _lowering is Lowering.NEVER:
         return None
     kind: JournalKind | None = None
     if hooks is IDLE_HOOKS:
-        if immutable.lowered is not None and run_state.record_outputs is None:
-            return immutable.lowered
+        if warm_up.lowered is not None and run_state.record_outputs is None:
+            return warm_up.lowered
     elif hooks.debugger is not None:
-        if hooks.only_debugs and immutable.until_near is not None:
-            stops, until_near = immutable.until_near
+        if hooks.only_debugs and warm_up.until_near is not None:
+            stops, until_near = warm_up.until_near
             if hooks.debugger.near_now(immutable) is stops:
                 run_state.near = stops
                 return until_near
@@ -152,7 +152,7 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
     if hooks.takes_journals or kind is not None:
         found = _recorded_for(immutable, run_state, kind)
         if kind is not None and kind.leaves is not None and found is not None:
-            immutable.until_near = run_state.near, found
+            warm_up.until_near = run_state.near, found
         return found
     if run_state.record_outputs is not None:
         return None
@@ -165,21 +165,21 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
             return None
         # Of a schedule it is known how often each node runs.
         counts = immutable.schedule is None
-    lowered = immutable.counted if counts else immutable.lowered
+    lowered = warm_up.counted if counts else warm_up.lowered
     if lowered is not None:
         return lowered
-    if immutable.cannot_be_counted if counts else immutable.cannot_be_lowered:
+    if warm_up.cannot_be_counted if counts else warm_up.cannot_be_lowered:
         return None
     if _lowering is Lowering.WHEN_IT_PAYS:
-        num_runs = immutable.num_runs = immutable.num_runs + 1
+        num_runs = warm_up.num_runs = warm_up.num_runs + 1
         has_loops = len(immutable.frames) > 1 and len(immutable.items) <= MAX_NODES_AT_ONCE
         if num_runs < (1 if has_loops else 2):
             return None
     lowered = lower(immutable, counts=counts)
     if counts:
-        immutable.counted, immutable.cannot_be_counted = lowered, lowered is None
+        warm_up.counted, warm_up.cannot_be_counted = lowered, lowered is None
         return lowered
-    immutable.lowered, immutable.cannot_be_lowered = lowered, lowered is None
+    warm_up.lowered, warm_up.cannot_be_lowered = lowered, lowered is None
     # A partition without control flow is run by its schedule once more: that is not slow, and a
     # thread that waits for the function pays for it now.
     is_awaited = _lowering is Lowering.ALWAYS or immutable.schedule is None
@@ -211,13 +211,14 @@ def _recorded_for(
         tells = run_state.record_outputs is not None
         keeps = () if kind is None else kind.keeps
         kind = JournalKind(times=True, each=hooks.times_each_line, tells=tells, keeps=keeps)
-    recorded = immutable.recorded
+    warm_up = immutable.warm_up
+    recorded = warm_up.recorded
     if len(recorded) > _MOST_RECORDED and kind not in recorded:
         recorded.clear()
     if kind in recorded:
         return recorded[kind]
     if _lowering is Lowering.WHEN_IT_PAYS:
-        num_runs = immutable.num_recorded = immutable.num_recorded + 1
+        num_runs = warm_up.num_recorded = warm_up.num_recorded + 1
         has_loops = len(immutable.frames) > 1 and len(immutable.items) <= MAX_NODES_AT_ONCE
         if num_runs < (1 if has_loops else 2):
             return None
@@ -266,7 +267,7 @@ def lowered_together(executors: Executors, run_state: RunState) -> LoweredFuncti
     ):
         return None
     if not hooks.hears_nodes and joined is not None:
-        return joined.lowered
+        return joined.warm_up.lowered
     if hooks.hears_nodes and executors.counted is not None:
         return executors.counted
     num_runs = executors.num_runs = executors.num_runs + 1
@@ -286,6 +287,6 @@ def lowered_together(executors: Executors, run_state: RunState) -> LoweredFuncti
     if hooks.hears_nodes:
         executors.counted = lowered
         return lowered
-    joined.lowered = lowered
+    joined.warm_up.lowered = lowered
     executors.alone = joined
     return lowered
