@@ -76,7 +76,7 @@ def test_a_graph_without_control_flow_runs_by_schedule_and_by_counts_alike():
     immutable = builder.executor()
     assert immutable.schedule is not None
     by_schedule = run_executor(immutable, (7,), 1)
-    immutable.schedule = None
+    immutable = dataclasses.replace(immutable, schedule=None)
     assert by_schedule == run_executor(immutable, (7,), 1) == [np.int32(98)]
 
 
@@ -540,9 +540,9 @@ def test_a_fetch_inside_a_loop_is_set_once() -> None:
 
 def test_the_tables_of_a_partition_never_change():
     """No attribute can be assigned after they were made, steps change the record beside them."""
-    graph = GraphBuilder()
-    graph.fetch(graph.arg(0))
-    immutable = graph.executor()
+    builder = GraphBuilder()
+    builder.fetch(builder.arg("x"))
+    immutable = builder.executor()
     before = {one.name: getattr(immutable, one.name) for one in dataclasses.fields(immutable)}
     for one in dataclasses.fields(immutable):
         with pytest.raises(dataclasses.FrozenInstanceError):

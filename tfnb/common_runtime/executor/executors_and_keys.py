@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.device import Device
     from tfnb.common_runtime.device.thread_pool import ThreadPool
     from tfnb.common_runtime.executor.immutable_executor_state import (
+        ExecutorItem,
         ImmutableExecutorState,
     )
     from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.core.dtypes import DType
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
-    from tfnb.graph.graph import Graph
 
 _signature_ids = itertools.count(1)
 
@@ -34,14 +34,6 @@ def new_signature_id() -> int:
 
 
 type_of_signature = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-
-
-@dataclass(slots=True)
-class ExecutorItem:
-    """One partition: its graph and what runs it."""
-
-    graph: Graph
-    executor: ImmutableExecutorState
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)

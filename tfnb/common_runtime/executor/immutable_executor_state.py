@@ -16,7 +16,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tfnb.common_runtime.executor.pending_counts import initial_count
 from tfnb.common_runtime.executor.warm_up import WarmUp
@@ -29,7 +29,6 @@ from tfnb.graph.late_reads import SENDS_CELL, LateReads, find_late_reads, loop_m
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.device.device import Device
-    from tfnb.common_runtime.executor.kernel_stats import KernelStats
     from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernel
     from tfnb.graph.graph import Graph, Node
@@ -154,6 +153,25 @@ class FrameInfo:
 ROOT_PLACEHOLDER: Final = FrameInfo("", 0)
 
 
+class KernelCosts(Protocol):
+    """What the kernels of a partition cost, where some may run on a thread pool."""
+
+    has_overlap: bool
+    has_always: bool
+
+    def rearm(self, items: Sequence[NodeItem]) -> None:
+        """Have every kernel that may be expensive measured again."""
+
+    def is_expensive(self, item: NodeItem) -> bool:
+        """Return whether the kernel should run on another thread."""
+
+    def update(self, item: NodeItem, elapsed_ns: int) -> None:
+        """Add a measurement."""
+
+    def estimate_ns(self, item: NodeItem) -> int | None:
+        """Return the processor time of one execution in nanoseconds; None before the first."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ImmutableExecutorState:
     """One partition, ready to run any number of times.
@@ -179,7 +197,7 @@ class ImmutableExecutorState:
     has_async: bool
     schedule: list[NodeItem] | None = None
     num_values: int = 0
-    kernel_stats: KernelStats | None = None
+    kernel_stats: KernelCosts | None = None
     devices_to_sync: tuple[Device, ...] = ()
     loop_may_wait_for_write: bool = False
     warm_up: WarmUp = field(default_factory=WarmUp)
@@ -190,6 +208,14 @@ class ImmutableExecutorState:
         if ids is None:
             ids = self.warm_up.ids = {item.name: item.id for item in self.items}
         return ids.get(node_name, -1)
+
+
+@dataclass(slots=True)
+class ExecutorItem:
+    """One partition: its graph and what runs it."""
+
+    graph: Graph
+    executor: ImmutableExecutorState
 
 
 def initialize(

@@ -26,9 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.device.thread_pool import ThreadPool
-    from tfnb.common_runtime.executor.executors_and_keys import ExecutorItem
-    from tfnb.common_runtime.executor.kernel_stats import PooledKernel
-    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.common_runtime.executor.immutable_executor_state import (
+        ExecutorItem,
+        ImmutableExecutorState,
+    )
+    from tfnb.common_runtime.executor.propagator_state import PropagatorState, type_of_tagged_node
+    from tfnb.core.op_kernel import OpKernelContext, StepContext
     from tfnb.core.step_events import StepHooks
 
 # Step ids are unique in the process, so that per-step resources of two sessions never meet.
@@ -131,6 +134,52 @@ class JoinedCall(Protocol):
         """Continue after an asynchronous kernel of the body has answered."""
 
 
+class HandedOverKernel(Protocol):
+    """A kernel that was handed to a thread pool."""
+
+    @property
+    def pool_name(self) -> str:
+        """The name of the pool."""
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether a thread has begun it, or the step has taken it back."""
+
+    def take(self) -> bool:
+        """Claim it; returns True to one caller only."""
+
+
+class PartitionInStep(Protocol):
+    """One partition during one step, as it is read from outside: an executor."""
+
+    @property
+    def immutable(self) -> ImmutableExecutorState:
+        """The tables of the partition."""
+
+    @property
+    def run_state(self) -> RunState:
+        """The step."""
+
+    @property
+    def step(self) -> StepContext:
+        """The context that its kernels share."""
+
+    @property
+    def partition(self) -> int:
+        """Its number among the partitions of the signature."""
+
+    @property
+    def ready(self) -> deque[type_of_tagged_node]:
+        """The nodes whose inputs are all present."""
+
+    @property
+    def propagator(self) -> PropagatorState:
+        """Its frames and iterations."""
+
+    def measured(self, tagged: type_of_tagged_node, args: Sequence[Any]) -> Sequence[Any]:
+        """Run a kernel and measure its time."""
+
+
 class RunState:
     """The changing state of one step.
 
@@ -162,7 +211,7 @@ class RunState:
     inbox: deque[tuple[Any, Any, Any]] = _NO_INBOX
     wake: WakeUp = _NEVER
     is_still = False
-    waiting: dict[int, tuple[Any, Any, Any, PooledKernel | None]] = _NOBODY_WAITS
+    waiting: dict[int, tuple[Any, Any, Any, HandedOverKernel | None]] = _NOBODY_WAITS
     pool: ThreadPool | None = None
     _cancellation_manager: CancellationManager | None = None
     _rendezvous: Rendezvous | None = None

@@ -10,10 +10,13 @@ results.  The call is over when no executor has a node to run and none of its ke
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executor.debugged_executor import make_executors
+from tfnb.common_runtime.executor.executors_and_keys import new_signature_id
+from tfnb.common_runtime.executor.kernel_stats import PoolChoice
 from tfnb.common_runtime.executor.run_state import CallFrame, RunState, ToldOutputs, new_step_id
 from tfnb.common_runtime.executor.running_nodes import calls_function
 from tfnb.common_runtime.executor.waiting import absent_value
@@ -25,13 +28,54 @@ from tfnb.core.op_kernel import StepContext
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
+    from tfnb.common_runtime.device.thread_pool import ThreadPool
     from tfnb.common_runtime.executor.executor import ExecutorState
+    from tfnb.common_runtime.executor.immutable_executor_state import (
+        ExecutorItem,
+        ImmutableExecutorState,
+    )
     from tfnb.common_runtime.executor.run_state import JoinedCall, Named
-    from tfnb.common_runtime.functions.function_library_runtime import InstantiatedFunction
+    from tfnb.common_runtime.optimizer.optimization_registry import PassReport
     from tfnb.core.op_kernel import FunctionCall, OpKernelContext, type_of_done
 
 MAX_DEPTH = 64
 """Limit of nested function calls; a deeper call is treated as an endless recursion."""
+
+
+@dataclass(slots=True)
+class InstantiatedFunction:
+    """A function ready to be called.
+
+    Attributes:
+      items: its partitions.
+      is_immediate: whether it runs on one device and no node in it can block.
+      shares_rendezvous: whether it uses the caller's rendezvous: a body with its own Send and Recv
+        needs keys that no other call has.
+      reports: the reports of the passes over it.
+      signature_id: its id for observers.
+    """
+
+    name: str
+    items: list[ExecutorItem]
+    num_args: int
+    num_retvals: int
+    is_immediate: bool
+    shares_rendezvous: bool
+    reports: list[PassReport] = field(default_factory=list)
+    signature_id: int = field(default_factory=new_signature_id)
+    _states: tuple[ImmutableExecutorState, ...] = ()
+    _pool_choice: PoolChoice | None = None
+
+    def __post_init__(self) -> None:
+        self._states = tuple(item.executor for item in self.items)
+
+    def states(self, pool: ThreadPool | None) -> Sequence[ImmutableExecutorState]:
+        """Return the executor state of each partition, for a thread pool or for one thread."""
+        if pool is None:
+            return self._states
+        if self._pool_choice is None:
+            self._pool_choice = PoolChoice(self._states)
+        return self._pool_choice.choose()
 
 
 class PendingCall:

@@ -26,13 +26,12 @@ import tfnb.common_runtime.optimizer.meta_optimizer  # noqa: F401 - register the
 from tfnb.common_runtime.device.thread_pool import NO_POOLS, InterOpThreadPools
 from tfnb.common_runtime.executor.deadlines import DEADLINES
 from tfnb.common_runtime.executor.executors_and_keys import (
-    ExecutorItem,
     Executors,
     ExecutorsAndKeys,
     type_of_signature,
     view,
 )
-from tfnb.common_runtime.executor.immutable_executor_state import initialize
+from tfnb.common_runtime.executor.immutable_executor_state import ExecutorItem, initialize
 from tfnb.common_runtime.executor.loaded_effects import FedTexts, watch_if_loaded
 from tfnb.common_runtime.executor.run_state import CallFrame, RunState, ToldOutputs
 from tfnb.common_runtime.executor.running_nodes import counts_of, running_nodes

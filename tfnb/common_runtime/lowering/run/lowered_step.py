@@ -108,7 +108,7 @@ def lower(
     if len(immutable.items) > MAX_NODES:
         return None
     _load()
-    from tfnb.common_runtime.lowering.recognise.order import Unrecognised
+    from tfnb.common_runtime.lowering.recognise.program import Unrecognised
     from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
 
     try:
