@@ -120,6 +120,7 @@ def step_runner(
     only = None if lowered is None else lowered.only
     call = None if only is None else only.call
     computes = only is None or only.computes
+    varies = lowered is not None and only is None  # with the arguments that are scalars
     events, active = session.step_events, session._active
     begin, end = active.add, active.discard
     owns_fetches = only is not None and only.owns_fetches
@@ -207,7 +208,7 @@ def step_runner(
             if states:
                 del run_state.call_frame.retvals  # type: ignore[union-attr] # or it would hold them
             results = [results[position] for position in order]
-        if owns_fetches or (emitted is not None and emitted.owns_fetches):
+        if owns_fetches or (varies and emitted is not None and emitted.owns_fetches):
             return results
         for value in results:
             if value.__class__ in _NOT_PLAIN:
