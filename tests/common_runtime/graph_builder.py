@@ -13,11 +13,10 @@ import tfnb.ops.control.sendrecv_ops
 import tfnb.ops.math.cwise_binary_ops
 import tfnb.ops.math.cwise_unary_ops  # noqa: F401
 from tfnb.common_runtime.device.cpu_device import CpuDevice
-from tfnb.common_runtime.executor.executor import ExecutorState, drive, run_schedule
 from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState, initialize
 from tfnb.common_runtime.executor.kernel_stats import with_pool
 from tfnb.common_runtime.executor.run_state import CallFrame, RunState
-from tfnb.common_runtime.lowering.run.lowered_step import lowered_for, over_large_input
+from tfnb.common_runtime.lowering.run.step_way import choose_way
 from tfnb.core import dtypes
 from tfnb.core.op_kernel import StepContext, create_kernel
 from tfnb.core.step_events import StepEvents, StepObserver
@@ -119,11 +118,5 @@ def run_executor(
         immutable = with_pool(immutable) or immutable
     step = StepContext(run_state.step_id, run_state, call_frame=frame)
     with np.errstate(all="ignore"):  # as a session's steps run
-        lowered = lowered_for(immutable, run_state)
-        if lowered is not None:
-            lowered.run(run_state, step)
-        elif immutable.schedule is not None:
-            run_schedule(immutable, run_state, step, 0, over_large_input)
-        else:
-            drive(run_state, [ExecutorState(immutable, run_state, step, 0)])
+        choose_way((immutable,), run_state).run(run_state, step)
     return frame.retvals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 import numpy as np
@@ -584,7 +585,7 @@ def test_an_executor_without_a_node_ends_at_once():
     immutable = GraphBuilder().executor()
     assert immutable.roots == []
     assert run_executor(immutable, (), 0) == []
-    immutable.schedule = None
+    immutable = dataclasses.replace(immutable, schedule=None)
     assert run_executor(immutable, (), 0) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 import numpy as np
@@ -75,7 +76,7 @@ def test_a_graph_without_control_flow_runs_by_schedule_and_by_counts_alike():
     immutable = builder.executor()
     assert immutable.schedule is not None
     by_schedule = run_executor(immutable, (7,), 1)
-    immutable.schedule = None
+    immutable = dataclasses.replace(immutable, schedule=None)
     assert by_schedule == run_executor(immutable, (7,), 1) == [np.int32(98)]
 
 
@@ -535,3 +536,18 @@ def test_a_fetch_inside_a_loop_is_set_once() -> None:
                 builder.run(0, limit, 1)
         else:
             assert builder.run(0, limit, 1) == expected
+
+
+def test_the_tables_of_a_partition_never_change():
+    """No attribute can be assigned after they were made, steps change the record beside them."""
+    builder = GraphBuilder()
+    builder.fetch(builder.arg("x"))
+    immutable = builder.executor()
+    before = {one.name: getattr(immutable, one.name) for one in dataclasses.fields(immutable)}
+    for one in dataclasses.fields(immutable):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(immutable, one.name, None)
+    assert not immutable.warm_up.is_checked
+    run_executor(immutable, [1], 1)
+    assert immutable.warm_up.is_checked
+    assert all(getattr(immutable, name) is value for name, value in before.items())

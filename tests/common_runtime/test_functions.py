@@ -448,7 +448,7 @@ def test_an_immediate_call_runs_in_the_schedule_of_its_caller():
         native = session.runtime
         prepared = native.prepare((), (result.name,), ())
         assert prepared.executors.states[0].schedule is not None
-        assert prepared.executors.states[0].lowered is not None
+        assert prepared.executors.states[0].warm_up.lowered is not None
 
 
 def test_many_calls_may_wait_at_once():

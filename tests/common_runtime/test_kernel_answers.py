@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 import numpy as np
@@ -32,7 +33,7 @@ def both_ways(builder, *args):
         immutable = builder.executor()
         pool = ThreadPool("test", 1) if way == "pool" else None
         if way == "counts":
-            immutable.schedule = None
+            immutable = dataclasses.replace(immutable, schedule=None)
         try:
             run_executor(immutable, args, max(1, builder.num_retvals), pool=pool)
             found.append(None)
@@ -117,10 +118,10 @@ def test_answers_are_compared_in_the_first_step_only():
     values = [np.int32(1), np.float32(2)]
     with registered("TestTurns", "x: int32 -> y: int32", lambda xp, x: values.pop(0)):
         immutable = one_op("TestTurns").executor()
-        immutable.schedule = None
-        assert not immutable.is_checked
+        immutable = dataclasses.replace(immutable, schedule=None)
+        assert not immutable.warm_up.is_checked
         assert run_executor(immutable, (1,), 1) == [1]
-        assert immutable.is_checked
+        assert immutable.warm_up.is_checked
         assert run_executor(immutable, (1,), 1) == [2]
 
 

@@ -137,7 +137,7 @@ def test_a_fetch_belongs_to_the_caller_whoever_else_has_the_array(session: tf.Se
     for name, fetches in cases.items():
         session.plans.clear()
         prepared = settled(session, fetches, {x: fed})
-        assert prepared.executors.alone.lowered.only.owns_fetches is expected[name]
+        assert prepared.executors.alone.warm_up.lowered.only.owns_fetches is expected[name]
         first, *others = session.run(fetches, {x: fed})
         first[:] = 7.0
         assert not any(np.any(other == 7.0) for other in others if other is not None)

@@ -192,7 +192,7 @@ def test_a_step_that_ends_early_shows_how_far_it_came(
         seen = looked.look()
         native = session.runtime
         (executors,) = [one.executors for one in native._executors.values()]
-        assert executors.states[0].counted is not None
+        assert executors.states[0].warm_up.counted is not None
     assert seen["while/made"] == FAILED
     assert looked.runs("while/made") == 3
     assert looked.runs("while/Less") == 4

@@ -35,7 +35,9 @@ def sources(session: Any) -> list[str]:
         id(e.executors): e.executors for e in native(session)._executors.values()
     }.values():
         states = list(executors.states) if executors.alone is None else [executors.alone]
-        found += [state.lowered.source for state in states if state.lowered is not None]
+        found += [
+            state.warm_up.lowered.source for state in states if state.warm_up.lowered is not None
+        ]
     return found
 
 
@@ -451,7 +453,7 @@ def test_a_fetch_in_a_loop_has_one_value_none_or_too_many(num_iterations):
     answers = []
     immutable = builder.executor()
     for lowered in (None, lower(immutable)):
-        immutable.lowered = lowered
+        immutable.warm_up.lowered = lowered
         try:
             answers.append(run_executor(immutable, (0, num_iterations, 1), builder.num_retvals))
         except tf.errors.OpError as error:

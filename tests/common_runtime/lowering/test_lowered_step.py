@@ -22,7 +22,7 @@ def both_ways(builder, *args):
     """What the reference and the lowered function answer."""
     immutable = builder.executor()
     reference = run_executor(immutable, args, builder.num_retvals)
-    immutable.lowered = lower(immutable)
+    immutable.warm_up.lowered = lower(immutable)
     return reference, run_executor(immutable, args, builder.num_retvals)
 
 
@@ -51,7 +51,7 @@ def test_random_graphs_give_the_same_values_and_errors(ops, x, y):
     immutable = builder.executor()
     answers = []
     for lowered in (None, lower(immutable)):
-        immutable.lowered = lowered
+        immutable.warm_up.lowered = lowered
         try:
             answers.append(run_executor(immutable, (x, y), builder.num_retvals))
         except errors.OpError as error:
@@ -97,7 +97,7 @@ def test_a_name_cannot_leave_its_comment():
     assert not any(
         line.strip().startswith("raise SystemExit") for line in lowered.source.split("\n")
     )
-    immutable.lowered = lowered
+    immutable.warm_up.lowered = lowered
     assert run_executor(immutable, (4,), 1) == [8]
 
 
@@ -115,7 +115,7 @@ def test_a_signature_is_lowered_when_it_runs_again():
     lowered = []
     for _ in range(3):
         assert native.run({"p:0": np.int32(7), "q:0": np.int32(2)}, ["d:0"], []) == [3]
-        lowered.append(executor.lowered is not None)
+        lowered.append(executor.warm_up.lowered is not None)
     assert lowered == [False, True, True]
 
 

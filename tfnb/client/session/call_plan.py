@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session.feeds import Feed
 from tfnb.client.session.session_errors import explain, explain_interrupt, out_of_memory
-from tfnb.client.session.tensor_handle import HandleOwner, TensorHandle, is_handle_op
-from tfnb.common_runtime.executor.fetched_values import as_numbers
+from tfnb.client.session.tensor_handle import TensorHandle, is_handle_op
 from tfnb.core import errors
 from tfnb.framework.operation import Operation
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tfnb.client.session.fetches import FetchMapper
+    from tfnb.client.session.tensor_handle import HandleOwner
     from tfnb.framework.tensor import Tensor
 
 
@@ -125,8 +125,7 @@ class CallPlan:
                     if options is None and run_metadata is None and executors.quick is not None:
                         results = executors.quick(self.runtime, converted)
                     else:
-                        prepared = executors, converted, options, run_metadata
-                        results = as_numbers(self._run_prepared(*prepared))
+                        results = self._run_prepared(executors, converted, options, run_metadata)
                 except (errors.OpError, KeyboardInterrupt) as failure:
                     self._explain(failure)
                     raise

@@ -252,7 +252,7 @@ class ExecutorState:
     def _output_recorder(self) -> Callable[[int, NodeItem, Any], None] | None:
         """The observer of outputs: a trace; else the check of outputs, in the first step only."""
         return self.run_state.record_outputs or (
-            None if self.immutable.is_checked else check_outputs
+            None if self.immutable.warm_up.is_checked else check_outputs
         )
 
     def _tell_of_transfer(
@@ -403,7 +403,7 @@ def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
         run_state.executors = ()
     if run_state.record_outputs is None:
         for executor in executors:
-            executor.immutable.is_checked = True
+            executor.immutable.warm_up.is_checked = True
 
 
 def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
@@ -534,7 +534,9 @@ def run_schedule(
     call_frame = run_state.call_frame
     hooks, step_id = run_state.hooks, run_state.step_id
     node_started, node_done = hooks.node_started, hooks.node_done
-    record_outputs = run_state.record_outputs or (None if immutable.is_checked else check_outputs)
+    record_outputs = run_state.record_outputs or (
+        None if immutable.warm_up.is_checked else check_outputs
+    )
     # A recorder of outputs may keep them.
     may_write_over = run_state.record_outputs is None
     outputs: Any
@@ -594,7 +596,7 @@ def run_schedule(
         if node_done is not None:
             node_done(step_id, partition, item.id, 0, 0, perf_counter_ns(), False)
     if run_state.record_outputs is None:
-        immutable.is_checked = True
+        immutable.warm_up.is_checked = True
 
 
 def dereference(item: NodeItem, args: list[Any]) -> None:

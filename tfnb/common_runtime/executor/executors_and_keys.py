@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.device import Device
     from tfnb.common_runtime.device.thread_pool import ThreadPool
     from tfnb.common_runtime.executor.immutable_executor_state import (
+        ExecutorItem,
         ImmutableExecutorState,
-        LoweredFunction,
     )
+    from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.core.dtypes import DType
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
-    from tfnb.graph.graph import Graph
 
 _signature_ids = itertools.count(1)
 
@@ -34,14 +34,6 @@ def new_signature_id() -> int:
 
 
 type_of_signature = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-
-
-@dataclass(slots=True)
-class ExecutorItem:
-    """One partition: its graph and what runs it."""
-
-    graph: Graph
-    executor: ImmutableExecutorState
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -100,6 +92,10 @@ class Executors:
             choice = self._pool_choice = PoolChoice(self.states)
         return choice
 
+    def is_joined(self, way: Any) -> bool:
+        """Whether a step goes the way of the function that several partitions became."""
+        return len(self.states) > 1 and self.alone is not None and way is self.alone.warm_up.lowered
+
     @property
     def has_resource_feed(self) -> bool:
         """Whether a fed tensor is the handle of a resource."""
@@ -124,8 +120,8 @@ class ExecutorsAndKeys:
       feed_order: position of each executor argument among the caller's feeds; None: the same order.
       fetch_order: position of each of the caller's fetches among the executors' results; None: the
         same.
-      quick: runs a plain step of the signature, see ``quick_run.py``; None where there is no such
-        way, or not yet.
+      run: runs a step of the signature, see ``step_runner.py``; None before the first.
+      quick: runs a quick step of the signature; None where there is no such way, or not yet.
       may_be_quick: whether there may be such a way.
     """
 
@@ -135,6 +131,7 @@ class ExecutorsAndKeys:
     targets: tuple[str, ...]
     feed_order: tuple[int, ...] | None
     fetch_order: tuple[int, ...] | None
+    run: Callable[..., list[Any]] | None = None
     quick: Callable[[Any, Sequence[Any]], list[Any]] | None = None
     may_be_quick: bool = True
 

@@ -3,36 +3,46 @@
 from __future__ import annotations
 
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from tfnb.common_runtime.executor.waiting import absent_value
 from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from tfnb.common_runtime.executor.executor import ExecutorState
-    from tfnb.common_runtime.executor.executors_and_keys import Executors
-    from tfnb.common_runtime.executor.run_state import RunState
+    from tfnb.core.errors import OpError
+
+    # (position, name) of a result without a value -> the error that says why it has none.
+    type_of_absence = Callable[[int, str], OpError]
 
 _generic, _ndarray = np.generic, np.ndarray
 
 
-def check_retvals(
-    executors: Executors, run_state: RunState, states: Sequence[ExecutorState]
-) -> None:
+def has_absent(results: Sequence[Any]) -> bool:
+    """Whether a step or call ended without a value for one of its results."""
+    for value in results:  # noqa: SIM110 - costs half of any()
+        if value is None:
+            return True
+    return False
+
+
+def refuse_absent(
+    results: Sequence[Any], fetches: Sequence[str], absence: type_of_absence
+) -> NoReturn:
     """Refuses a step that ended without a value for one of its fetches.
+
+    Args:
+      results: the value of each fetch, None where there is none.
+      fetches: the names of the fetches.
+      absence: what explains a missing value.
 
     Raises:
       InvalidArgumentError: a fetched tensor is dead, or never became ready.
     """
-    frame = run_state.call_frame
-    assert frame is not None
-    for position, value in enumerate(frame.retvals):
-        if value is None:
-            raise absent_value(states, position, f"'{executors.fetches[position]}'")
+    position = next(i for i, value in enumerate(results) if value is None)
+    raise absence(position, f"'{fetches[position]}'")
 
 
 def own_all(results: list[Any]) -> list[Any]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tfnb.common_runtime.executor.pending_counts import initial_count
+from tfnb.common_runtime.executor.warm_up import WarmUp
 from tfnb.core import errors
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
@@ -27,13 +28,11 @@ from tfnb.graph.graph import SINK_ID, SOURCE_ID
 from tfnb.graph.late_reads import SENDS_CELL, LateReads, find_late_reads, loop_may_wait_for_write
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Iterable
 
     from tfnb.common_runtime.device.device import Device
-    from tfnb.common_runtime.executor.kernel_stats import KernelStats
     from tfnb.core.dtypes import DType
-    from tfnb.core.op_kernel import OpKernel, StepContext
-    from tfnb.core.step_events import Near
+    from tfnb.core.op_kernel import OpKernel
     from tfnb.graph.graph import Graph, Node
 
 type_of_create_kernel = Callable[["Node", "Device"], "OpKernel"]
@@ -156,44 +155,26 @@ class FrameInfo:
 ROOT_PLACEHOLDER: Final = FrameInfo("", 0)
 
 
-class LoweredFunction(Protocol):
-    """A partition as an emitted function."""
+class KernelCosts(Protocol):
+    """What the kernels of a partition cost, where some may run on a thread pool."""
 
-    has_conditional_fetch: bool
-    has_loops: bool
-    waits: bool
+    has_overlap: bool
+    has_always: bool
 
-    @property
-    def only(self) -> Any:
-        """Its function, if one function serves all arguments."""
+    def rearm(self, items: Sequence[NodeItem]) -> None:
+        """Have every kernel that may be expensive measured again."""
 
-    @property
-    def source(self) -> str:
-        """The source of the function."""
+    def is_expensive(self, item: NodeItem) -> bool:
+        """Return whether the kernel should run on another thread."""
 
-    def functions(self) -> Sequence[Any]:
-        """Return the functions written until now."""
+    def update(self, item: NodeItem, elapsed_ns: int) -> None:
+        """Add a measurement."""
 
-    def variant_for(self, args: Sequence[Any]) -> Any:
-        """Return the function for these arguments."""
-
-    def run(self, run_state: Any, step: StepContext) -> Sequence[Any]:
-        """Run it in a step and return the predicates of its conds."""
-
-    def counts_of(self, run_state: Any) -> Any:
-        """Return how often its nodes ran in a step, or None."""
-
-    def failure(self, emitted: Any, run_state: Any, error: BaseException) -> BaseException:
-        """Return the error that ends a step."""
-
-    def check_retvals(self, frame: Any, predicates: Sequence[Any], names: Sequence[str]) -> None:
-        """Refuse a step that ended without a value for one of its fetches."""
-
-    def absent_value(self, predicates: Sequence[Any], position: int, name: str) -> errors.OpError:
-        """Return the error of a step that ended without a value for a fetch."""
+    def estimate_ns(self, item: NodeItem) -> int | None:
+        """Return the processor time of one execution in nanoseconds; None before the first."""
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ImmutableExecutorState:
     """One partition, ready to run any number of times.
 
@@ -203,23 +184,14 @@ class ImmutableExecutorState:
       frames: by name; "" is the root frame.
       schedule: all items in a topological order where the graph has no control flow and nothing
         waits, else None. A partition with a schedule runs without counts, frames and dead bits.
-      num_runs: the number of unwatched runs before the partition was lowered.
-      lowered: the emitted function of the partition, once it is worth writing.
-      cannot_be_lowered: whether lowering failed, so that the reference executor runs it.
-      counted: the emitted function that counts executions, once counts were requested.
-      cannot_be_counted: whether writing that function failed.
-      num_recorded: the number of runs that requested a journal before a function recorded one.
-      recorded: the emitted functions that write a journal, by journal kind; None: lowering failed.
-      until_near: the stop points nearest to the start in the latest debugged step, and the function
-        that runs up to them.
       kernel_stats: the costs of its kernels, where this is the variant that runs with a pool.
-      is_checked: whether a step has run in which every kernel returned the types its op declares.
       devices_to_sync: devices whose work must be done before its function ends.
       loop_may_wait_for_write: whether a loop reads a variable that a node outside the loop writes,
         without an order between them.
       parts: the partitions that were joined into this one, whose items are theirs in that order;
         empty if it is not joined.
       receivers: the id of the Recv that takes what a Send gives, by the Send's, if it is joined.
+      warm_up: what its steps leave for later steps; the only part that changes.
     """
 
     device: Device
@@ -230,27 +202,27 @@ class ImmutableExecutorState:
     has_async: bool
     schedule: list[NodeItem] | None = None
     num_values: int = 0
-    num_runs: int = 0
-    lowered: LoweredFunction | None = None
-    cannot_be_lowered: bool = False
-    counted: LoweredFunction | None = None
-    cannot_be_counted: bool = False
-    num_recorded: int = 0
-    recorded: dict[Hashable, LoweredFunction | None] = field(default_factory=dict)
-    until_near: tuple[Near, LoweredFunction] | None = None
-    kernel_stats: KernelStats | None = None
-    is_checked: bool = False
+    kernel_stats: KernelCosts | None = None
     devices_to_sync: tuple[Device, ...] = ()
     loop_may_wait_for_write: bool = False
     parts: tuple[ImmutableExecutorState, ...] = ()
     receivers: Mapping[int, int] = field(default_factory=dict)
-    _ids: dict[str, int] | None = None
+    warm_up: WarmUp = field(default_factory=WarmUp)
 
     def find_id(self, node_name: str) -> int:
         """Return the id of the node of that name, -1 if there is none."""
-        if self._ids is None:
-            self._ids = {item.name: item.id for item in self.items}
-        return self._ids.get(node_name, -1)
+        ids = self.warm_up.ids
+        if ids is None:
+            ids = self.warm_up.ids = {item.name: item.id for item in self.items}
+        return ids.get(node_name, -1)
+
+
+@dataclass(slots=True)
+class ExecutorItem:
+    """One partition: its graph and what runs it."""
+
+    graph: Graph
+    executor: ImmutableExecutorState
 
 
 def initialize(
@@ -293,22 +265,30 @@ def initialize(
     ordered = [items[node.id] for node in nodes]
     has_control_flow = any(node.kind.is_control_flow for node in nodes)
     has_async = any(item.action == ASYNC for item in ordered)
-    state = ImmutableExecutorState(device, ordered, roots, frames, has_control_flow, has_async)
-    if not has_control_flow and not has_async:
-        state.schedule = topological_order(
-            ordered,
-            roots,
-            {items[reader].id: variables for reader, variables in late.readers.items()},
-            {items[writer].id: variable for writer, variable in late.writers.items()},
-        )
-        state.num_values = frames[""].total_inputs
-    else:
-        frame_of = {node.id: items[node.id].frame.name for node in nodes}
-        state.loop_may_wait_for_write = loop_may_wait_for_write(graph, late, frame_of)
     # A partition with a schedule may also run without it: with a pool, or driven by a debugger.
     for writer in late.writers_with_readers():
         items[writer].waits_for_others = True
-    return state
+    if has_control_flow or has_async:
+        frame_of = {node.id: items[node.id].frame.name for node in nodes}
+        return ImmutableExecutorState(
+            device,
+            ordered,
+            roots,
+            frames,
+            has_control_flow,
+            has_async,
+            loop_may_wait_for_write=loop_may_wait_for_write(graph, late, frame_of),
+        )
+    schedule = topological_order(
+        ordered,
+        roots,
+        {items[reader].id: variables for reader, variables in late.readers.items()},
+        {items[writer].id: variable for writer, variable in late.writers.items()},
+    )
+    num_values = frames[""].total_inputs
+    return ImmutableExecutorState(
+        device, ordered, roots, frames, False, False, schedule=schedule, num_values=num_values
+    )
 
 
 def _place_in_frame(

@@ -40,9 +40,9 @@ from tfnb.core import dtypes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfnb.common_runtime.executor.executor import ExecutorState
+    from tfnb.common_runtime.executor.immutable_executor_state import KernelCosts
     from tfnb.common_runtime.executor.propagator_state import type_of_tagged_node
-    from tfnb.common_runtime.executor.run_state import RunState
+    from tfnb.common_runtime.executor.run_state import PartitionInStep
 
 EXPENSIVE_NS = 100_000
 """Kernels above this go to the pool. Handing one over and back costs 30 us if it is the only one,
@@ -212,7 +212,7 @@ class PooledKernel:
 
     def __init__(
         self,
-        executor: ExecutorState,
+        executor: PartitionInStep,
         tagged: type_of_tagged_node,
         args: Sequence[Any],
         pool_name: str,
@@ -239,7 +239,7 @@ class PooledKernel:
         """Run the kernel and put its answer into the step's inbox; called by a pool's thread."""
         if not self.take():
             return
-        run_state: RunState = self._executor.run_state
+        run_state = self._executor.run_state
         answer: Any = run_state.error
         tell = run_state.hooks.kernel_ran
         begin_ns = 0 if tell is None else perf_counter_ns()
@@ -266,7 +266,7 @@ class PooledKernel:
         run_state.wake.set()
 
 
-def measured_call(stats: KernelStats, item: NodeItem, *args: Any) -> Any:
+def measured_call(stats: KernelCosts, item: NodeItem, *args: Any) -> Any:
     """Call a node's kernel and record its time."""
     begin = thread_time_ns()
     outputs = item.compute(*args)  # type: ignore[misc]

@@ -26,9 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.device.thread_pool import ThreadPool
-    from tfnb.common_runtime.executor.executors_and_keys import ExecutorItem
-    from tfnb.common_runtime.executor.kernel_stats import PooledKernel
-    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.common_runtime.executor.immutable_executor_state import (
+        ExecutorItem,
+        ImmutableExecutorState,
+    )
+    from tfnb.common_runtime.executor.propagator_state import PropagatorState, type_of_tagged_node
+    from tfnb.core.op_kernel import OpKernelContext, StepContext
     from tfnb.core.step_events import StepHooks
 
 # Step ids are unique in the process, so that per-step resources of two sessions never meet.
@@ -131,6 +134,52 @@ class JoinedCall(Protocol):
         """Continue after an asynchronous kernel of the body has answered."""
 
 
+class HandedOverKernel(Protocol):
+    """A kernel that was handed to a thread pool."""
+
+    @property
+    def pool_name(self) -> str:
+        """The name of the pool."""
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether a thread has begun it, or the step has taken it back."""
+
+    def take(self) -> bool:
+        """Claim it; returns True to one caller only."""
+
+
+class PartitionInStep(Protocol):
+    """One partition during one step, as it is read from outside: an executor."""
+
+    @property
+    def immutable(self) -> ImmutableExecutorState:
+        """The tables of the partition."""
+
+    @property
+    def run_state(self) -> RunState:
+        """The step."""
+
+    @property
+    def step(self) -> StepContext:
+        """The context that its kernels share."""
+
+    @property
+    def partition(self) -> int:
+        """Its number among the partitions of the signature."""
+
+    @property
+    def ready(self) -> deque[type_of_tagged_node]:
+        """The nodes whose inputs are all present."""
+
+    @property
+    def propagator(self) -> PropagatorState:
+        """Its frames and iterations."""
+
+    def measured(self, tagged: type_of_tagged_node, args: Sequence[Any]) -> Sequence[Any]:
+        """Run a kernel and measure its time."""
+
+
 class RunState:
     """The changing state of one step.
 
@@ -152,6 +201,8 @@ class RunState:
       left: the partitions, once the emitted function was left and they run node by node.
       near: where a debugger may want an emitted function to be left.
       may_be_left: an emitted function that can be left is running; ``emitted`` is that function.
+      timeout_ms: ends the step after that time if positive; ``deadline`` is then its ``Deadline``.
+      collector: knows what the step allocated, if it is traced.
       journal: where the running emitted function records what it does, if it does;
         ``kept_journal`` is the journal that also holds the values of tensors.
     """
@@ -160,7 +211,7 @@ class RunState:
     inbox: deque[tuple[Any, Any, Any]] = _NO_INBOX
     wake: WakeUp = _NEVER
     is_still = False
-    waiting: dict[int, tuple[Any, Any, Any, PooledKernel | None]] = _NOBODY_WAITS
+    waiting: dict[int, tuple[Any, Any, Any, HandedOverKernel | None]] = _NOBODY_WAITS
     pool: ThreadPool | None = None
     _cancellation_manager: CancellationManager | None = None
     _rendezvous: Rendezvous | None = None
@@ -178,6 +229,9 @@ class RunState:
     near = NOT_NEAR
     may_be_left = False
     emitted: Any = None
+    timeout_ms = 0
+    deadline: Any = None
+    collector: Any = None
     _leaves_when_let_go = False
 
     def __init__(
@@ -206,9 +260,9 @@ class RunState:
         return len(self.waiting)
 
     @property
-    def has_resources(self) -> bool:
-        """Whether the step has resources left to free."""
-        return self._step_container is not None
+    def is_clear(self) -> bool:
+        """Whether the step has no resources and no deadline to be rid of when it ends."""
+        return self._step_container is None and self.deadline is None
 
     @property
     def cancellation_manager(self) -> CancellationManager:

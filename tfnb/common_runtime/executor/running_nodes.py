@@ -30,10 +30,40 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
     from tfnb.common_runtime.executor.propagator_state import IterationState
-    from tfnb.common_runtime.executor.run_state import RunState
 
 type_of_loops = tuple[tuple[str, int], ...]
 F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class CallOnStack(Protocol):
+    """A function call that has joined the step of its caller."""
+
+    @property
+    def function(self) -> Any:
+        """The called function, which has a ``name``."""
+
+    @property
+    def caller(self) -> StepOnStack:
+        """The step or call that made it."""
+
+    @property
+    def ctx(self) -> Any:
+        """The context of the calling node, which has a ``node_name``."""
+
+
+class StepOnStack(Protocol):
+    """A step or a function call that a thread drives: a ``RunState``."""
+
+    step_id: int
+    depth: int
+
+    @property
+    def call(self) -> CallOnStack | None:
+        """The call, if it is one that has joined its caller's step."""
+
+    @property
+    def waiting(self) -> Mapping[int, tuple[Any, ...]]:
+        """The kernels that have not answered; the second entry of each has the node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +133,7 @@ class RunningNode:
 class _Seen(NamedTuple):
     """The data read from one stack frame."""
 
-    run_state: RunState | None = None
+    run_state: StepOnStack | None = None
     item: NodeItem | None = None
     loops: type_of_loops = ()
     function: str = ""
@@ -260,7 +290,7 @@ def _loops(iteration: IterationState | None) -> type_of_loops:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def running_nodes(run_states: Iterable[RunState]) -> list[RunningNode]:
+def running_nodes(run_states: Iterable[StepOnStack]) -> list[RunningNode]:
     """Return the innermost node that each thread of these steps runs now.
 
     Steps without a running node, because they wait or are between two nodes, are left out.
@@ -276,7 +306,7 @@ def running_nodes(run_states: Iterable[RunState]) -> list[RunningNode]:
     return found
 
 
-def counts_of(run_states: Iterable[RunState]) -> dict[int, NodeCounts]:
+def counts_of(run_states: Iterable[StepOnStack]) -> dict[int, NodeCounts]:
     """Return step id -> how often its nodes ran, for steps that run emitted functions."""
     steps = set(run_states)
     found = {}
@@ -318,7 +348,7 @@ def _uncollected() -> Iterator[None]:
                 gc.enable()
 
 
-def interrupted_node(run_state: RunState, error: BaseException) -> RunningNode | None:
+def interrupted_node(run_state: StepOnStack, error: BaseException) -> RunningNode | None:
     """Return the node of a step that an exception interrupted; call it where it is caught."""
     traceback = error.__traceback__
     if traceback is None:
@@ -328,7 +358,7 @@ def interrupted_node(run_state: RunState, error: BaseException) -> RunningNode |
     return found[-1] if found else None
 
 
-def _root_of(state: RunState, around: RunState | None) -> RunState:
+def _root_of(state: StepOnStack, around: StepOnStack | None) -> StepOnStack:
     """Return the step of a step or call; ``around`` is the one above it on its stack."""
     while state.call is not None:
         state = state.call.caller
@@ -355,21 +385,21 @@ def _entries(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]
 class _Place(NamedTuple):
     """A node on a stack, and the step or call that it runs for."""
 
-    run_state: RunState
+    run_state: StepOnStack
     item: NodeItem
     loops: type_of_loops
 
 
 def _nodes_on(
-    stack: Sequence[tuple[FrameType, int]], steps: set[RunState], thread: int
+    stack: Sequence[tuple[FrameType, int]], steps: set[StepOnStack], thread: int
 ) -> list[RunningNode]:
     """Return the innermost node of each step on one stack."""
-    run_state: RunState | None = None
-    root: RunState | None = None
-    places: dict[RunState, list[_Place]] = {}  # by the step, callers first
-    functions: dict[RunState, str] = {}  # by the call
-    signature_ids: dict[RunState, int] = {}  # by the step
-    held: set[RunState] = set()
+    run_state: StepOnStack | None = None
+    root: StepOnStack | None = None
+    places: dict[StepOnStack, list[_Place]] = {}  # by the step, callers first
+    functions: dict[StepOnStack, str] = {}  # by the call
+    signature_ids: dict[StepOnStack, int] = {}  # by the step
+    held: set[StepOnStack] = set()
     insides = (frame for frame, _ in stack[1:])
     for (frame, line), inside in itertools.zip_longest(stack, insides):
         emitted = _emitted.get(frame.f_code.co_filename)
@@ -427,7 +457,7 @@ def _node(place: _Place, function: str, caller: RunningNode | None) -> RunningNo
     )
 
 
-def _caller_of_joined(state: RunState) -> RunningNode | None:
+def _caller_of_joined(state: StepOnStack) -> RunningNode | None:
     """Return the calling node of an asynchronous call: it waits for the result, on no stack."""
     call = state.call
     assert call is not None

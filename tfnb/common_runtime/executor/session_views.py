@@ -11,7 +11,8 @@ from tfnb.graph.control_loops import control_flow_neighbour, is_control_loop
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfnb.common_runtime.executor.executors_and_keys import ExecutorItem, Executors
+    from tfnb.common_runtime.executor.executors_and_keys import Executors
+    from tfnb.common_runtime.executor.immutable_executor_state import ExecutorItem
     from tfnb.graph.graph import Graph, Node
 
 

@@ -21,8 +21,8 @@ from tfnb.common_runtime.executor.immutable_executor_state import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tfnb.common_runtime.executor.executor import ExecutorState
     from tfnb.common_runtime.executor.propagator_state import FrameState, IterationState
+    from tfnb.common_runtime.executor.run_state import PartitionInStep
     from tfnb.core.op_kernel import OpKernel
 
     type_of_place = tuple[NodeItem, IterationState]
@@ -40,9 +40,9 @@ class NodeStatus(enum.Enum):
 class StepProgress:
     """The partitions of one step, to be asked about."""
 
-    def __init__(self, executors: Sequence[ExecutorState]) -> None:
+    def __init__(self, executors: Sequence[PartitionInStep]) -> None:
         self._executors = executors
-        self._owner: dict[int, ExecutorState] = {}  # id of an item -> its partition
+        self._owner: dict[int, PartitionInStep] = {}  # id of an item -> its partition
         self._before: dict[int, list[tuple[NodeItem, int | None]]] = {}
         self._waiting: set[tuple[int, int]] = set()
         for executor in executors:
@@ -89,7 +89,7 @@ class StepProgress:
                     return item
         return None
 
-    def receiver_of(self, sender: NodeItem) -> tuple[ExecutorState, NodeItem] | None:
+    def receiver_of(self, sender: NodeItem) -> tuple[PartitionInStep, NodeItem] | None:
         """The node that receives what a Send sends, and the executor of its partition."""
         assert sender.kernel is not None
         key = _key_of(sender.kernel)

@@ -23,11 +23,9 @@ from tfnb.core.resource_mgr import RefCell, ResourceHandle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfnb.common_runtime.executor.executor import ExecutorState
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
-    from tfnb.common_runtime.executor.kernel_stats import PooledKernel
     from tfnb.common_runtime.executor.propagator_state import FrameState, IterationState
-    from tfnb.common_runtime.executor.run_state import RunState
+    from tfnb.common_runtime.executor.run_state import HandedOverKernel, PartitionInStep, RunState
     from tfnb.common_runtime.executor.running_nodes import RunningNode
     from tfnb.graph.graph import Graph
     from tfnb.graph.node import Node
@@ -192,7 +190,7 @@ def warn_if_final(run_state: RunState) -> bool:
     return True
 
 
-def explain_node(executors: Sequence[ExecutorState], name: str) -> Standstill:
+def explain_node(executors: Sequence[PartitionInStep], name: str) -> Standstill:
     """Why a node of a step has not run yet, or that it has, in each iteration that lives."""
     step = StepProgress(executors)
     found = [(executor, item) for executor in executors for item in _items_named(executor, name)]
@@ -220,13 +218,13 @@ def explain_node(executors: Sequence[ExecutorState], name: str) -> Standstill:
     return Standstill(f"'{name}' ({found[0][1].op}):", tuple(findings))
 
 
-def _items_named(executor: ExecutorState, name: str) -> list[NodeItem]:
+def _items_named(executor: PartitionInStep, name: str) -> list[NodeItem]:
     position = executor.immutable.find_id(name)
     return [] if position < 0 else [executor.immutable.items[position]]
 
 
 def _state_of(
-    step: StepProgress, executor: ExecutorState, item: NodeItem, iteration: IterationState
+    step: StepProgress, executor: PartitionInStep, item: NodeItem, iteration: IterationState
 ) -> Finding:
     """One node in one iteration."""
     where = _where(iteration)
@@ -264,7 +262,7 @@ def _origin_finding(origin: NodeItem) -> Finding:
 
 def _describe(
     step: StepProgress,
-    executor: ExecutorState,
+    executor: PartitionInStep,
     item: NodeItem,
     iteration: IterationState,
     args: Sequence[Any],
@@ -290,7 +288,7 @@ def _describe(
     return Finding(text, node, tuple(reasons)), is_final
 
 
-def _in_pool(item: NodeItem, iteration: IterationState, work: PooledKernel) -> Finding:
+def _in_pool(item: NodeItem, iteration: IterationState, work: HandedOverKernel) -> Finding:
     verb = "runs on" if work.is_taken else "waits for"
     pool = f"a thread of pool '{work.pool_name}'"
     return Finding(f"'{item.name}' ({item.op}) {verb} {pool}{_where(iteration)}", item.name)
@@ -337,7 +335,7 @@ def _missing_inputs(step: StepProgress, item: NodeItem, iteration: IterationStat
 
 
 def _resource_text(
-    step: StepProgress, executor: ExecutorState, item: NodeItem, args: Sequence[Any]
+    step: StepProgress, executor: PartitionInStep, item: NodeItem, args: Sequence[Any]
 ) -> tuple[str, list[Finding], bool]:
     """Returns (what the op is blocked on, nodes that could unblock it, whether none can)."""
     row = next((row for row in _PARTNERS if item.op in ops_with(row[0])), None)
@@ -382,7 +380,7 @@ def _resource_text(
     return text, reasons, False
 
 
-def _find_resource(executor: ExecutorState, item: NodeItem, args: Sequence[Any]) -> Any:
+def _find_resource(executor: PartitionInStep, item: NodeItem, args: Sequence[Any]) -> Any:
     manager = executor.immutable.device.resource_manager
     for handle in args:
         if isinstance(handle, ResourceHandle):
@@ -461,7 +459,7 @@ def _held_back(root: FrameState) -> list[Finding]:
 # -- results that are missing ----------------------------------------------------------------------
 
 
-def absent_value(executors: Sequence[ExecutorState], position: int, name: str) -> errors.OpError:
+def absent_value(executors: Sequence[PartitionInStep], position: int, name: str) -> errors.OpError:
     """The error of a step that ended without a value for one of its results.
 
     Args:

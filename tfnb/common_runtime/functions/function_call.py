@@ -10,29 +10,72 @@ results.  The call is over when no executor has a node to run and none of its ke
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executor.debugged_executor import make_executors
-from tfnb.common_runtime.executor.executor import drive, run_schedule
+from tfnb.common_runtime.executor.executors_and_keys import new_signature_id
+from tfnb.common_runtime.executor.kernel_stats import PoolChoice
 from tfnb.common_runtime.executor.run_state import CallFrame, RunState, ToldOutputs, new_step_id
 from tfnb.common_runtime.executor.running_nodes import calls_function
 from tfnb.common_runtime.executor.waiting import absent_value
 from tfnb.common_runtime.looking.step_stats_collector import OutputRecorder
-from tfnb.common_runtime.lowering.run.lowered_step import lowered_for, over_large_input
+from tfnb.common_runtime.lowering.run.step_way import choose_way
 from tfnb.core import errors
 from tfnb.core.op_kernel import StepContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
+    from tfnb.common_runtime.device.thread_pool import ThreadPool
     from tfnb.common_runtime.executor.executor import ExecutorState
+    from tfnb.common_runtime.executor.immutable_executor_state import (
+        ExecutorItem,
+        ImmutableExecutorState,
+    )
     from tfnb.common_runtime.executor.run_state import JoinedCall, Named
-    from tfnb.common_runtime.functions.function_library_runtime import InstantiatedFunction
+    from tfnb.common_runtime.optimizer.optimization_registry import PassReport
     from tfnb.core.op_kernel import FunctionCall, OpKernelContext, type_of_done
 
 MAX_DEPTH = 64
 """Limit of nested function calls; a deeper call is treated as an endless recursion."""
+
+
+@dataclass(slots=True)
+class InstantiatedFunction:
+    """A function ready to be called.
+
+    Attributes:
+      items: its partitions.
+      is_immediate: whether it runs on one device and no node in it can block.
+      shares_rendezvous: whether it uses the caller's rendezvous: a body with its own Send and Recv
+        needs keys that no other call has.
+      reports: the reports of the passes over it.
+      signature_id: its id for observers.
+    """
+
+    name: str
+    items: list[ExecutorItem]
+    num_args: int
+    num_retvals: int
+    is_immediate: bool
+    shares_rendezvous: bool
+    reports: list[PassReport] = field(default_factory=list)
+    signature_id: int = field(default_factory=new_signature_id)
+    _states: tuple[ImmutableExecutorState, ...] = ()
+    _pool_choice: PoolChoice | None = None
+
+    def __post_init__(self) -> None:
+        self._states = tuple(item.executor for item in self.items)
+
+    def states(self, pool: ThreadPool | None) -> Sequence[ImmutableExecutorState]:
+        """Return the executor state of each partition, for a thread pool or for one thread."""
+        if pool is None:
+            return self._states
+        if self._pool_choice is None:
+            self._pool_choice = PoolChoice(self._states)
+        return self._pool_choice.choose()
 
 
 class PendingCall:
@@ -105,7 +148,7 @@ class PendingCall:
         assert frame is not None
         _end(self.function, self.ctx, self.run_state)
         for executor in self.executors:
-            executor.immutable.is_checked |= self.run_state.record_outputs is None
+            executor.immutable.warm_up.is_checked |= self.run_state.record_outputs is None
         self._done(_absent_result(self.function, frame, self.executors) or frame.retvals)
 
     def _explain(self, error: BaseException) -> None:
@@ -137,30 +180,17 @@ def call_now(
     frame = CallFrame(args, function.num_retvals)
     run_state = caller.nested(frame)
     step = _begin(function, ctx, run_state, frame)
-    states = function.states(run_state.pool)
-    running: list[ExecutorState] = []
-    is_alone = len(states) == 1
-    lowered = lowered_for(states[0], run_state) if is_alone else None
-    predicates: Sequence[Any] = ()
     try:
-        if lowered is not None:
-            predicates = lowered.run(run_state, step)
-        elif is_alone and states[0].schedule is not None and run_state.hooks.debugger is None:
-            run_schedule(states[0], run_state, step, 0, over_large_input)
-        else:
-            running = make_executors(states, run_state, step, function.name)
-            drive(run_state, running)
+        way = choose_way(function.states(run_state.pool), run_state, function_name=function.name)
+        absence = way.run(run_state, step)
     except Exception as error:
         add_call_note(error, function, ctx)
         raise
     finally:
         _end(function, ctx, run_state)
-    for position, value in enumerate(frame.retvals):
-        if value is None:
-            name = _result_name(function, position)
-            if lowered is not None:
-                raise lowered.absent_value(predicates, position, name)
-            raise absent_value(running, position, name)
+    if absence is not None:
+        position = next(i for i, value in enumerate(frame.retvals) if value is None)
+        raise absence(position, _result_name(function, position))
     return frame.retvals
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import itertools
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfnb.common_runtime.executor.executors_and_keys import ExecutorItem, new_signature_id
-from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState, initialize
-from tfnb.common_runtime.executor.kernel_stats import PoolChoice
+from tfnb.common_runtime.executor.immutable_executor_state import (
+    ExecutorItem,
+    initialize,
+)
 from tfnb.common_runtime.executor.loaded_effects import WatchedSession, watch_if_loaded
 from tfnb.common_runtime.executor.session_views import function_view
 from tfnb.common_runtime.functions.body_options import (
@@ -30,7 +31,12 @@ from tfnb.common_runtime.functions.called_functions import (
     checked_calls,
     without_kernel,
 )
-from tfnb.common_runtime.functions.function_call import Conversation, call_now, converse_now
+from tfnb.common_runtime.functions.function_call import (
+    Conversation,
+    InstantiatedFunction,
+    call_now,
+    converse_now,
+)
 from tfnb.common_runtime.functions.inline_function import has_effect
 from tfnb.common_runtime.functions.lower_functional_ops import (
     FUNCTIONAL_OPS,
@@ -64,7 +70,6 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.device.device import Device
     from tfnb.common_runtime.device.device_mgr import DeviceMgr
-    from tfnb.common_runtime.device.thread_pool import ThreadPool
     from tfnb.common_runtime.optimizer.optimization_registry import PassTracer
     from tfnb.core.op_def import OpDef
     from tfnb.core.op_kernel import type_of_done
@@ -75,42 +80,6 @@ if TYPE_CHECKING:
 
 _MOST_KNOWN = 256
 _STATE_HANDLE = "_state_handle"
-
-
-@dataclass(slots=True)
-class InstantiatedFunction:
-    """A function ready to be called.
-
-    Attributes:
-      items: its partitions.
-      is_immediate: whether it runs on one device and no node in it can block.
-      shares_rendezvous: whether it uses the caller's rendezvous: a body with its own Send and Recv
-        needs keys that no other call has.
-      reports: the reports of the passes over it.
-      signature_id: its id for observers.
-    """
-
-    name: str
-    items: list[ExecutorItem]
-    num_args: int
-    num_retvals: int
-    is_immediate: bool
-    shares_rendezvous: bool
-    reports: list[PassReport] = field(default_factory=list)
-    signature_id: int = field(default_factory=new_signature_id)
-    _states: tuple[ImmutableExecutorState, ...] = ()
-    _pool_choice: PoolChoice | None = None
-
-    def __post_init__(self) -> None:
-        self._states = tuple(item.executor for item in self.items)
-
-    def states(self, pool: ThreadPool | None) -> Sequence[ImmutableExecutorState]:
-        """Return the executor state of each partition, for a thread pool or for one thread."""
-        if pool is None:
-            return self._states
-        if self._pool_choice is None:
-            self._pool_choice = PoolChoice(self._states)
-        return self._pool_choice.choose()
 
 
 @dataclass(slots=True)

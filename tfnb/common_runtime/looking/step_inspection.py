@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         IterationState,
         type_of_tagged_node,
     )
+    from tfnb.common_runtime.executor.run_state import PartitionInStep
     from tfnb.core.dtypes import DType
 
 
@@ -415,7 +416,7 @@ class StepInspector:
                 yield from self._places_behind(executor, item, output)
 
     def _places_behind(
-        self, executor: ExecutorState, item: NodeItem, output: str
+        self, executor: PartitionInStep, item: NodeItem, output: str
     ) -> Iterator[_Place]:
         """Where a value of a node's output lies, also on other devices."""
         for number, dst, slot in item.data_edges:
@@ -437,7 +438,11 @@ class StepInspector:
                     yield from self._places_behind(*found, "0")
 
     def _places_on_the_way(
-        self, sending: ExecutorState, send: NodeItem, receiving: ExecutorState, receive: NodeItem
+        self,
+        sending: PartitionInStep,
+        send: NodeItem,
+        receiving: PartitionInStep,
+        receive: NodeItem,
     ) -> Iterator[_Place]:
         """Where a value lies that was sent and has not been handed to the node that receives it."""
         (dtype,) = receive.output_types
@@ -474,7 +479,7 @@ class _Place:
     put: Callable[[Any], None]
 
 
-def _counterpart(executor: ExecutorState, place: IterationState) -> IterationState:
+def _counterpart(executor: PartitionInStep, place: IterationState) -> IterationState:
     """The same iteration of the same frame in a partition, or the next one around it."""
     around: IterationState | None = place
     while around is not None:
@@ -501,7 +506,7 @@ def _rendezvous_key(send: NodeItem, frame_id: int, iteration: int) -> str:
     )
 
 
-def _put(executor: ExecutorState, iteration: IterationState, slot: int, value: Any) -> None:
+def _put(executor: PartitionInStep, iteration: IterationState, slot: int, value: Any) -> None:
     """Puts another value into a slot, in the memory of the one that lies there."""
     if is_device_array(iteration.inputs[slot]):
         value = executor.immutable.device.take(value)
@@ -509,7 +514,7 @@ def _put(executor: ExecutorState, iteration: IterationState, slot: int, value: A
 
 
 def _answer(
-    inbox: Any, place: int, executor: ExecutorState, tagged: type_of_tagged_node, value: Any
+    inbox: Any, place: int, executor: PartitionInStep, tagged: type_of_tagged_node, value: Any
 ) -> None:
     """Replaces the answer of a Recv that has not been taken out of the inbox."""
     inbox[place] = executor, tagged, (value,)

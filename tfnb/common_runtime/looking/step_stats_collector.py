@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.device.device import Device
-    from tfnb.common_runtime.executor.executors_and_keys import ExecutorItem, Executors
-    from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
+    from tfnb.common_runtime.executor.executors_and_keys import Executors
+    from tfnb.common_runtime.executor.immutable_executor_state import ExecutorItem, NodeItem
     from tfnb.common_runtime.looking.allocation_tracker import Buffer
     from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
     from tfnb.common_runtime.lowering.support.journal import Journal

@@ -8,18 +8,27 @@ same resource, and one that the body makes is where the body says.  Corresponds 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tfnb.core import dtypes, errors
 from tfnb.graph.function_body import instantiate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from tfnb.common_runtime.placement.colocation_graph import ColocationGraph
     from tfnb.common_runtime.placement.colocation_member import Member
     from tfnb.graph.function_library import FunctionLibraryDefinition
     from tfnb.graph.graph import Graph, Node
+
+
+class GroupsOfBody(Protocol):
+    """The nodes of a function's body, in groups that must share a device."""
+
+    def add_nodes(self, nodes: Sequence[Node]) -> None:
+        """Add nodes, and join the groups that belong together."""
+
+    def root(self, node: Node) -> Member:
+        """Return the member that stands for the node's group."""
 
 
 @dataclass(slots=True)
@@ -35,7 +44,7 @@ def inspect_call(
     call: Node,
     library: FunctionLibraryDefinition | None,
     stack: tuple[str, ...],
-    new_groups: Callable[[Graph, tuple[str, ...]], ColocationGraph],
+    new_groups: Callable[[Graph, tuple[str, ...]], GroupsOfBody],
 ) -> list[ResourceGroup]:
     """The groups among the resources that a ``PartitionedCall`` takes and gives.
 

@@ -19,39 +19,28 @@ import sys
 import threading
 import weakref
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tfnb.common_runtime.functions.lower_functional_ops
 import tfnb.common_runtime.optimizer.meta_optimizer  # noqa: F401 - register the passes
 from tfnb.common_runtime.device.thread_pool import NO_POOLS, InterOpThreadPools
 from tfnb.common_runtime.executor.deadlines import DEADLINES
-from tfnb.common_runtime.executor.debugged_executor import make_executors
-from tfnb.common_runtime.executor.executor import drive, run_schedule
 from tfnb.common_runtime.executor.executors_and_keys import (
-    ExecutorItem,
     Executors,
     ExecutorsAndKeys,
     type_of_signature,
     view,
 )
-from tfnb.common_runtime.executor.fetched_values import check_retvals, own_all
-from tfnb.common_runtime.executor.immutable_executor_state import initialize
+from tfnb.common_runtime.executor.immutable_executor_state import ExecutorItem, initialize
 from tfnb.common_runtime.executor.loaded_effects import FedTexts, watch_if_loaded
 from tfnb.common_runtime.executor.run_state import CallFrame, RunState, ToldOutputs
-from tfnb.common_runtime.executor.running_nodes import counts_of, running_nodes, runs_signature
+from tfnb.common_runtime.executor.running_nodes import counts_of, running_nodes
 from tfnb.common_runtime.executor.session_views import partitioned_view, placed_view
-from tfnb.common_runtime.executor.waiting import explain_steps, explained
+from tfnb.common_runtime.executor.waiting import explain_steps
 from tfnb.common_runtime.functions.called_functions import check_dataset
 from tfnb.common_runtime.functions.function_library_runtime import FunctionLibraryRuntime
 from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
-from tfnb.common_runtime.looking.step_stats_collector import RunRecorder, add_allocations
-from tfnb.common_runtime.lowering.run.lowered_step import (
-    lowered_for,
-    lowered_together,
-    over_large_input,
-)
+from tfnb.common_runtime.looking.step_stats_collector import RunRecorder
 from tfnb.common_runtime.optimizer.optimization_registry import (
     REGISTRY,
     Grouping,
@@ -64,13 +53,12 @@ from tfnb.common_runtime.session.graph_execution_state import GraphExecutionStat
 from tfnb.common_runtime.session.partial_run import PartialRuns, PartialRunState
 from tfnb.common_runtime.session.pass_trace import PassStage, trace_passes
 from tfnb.common_runtime.session.python_threads import pool_for_python_functions
-from tfnb.common_runtime.session.quick_run import quick_run
 from tfnb.common_runtime.session.session import RuntimeSession
 from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.common_runtime.session.step_hold import StepHold
 from tfnb.common_runtime.session.step_limits import LimitObserver
+from tfnb.common_runtime.session.step_runner import find_quick_run, step_runner
 from tfnb.core import errors, op_registry
-from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
 from tfnb.core.process import forking
 from tfnb.core.process.made_once import made_once
@@ -87,12 +75,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.device import Device, DeviceAttributes
     from tfnb.common_runtime.device.device_mgr import DeviceMgr
     from tfnb.common_runtime.device.thread_pool import ThreadPool
-    from tfnb.common_runtime.executor.deadlines import Deadline
-    from tfnb.common_runtime.executor.immutable_executor_state import (
-        ImmutableExecutorState,
-        LoweredFunction,
-    )
     from tfnb.common_runtime.executor.running_nodes import NodeCounts, RunningNode
+    from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.common_runtime.session.session_factory import SessionOptions
     from tfnb.core.effects import StepLimits
     from tfnb.core.plain_graph_def import type_of_graph_def
@@ -101,12 +85,20 @@ if TYPE_CHECKING:
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2
 
-# For steps in which no kernel looks at it.
-_NO_STEP: Any = None
-
 _session_numbers = itertools.count(1)
 # How long close waits at most for idle threads of a pool to end, in seconds.
 _JOIN_S = 1.0
+
+
+class _Asked(NamedTuple):
+    """What is asked of one step beside its results."""
+
+    pool: ThreadPool | None = None
+    timeout_ms: int = 0
+    recorder: RunRecorder | None = None
+
+
+_NOTHING_ASKED = _Asked()
 
 
 class DirectSession(RuntimeSession):
@@ -382,33 +374,63 @@ class DirectSession(RuntimeSession):
         """
         if self._closed:
             raise errors.cancelled("Session has been closed.")
-        executors = prepared.executors
-        if (
-            run_options is None
-            and run_metadata is None
-            and executors.alone is not None
-            and self._steps_are_plain
-        ):
-            now = self.step_events.hooks
-            if now is IDLE_HOOKS and executors.alone.lowered is not None:
-                if prepared.quick is not None:
-                    return prepared.quick(self, feed_values)
-                if prepared.may_be_quick and executors.alone.is_checked:
-                    prepared.quick = quick_run(self, prepared)
-                    prepared.may_be_quick = prepared.quick is not None
-                return self._run_lowered(executors.alone.lowered, prepared, feed_values)
-            if now.only_debugs and executors.alone.until_near is not None:
-                assert now.debugger is not None
-                near, until_near = executors.alone.until_near
-                if now.debugger.near_now(executors.alone) is near:
-                    debugged = RunState(None, now, executors.has_async)
-                    debugged.near = near
-                    return self._run_lowered(until_near, prepared, feed_values, debugged)
+        executors, hooks = prepared.executors, self.step_events.hooks
+        has_options = run_options is not None or run_metadata is not None
+        is_plain = self._steps_are_plain and not has_options
+        if is_plain and hooks is IDLE_HOOKS and prepared.may_be_quick:
+            quick = prepared.quick or find_quick_run(self, prepared)
+            if quick is not None:
+                return quick(self, feed_values)
         args = feed_values
         if prepared.feed_order is not None:
             args = [feed_values[position] for position in prepared.feed_order]
             executors.refuse_resources(args)
-        hooks, recorder, timeout_ms = self.step_events.hooks, None, self._timeout_ms
+        if is_plain and executors.python_pool is None:
+            asked = _NOTHING_ASKED
+        else:
+            asked = self._asked(executors, run_options, run_metadata)
+        recorder, pool = asked.recorder, asked.pool
+        tell_of_outputs = hooks.tensors_made
+        if recorder is not None:
+            hooks = recorder.hooks(hooks)
+        if pool is not None and hooks.debugger is not None:
+            # Node by node, in one thread; but Python functions may wait for each other.
+            pool = executors.python_pool
+        frame = CallFrame(args, len(executors.fetches))
+        states = executors.states if pool is None else executors.pool_choice.choose()
+        needs_wake = executors.has_async or states is not executors.states
+        run_state = RunState(frame, hooks, needs_wake, pool=pool)
+        if executors.has_text_feeds and self.has_watched_nodes:
+            self.fed_texts.note(args, run_state.step_id)
+        if asked.timeout_ms > 0:
+            run_state.timeout_ms = asked.timeout_ms
+        if recorder is not None and recorder.collector is not None:
+            run_state.collector = recorder.collector
+            run_state.record_outputs = recorder.collector.recorder(run_state.step_id)
+        if tell_of_outputs is not None:
+            run_state.record_outputs = ToldOutputs(
+                tell_of_outputs, run_state.step_id, run_state.record_outputs
+            )
+        run = prepared.run or step_runner(self, prepared)
+        prepared.run = run
+        begin_ns = 0 if pool is None else perf_counter_ns()
+        try:
+            results = run(self, args, run_state, states)
+        finally:
+            if recorder is not None:
+                recorder.finish()
+        if pool is not None:
+            executors.pool_choice.took(states, perf_counter_ns() - begin_ns)
+        return results
+
+    def _asked(
+        self,
+        executors: Executors,
+        run_options: config_pb2.RunOptions | None,
+        run_metadata: config_pb2.RunMetadata | None,
+    ) -> _Asked:
+        """What the options of a step and the session's configuration ask for."""
+        recorder, timeout_ms = None, self._timeout_ms
         pool = self._default_pool or executors.python_pool
         if run_options is not None:
             index = run_options.inter_op_thread_pool
@@ -436,193 +458,16 @@ class DirectSession(RuntimeSession):
                 )
         if recorder is None and self._cost_model_every > 0:
             recorder = RunRecorder(executors, cost_models=self._cost_models_due(executors))
-        tell_of_outputs = hooks.tensors_made
-        if recorder is not None:
-            hooks = recorder.hooks(hooks)
-        call_frame = CallFrame(args, len(executors.fetches))
-        states: Sequence[ImmutableExecutorState] = executors.states
-        if pool is not None and hooks.debugger is not None:
-            # Node by node, in one thread; but Python functions may wait for each other.
-            pool = executors.python_pool
-        if pool is None:
-            run_state = RunState(call_frame, hooks, needs_wake=executors.has_async)
-        else:
-            states = executors.pool_choice.choose()
-            needs_wake = executors.has_async or states is not executors.states
-            run_state = RunState(call_frame, hooks, needs_wake=needs_wake, pool=pool)
-            begin_ns = perf_counter_ns()
-        if executors.has_text_feeds and self.has_watched_nodes:
-            self.fed_texts.note(args, run_state.step_id)
-        if recorder is not None and recorder.collector is not None:
-            run_state.record_outputs = recorder.collector.recorder(run_state.step_id)
-        if tell_of_outputs is not None:
-            run_state.record_outputs = ToldOutputs(
-                tell_of_outputs, run_state.step_id, run_state.record_outputs
-            )
-        deadline = None
-        try:
-            self._active.add(run_state)
-            # A `close` from here on finds the step; the check below finds an earlier `close`.
-            if self._closed:
-                raise errors.cancelled("Session has been closed.")
-            if timeout_ms > 0:
-                deadline = DEADLINES.set(run_state, timeout_ms)
-            with np.errstate(all="ignore"):
-                self.run_step(executors, run_state, states)
-            if pool is not None:
-                executors.pool_choice.took(states, perf_counter_ns() - begin_ns)
-        except errors.ResourceExhaustedError as error:
-            add_allocations(error, None if recorder is None else recorder.collector)
-            raise
-        finally:
-            try:
-                self._end_of(run_state, deadline)
-            except KeyboardInterrupt:
-                # Just before the end: nothing of the step may stay behind.
-                self._end_of(run_state, deadline)
-                raise
-            if recorder is not None:
-                recorder.finish()
-        results = call_frame.retvals
-        if prepared.fetch_order is not None:
-            results = [results[position] for position in prepared.fetch_order]
-        del call_frame.retvals
-        return own_all(results)
+        return _Asked(pool, timeout_ms, recorder)
 
-    @runs_signature(executors="executors", run_state="run_state")
-    def _run_lowered(
-        self,
-        lowered: LoweredFunction,
-        prepared: ExecutorsAndKeys,
-        feed_values: Sequence[Any],
-        debugged: RunState | None = None,
-    ) -> list[Any]:
-        """Runs a prepared signature that consists of one emitted function.
-
-        ``debugged`` is the step if a debugger may leave the function.
-        """
-        executors = prepared.executors
-        args = feed_values
-        if prepared.feed_order is not None:
-            args = [feed_values[position] for position in prepared.feed_order]
-            executors.refuse_resources(args)
-        frame = CallFrame(args, len(executors.fetches))
-        if debugged is None:
-            run_state = RunState(frame, IDLE_HOOKS, lowered.waits)
-        else:
-            run_state = debugged
-            run_state.call_frame, run_state.items = frame, executors.items
-        if executors.has_text_feeds and self.has_watched_nodes:
-            self.fed_texts.note(args, run_state.step_id)
-        executors.last_step_id = run_state.step_id
-        needs_context = executors.needs_context or debugged is not None
-        step = self.step_context(run_state) if needs_context else _NO_STEP
-        active = self._active
-        reaction, before = NUMERIC_REACTION.get(), None
-        try:
-            active.add(run_state)
-            # A `close` from here on finds the step; the check below finds an earlier `close`.
-            if self._closed:
-                raise errors.cancelled("Session has been closed.")
-            before = NUMERIC_REACTION.set(IGNORE_ALL)
-            predicates = lowered.run(run_state, step)
-            if run_state.left:
-                check_retvals(executors, run_state, run_state.left)
-            elif lowered.has_conditional_fetch:
-                lowered.check_retvals(frame, predicates, executors.fetches)
-        except BaseException as failure:
-            run_state.abort(failure)
-            if isinstance(failure, errors.ResourceExhaustedError):
-                add_allocations(failure, None)
-            raise
-        finally:
-            try:
-                if before is not None:
-                    NUMERIC_REACTION.reset(before)
-                else:
-                    NUMERIC_REACTION.set(reaction)
-                active.discard(run_state)
-                if self._closed or run_state.has_resources:
-                    self._end_of(run_state, None)
-            except KeyboardInterrupt:
-                # Just before the end: nothing of the step may stay behind.
-                NUMERIC_REACTION.set(reaction)
-                self._end_of(run_state, None)
-                raise
-        results = frame.retvals
-        if prepared.fetch_order is not None:
-            results = [results[position] for position in prepared.fetch_order]
-        del frame.retvals
-        return own_all(results)
-
-    def _end_of(self, run_state: RunState, deadline: Deadline | None) -> None:
+    def _end_of(self, run_state: RunState) -> None:
         """Forgets a step; a second call does nothing."""
         self._active.discard(run_state)
         run_state.close()
-        if deadline is not None:
-            DEADLINES.call_off(deadline)
+        if run_state.deadline is not None:
+            DEADLINES.call_off(run_state.deadline)
         if self._closed and not self._active:
             self._drop()
-
-    @runs_signature(executors="executors", run_state="run_state")
-    def run_step(
-        self,
-        executors: Executors,
-        run_state: RunState,
-        states: Sequence[ImmutableExecutorState],
-    ) -> None:
-        """Runs all partitions of a signature for one step, by these tables."""
-        hooks = run_state.hooks
-        error: str | None = None
-        if hooks.inside is not None:
-            run_state.items = executors.items
-        executors.last_step_id = run_state.step_id
-        step, lowered = self.step_context(run_state), None
-        try:
-            if hooks.step_started is not None:
-                hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
-            is_alone = len(states) == 1
-            if is_alone:
-                lowered = lowered_for(states[0], run_state)
-            elif states is executors.states:
-                lowered = lowered_together(executors, run_state)
-            if lowered is not None:
-                try:
-                    predicates = lowered.run(run_state, step)
-                    if run_state.left:
-                        check_retvals(executors, run_state, run_state.left)
-                    elif lowered.has_conditional_fetch:
-                        frame = run_state.call_frame
-                        assert frame is not None
-                        lowered.check_retvals(frame, predicates, executors.fetches)
-                except BaseException as failure:
-                    run_state.abort(failure)
-                    raise
-            elif is_alone and states[0].schedule is not None and hooks.debugger is None:
-                try:
-                    run_schedule(states[0], run_state, step, 0, over_large_input)
-                except BaseException as failure:
-                    found = explained(run_state, failure)
-                    run_state.abort(found)
-                    if found is not failure:
-                        raise found from failure.__cause__
-                    raise
-            else:
-                running = make_executors(states, run_state, step)
-                drive(run_state, running)
-                check_retvals(executors, run_state, running)
-            for device in executors.devices_to_sync:
-                device.synchronize()
-        except BaseException as failure:
-            error = f"{type(failure).__name__}: {failure}"
-            raise
-        finally:
-            if hooks.step_counted is not None and lowered is not None:
-                counts = lowered.counts_of(run_state)
-                if counts is not None:
-                    hooks.step_counted(run_state.step_id, counts)
-            if hooks.step_done is not None:
-                hooks.step_done(run_state.step_id, perf_counter_ns(), error)
 
     def step_context(self, run_state: RunState) -> StepContext:
         """Returns the context that the kernels of a step share."""
@@ -745,8 +590,8 @@ class DirectSession(RuntimeSession):
         for prepared in list(self._executors.values()):
             executors = prepared.executors
             for state in executors.states if executors.alone is None else (executors.alone,):
-                if state.lowered is not None:
-                    found[id(state)] = state.lowered
+                if state.warm_up.lowered is not None:
+                    found[id(state)] = state.warm_up.lowered
         return list(found.values())
 
     # -- devices, life -----------------------------------------------------------------------------

@@ -247,7 +247,7 @@ class PartialRuns:
             pump(run.run_state, run.executors)
         if run.run_state.record_outputs is None:
             for executor in run.executors:
-                executor.immutable.is_checked = True
+                executor.immutable.warm_up.is_checked = True
 
     def _guarded(self, handle: str, run: _PartialRun, work: Any) -> Any:
         """Calls ``work``; ends the handle if it fails."""

@@ -9,8 +9,7 @@ from tfnb.common_runtime.lowering.recognise.conditions import (
     type_of_condition,
     type_of_literal,
 )
-from tfnb.common_runtime.lowering.recognise.order import Unit
-from tfnb.common_runtime.lowering.recognise.program import Mark
+from tfnb.common_runtime.lowering.recognise.program import Mark, Unit
 from tfnb.common_runtime.lowering.recognise.registers import RECEIVES, Registers
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from tfnb.common_runtime.lowering.recognise.conditions import (
     union,
 )
 from tfnb.common_runtime.lowering.recognise.counted_units import alive_alone, marks, triggered
-from tfnb.common_runtime.lowering.recognise.order import Order, Unit, Unrecognised
+from tfnb.common_runtime.lowering.recognise.order import Order
 from tfnb.common_runtime.lowering.recognise.program import (
     Assign,
     Block,
@@ -39,6 +39,8 @@ from tfnb.common_runtime.lowering.recognise.program import (
     Loop,
     Read,
     Sent,
+    Unit,
+    Unrecognised,
 )
 from tfnb.common_runtime.lowering.recognise.registers import RECEIVES, SWITCHES
 from tfnb.core.op_registry import ops_with

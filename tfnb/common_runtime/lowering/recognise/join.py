@@ -69,11 +69,12 @@ def join(
         frames,
         has_control_flow=True,
         has_async=any(item.action == ASYNC for item in items),
+        devices_to_sync=tuple(devices_to_sync),
+        loop_may_wait_for_write=any(state.loop_may_wait_for_write for state in states),
+        parts=tuple(states),
+        receivers=receivers,
     )
-    joined.is_checked = all(state.is_checked for state in states)
-    joined.devices_to_sync = tuple(devices_to_sync)
-    joined.loop_may_wait_for_write = any(state.loop_may_wait_for_write for state in states)
-    joined.parts, joined.receivers = tuple(states), receivers
+    joined.warm_up.is_checked = all(state.warm_up.is_checked for state in states)
     return joined
 
 

@@ -7,7 +7,6 @@ same predicate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.lowering.recognise.conditions import (
@@ -16,61 +15,10 @@ from tfnb.common_runtime.lowering.recognise.conditions import (
     type_of_condition,
     type_of_literal,
 )
-from tfnb.common_runtime.lowering.recognise.program import Block, If, Leave
+from tfnb.common_runtime.lowering.recognise.program import Block, If, Leave, Unit, Unrecognised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
-    from tfnb.common_runtime.lowering.recognise.program import type_of_instruction
-
-
-class Unrecognised(Exception):
-    """The partition stays with the reference executor."""
-
-
-@dataclass(slots=True, eq=False)
-class Unit:
-    """A node, a frame inside, or a step of a Merge.
-
-    Attributes:
-      item: the node, if it is one.
-      frame: the frame's name, if it is one.
-      condition: when it is alive; None: never.
-      before: what it waits for.
-      after: who waits for it.
-      number: its place in a topological order.
-      instructions: what it does; nothing where it only orders others.
-      is_part: it does not run where the frame as a whole is dead.
-      waits_for_others: it runs when nothing else is ready: it writes to what others read.
-      waits: it runs even later: it may wait for what comes from elsewhere.
-    """
-
-    item: NodeItem | None = None
-    frame: str = ""
-    condition: type_of_condition | None = ALWAYS
-    before: list[Unit] = field(default_factory=list)
-    after: list[Unit] = field(default_factory=list)
-    number: int = 0
-    instructions: list[type_of_instruction] = field(default_factory=list)
-    is_part: bool = False
-    waits_for_others: bool = False
-    waits: bool = False
-    num_waits: int = 0
-
-    def wait_for(self, before: Unit) -> None:
-        """Has it run behind another one."""
-        self.before.append(before)
-        before.after.append(self)
-
-    def all_before(self) -> list[Unit]:
-        """Whatever it waits for, and whatever that waits for."""
-        found, seen = list(self.before), {id(unit) for unit in self.before}
-        for unit in found:
-            more = [one for one in unit.before if id(one) not in seen]
-            seen.update(id(one) for one in more)
-            found += dict.fromkeys(more)
-        return found
 
 
 class Order:

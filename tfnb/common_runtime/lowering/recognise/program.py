@@ -20,14 +20,16 @@ finds where the lifetime of a register ends, ``step_writer.py`` writes the sourc
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.immutable_executor_state import CONTEXT
+from tfnb.common_runtime.lowering.recognise.conditions import ALWAYS, type_of_condition
 
 if TYPE_CHECKING:
-    from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
-    from tfnb.common_runtime.lowering.recognise.order import Unit
-    from tfnb.common_runtime.lowering.recognise.registers import Registers
+    from tfnb.common_runtime.executor.immutable_executor_state import (
+        ImmutableExecutorState,
+        NodeItem,
+    )
     from tfnb.core.op_expression import HeldUse
 
 
@@ -226,6 +228,74 @@ type_of_instruction = (
 Block = list[type_of_instruction]
 
 
+class Unrecognised(Exception):
+    """The partition stays with the reference executor."""
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """A node, a frame inside, or a step of a Merge.
+
+    Attributes:
+      item: the node, if it is one.
+      frame: the frame's name, if it is one.
+      condition: when it is alive; None: never.
+      before: what it waits for.
+      after: who waits for it.
+      number: its place in a topological order.
+      instructions: what it does; nothing where it only orders others.
+      is_part: it does not run where the frame as a whole is dead.
+      waits_for_others: it runs when nothing else is ready: it writes to what others read.
+      waits: it runs even later: it may wait for what comes from elsewhere.
+    """
+
+    item: NodeItem | None = None
+    frame: str = ""
+    condition: type_of_condition | None = ALWAYS
+    before: list[Unit] = field(default_factory=list)
+    after: list[Unit] = field(default_factory=list)
+    number: int = 0
+    instructions: list[type_of_instruction] = field(default_factory=list)
+    is_part: bool = False
+    waits_for_others: bool = False
+    waits: bool = False
+    num_waits: int = 0
+
+    def wait_for(self, before: Unit) -> None:
+        """Has it run behind another one."""
+        self.before.append(before)
+        before.after.append(self)
+
+    def all_before(self) -> list[Unit]:
+        """Whatever it waits for, and whatever that waits for."""
+        found, seen = list(self.before), {id(unit) for unit in self.before}
+        for unit in found:
+            more = [one for one in unit.before if id(one) not in seen]
+            seen.update(id(one) for one in more)
+            found += dict.fromkeys(more)
+        return found
+
+
+class RegistersOfNodes(Protocol):
+    """Tells which register holds what a node makes or decides by."""
+
+    @property
+    def immutable(self) -> ImmutableExecutorState:
+        """The partition."""
+
+    def register(self, item: NodeItem, output: int) -> str:
+        """Return the register of an output."""
+
+    def predicate(self, item: NodeItem) -> str:
+        """Return the register by which a Switch decides."""
+
+    def args(self, item: NodeItem) -> list[str]:
+        """Return what the inputs of a node are read from."""
+
+    def hands_on(self, item: NodeItem) -> tuple[NodeItem, int] | None:
+        """Return the output that a node only passes on, or None."""
+
+
 @dataclass(slots=True, eq=False)
 class Program:
     """A partition.
@@ -256,7 +326,7 @@ class Program:
     frames: list[tuple[int, list[Unit]]] = field(default_factory=list)
     triggered: set[int] = field(default_factory=set)
     alive_alone: dict[int, set[int]] = field(default_factory=dict)
-    registers: Registers | None = None
+    registers: RegistersOfNodes | None = None
 
 
 def reads_of(instruction: type_of_instruction) -> list[str]:

@@ -13,8 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.lowering.recognise.frame import Frame
-from tfnb.common_runtime.lowering.recognise.order import Unrecognised
-from tfnb.common_runtime.lowering.recognise.program import Block, Loop, Program, insides_of
+from tfnb.common_runtime.lowering.recognise.program import (
+    Block,
+    Loop,
+    Program,
+    Unrecognised,
+    insides_of,
+)
 from tfnb.common_runtime.lowering.recognise.registers import Registers
 
 if TYPE_CHECKING:

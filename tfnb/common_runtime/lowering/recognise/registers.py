@@ -16,11 +16,11 @@ from tfnb.common_runtime.executor.immutable_executor_state import (
     POOL,
     NodeItem,
 )
-from tfnb.common_runtime.lowering.recognise.order import Unrecognised
 from tfnb.common_runtime.lowering.recognise.program import (
     Compute,
     Program,
     Read,
+    Unrecognised,
     type_of_instruction,
 )
 from tfnb.core.op_kernel import kernel_attr

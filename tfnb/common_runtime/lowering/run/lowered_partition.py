@@ -6,13 +6,16 @@ their schedule.
 
 from __future__ import annotations
 
+from functools import partial
 from threading import Lock
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.common_runtime.executor import waiting
 from tfnb.common_runtime.executor.executor import drive
+from tfnb.common_runtime.executor.fetched_values import has_absent
 from tfnb.common_runtime.executor.immutable_executor_state import ARG, ASYNC
 from tfnb.common_runtime.executor.kernel_errors import annotate
 from tfnb.common_runtime.executor.run_state import Leave
@@ -34,11 +37,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from tfnb.common_runtime.executor.fetched_values import type_of_absence
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
         NodeItem,
     )
-    from tfnb.common_runtime.executor.run_state import CallFrame, RunState
+    from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.common_runtime.lowering.recognise.program import Program
     from tfnb.common_runtime.lowering.support.journal import JournalKind
     from tfnb.core.errors import OpError
@@ -156,8 +160,11 @@ class LoweredStep:
         )
 
     @runs_nodes(run_state="run_state")
-    def run(self, run_state: RunState, step: StepContext) -> Sequence[Any]:
-        """Runs one step; returns the predicates that decided which fetches are dead.
+    def run(self, run_state: RunState, step: StepContext) -> type_of_absence | None:
+        """Runs one step; its results are in the call frame then.
+
+        Returns:
+          What explains a result that has no value; None if all have one.
 
         Raises:
           OpError: a kernel failed, or the step was cancelled.
@@ -168,15 +175,15 @@ class LoweredStep:
         if emitted is None:
             emitted = self.variant_for(args)
         immutable = self._immutable
-        if not immutable.is_checked:
+        if not immutable.warm_up.is_checked:
             emitted.check_first_outputs()
         if self._journal is not None:
             run = self._run_recorded if self._journal.leaves is None else self._run_until_near
             return run(emitted, run_state, step, args, retvals)
         try:
             predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
-            immutable.is_checked = True
-            return predicates
+            immutable.warm_up.is_checked = True
+            return self._absence(retvals, predicates) if self.has_conditional_fetch else None
         except BaseException as error:
             if run_state.hooks.step_counted is not None:
                 place = emitted.place_of(error.__traceback__)
@@ -196,7 +203,7 @@ class LoweredStep:
         step: StepContext,
         args: Sequence[Any],
         retvals: list[Any],
-    ) -> Sequence[Any]:
+    ) -> type_of_absence | None:
         """Like :meth:`run`, with a journal, which is passed to listeners before and after."""
         hooks, kind = run_state.hooks, self._journal
         assert kind is not None
@@ -214,8 +221,8 @@ class LoweredStep:
                 run_state.kept_journal.most = debugger.most_kept * emitted.journal_sites
         try:
             predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
-            self._immutable.is_checked = True
-            return predicates
+            self._immutable.warm_up.is_checked = True
+            return self._absence(retvals, predicates)
         except BaseException as error:
             ended_ns = perf_counter_ns()
             place = emitted.place_of(error.__traceback__)
@@ -249,7 +256,7 @@ class LoweredStep:
         step: StepContext,
         args: Sequence[Any],
         retvals: list[Any],
-    ) -> Sequence[Any]:
+    ) -> type_of_absence | None:
         """Like :meth:`run`, until a debugger stops the function."""
         debugger = run_state.hooks.debugger
         run_state.may_be_left, run_state.emitted = True, emitted
@@ -257,8 +264,8 @@ class LoweredStep:
             if debugger is not None and debugger.stops_soon:
                 run_state.leave_function()
             predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
-            self._immutable.is_checked = True
-            return predicates
+            self._immutable.warm_up.is_checked = True
+            return self._absence(retvals, predicates)
         except Leave as leave:
             place = emitted.place_of(leave.__traceback__)
             assert place is not None
@@ -280,7 +287,7 @@ class LoweredStep:
         go_on(executors, emitted, line, values)
         values.clear()
         drive(run_state, executors)
-        return [None] * len(self._predicates)
+        return partial(waiting.absent_value, run_state.left) if has_absent(retvals) else None
 
     def counts_of(self, run_state: RunState) -> StepCounts | None:
         """The counts of a step that has ended; None if nothing of it ran."""
@@ -303,22 +310,8 @@ class LoweredStep:
             explained(run_state, error)
         return error
 
-    def check_retvals(
-        self, frame: CallFrame, predicates: Sequence[Any], names: Sequence[str]
-    ) -> None:
-        """Refuses a step that ended without a value for one of its fetches.
-
-        Args:
-          frame: the call frame of the step.
-          predicates: the result of :meth:`run`.
-          names: the names of the fetches.
-
-        Raises:
-          InvalidArgumentError: a fetched tensor is dead.
-        """
-        for position, value in enumerate(frame.retvals):
-            if value is None:
-                raise self.absent_value(predicates, position, f"'{names[position]}'")
+    def _absence(self, retvals: Sequence[Any], predicates: Sequence[Any]) -> type_of_absence | None:
+        return partial(self.absent_value, predicates) if has_absent(retvals) else None
 
     def absent_value(self, predicates: Sequence[Any], position: int, name: str) -> OpError:
         """The error of a step that ended without a value for a fetch."""

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.executors_and_keys import Executors
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
-        LoweredFunction,
         NodeItem,
     )
     from tfnb.common_runtime.executor.run_state import RunState
+    from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
     from tfnb.core.step_events import RunsThrough
 
@@ -109,7 +109,7 @@ def lower(
     if len(immutable.items) > MAX_NODES:
         return None
     _load()
-    from tfnb.common_runtime.lowering.recognise.order import Unrecognised
+    from tfnb.common_runtime.lowering.recognise.program import Unrecognised
     from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
 
     try:
@@ -121,12 +121,20 @@ def lower(
 
 def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> LoweredFunction | None:
     """What runs a partition in this step; None: the reference executor."""
-    hooks = run_state.hooks
+    hooks, warm_up = run_state.hooks, immutable.warm_up
     counts = False
     if _lowering is Lowering.NEVER:
         return None
     kind: JournalKind | None = None
-    if hooks.debugger is not None:
+    if hooks is IDLE_HOOKS:
+        if warm_up.lowered is not None and run_state.record_outputs is None:
+            return warm_up.lowered
+    elif hooks.debugger is not None:
+        if hooks.only_debugs and warm_up.until_near is not None:
+            stops, until_near = warm_up.until_near
+            if hooks.debugger.near_now(immutable) is stops:
+                run_state.near = stops
+                return until_near
         wanted = hooks.debugger.lets_run(run_state, immutable)
         if wanted is None:
             return None
@@ -146,21 +154,21 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
             return None
         # Of a schedule it is known how often each node runs.
         counts = immutable.schedule is None
-    lowered = immutable.counted if counts else immutable.lowered
+    lowered = warm_up.counted if counts else warm_up.lowered
     if lowered is not None:
         return lowered
-    if immutable.cannot_be_counted if counts else immutable.cannot_be_lowered:
+    if warm_up.cannot_be_counted if counts else warm_up.cannot_be_lowered:
         return None
     if _lowering is Lowering.WHEN_IT_PAYS:
-        num_runs = immutable.num_runs = immutable.num_runs + 1
+        num_runs = warm_up.num_runs = warm_up.num_runs + 1
         has_loops = len(immutable.frames) > 1 and len(immutable.items) <= MAX_NODES_AT_ONCE
         if num_runs < (1 if has_loops else 2):
             return None
     lowered = lower(immutable, counts=counts)
     if counts:
-        immutable.counted, immutable.cannot_be_counted = lowered, lowered is None
+        warm_up.counted, warm_up.cannot_be_counted = lowered, lowered is None
         return lowered
-    immutable.lowered, immutable.cannot_be_lowered = lowered, lowered is None
+    warm_up.lowered, warm_up.cannot_be_lowered = lowered, lowered is None
     # A partition without control flow is run by its schedule once more: that is not slow, and a
     # thread that waits for the function pays for it now.
     is_awaited = _lowering is Lowering.ALWAYS or immutable.schedule is None
@@ -214,13 +222,14 @@ def _recorded_for(
         tells = run_state.record_outputs is not None
         keeps = () if kind is None else kind.keeps
         kind = JournalKind(times=True, each=hooks.times_each_line, tells=tells, keeps=keeps)
-    recorded = immutable.recorded
+    warm_up = immutable.warm_up
+    recorded = warm_up.recorded
     if len(recorded) > _MOST_RECORDED and kind not in recorded:
         recorded.clear()
     if kind in recorded:
         return _noted(immutable, run_state, kind, recorded[kind])
     if _lowering is Lowering.WHEN_IT_PAYS:
-        num_runs = immutable.num_recorded = immutable.num_recorded + 1
+        num_runs = warm_up.num_recorded = warm_up.num_recorded + 1
         has_loops = len(immutable.frames) > 1 and len(immutable.items) <= MAX_NODES_AT_ONCE
         if num_runs < (1 if has_loops else 2):
             return None
@@ -239,7 +248,7 @@ def _noted(
 ) -> LoweredFunction | None:
     """A function, which is remembered if it is the one that a debugger may have left."""
     if kind.leaves is not None and found is not None:
-        immutable.until_near = run_state.near, found
+        immutable.warm_up.until_near = run_state.near, found
     return found
 
 
@@ -279,10 +288,11 @@ def lowered_together(executors: Executors, run_state: RunState) -> LoweredFuncti
             executors.counted = lower(joined, counts=True)
             executors.stay_apart = executors.counted is None
         return executors.counted
-    if joined.lowered is None:
-        joined.lowered = lower(joined)
-        executors.stay_apart = joined.lowered is None
-    return joined.lowered
+    warm_up = joined.warm_up
+    if warm_up.lowered is None:
+        warm_up.lowered = lower(joined)
+        executors.stay_apart = warm_up.lowered is None
+    return warm_up.lowered
 
 
 def _joined(executors: Executors) -> ImmutableExecutorState | None:
@@ -300,6 +310,6 @@ def _joined(executors: Executors) -> ImmutableExecutorState | None:
     if joined is None:
         executors.stay_apart = True
         return None
-    joined.num_recorded = num_runs
+    joined.warm_up.num_recorded = num_runs
     executors.alone = joined
     return joined

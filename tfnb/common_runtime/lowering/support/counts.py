@@ -32,8 +32,7 @@ if TYPE_CHECKING:
         NodeItem,
     )
     from tfnb.common_runtime.lowering.recognise.conditions import type_of_condition, type_of_literal
-    from tfnb.common_runtime.lowering.recognise.order import Unit
-    from tfnb.common_runtime.lowering.recognise.program import type_of_instruction
+    from tfnb.common_runtime.lowering.recognise.program import Unit, type_of_instruction
 
 _END = 1 << 60
 

@@ -84,7 +84,7 @@ def waiter(immutable: ImmutableExecutorState, item: NodeItem) -> Callable[..., S
             if isinstance(outputs, BaseException):
                 raise annotate(outputs, item.name, item.op, device.name, ())
             outputs = as_outputs(item, outputs)
-            if not immutable.is_checked:
+            if not immutable.warm_up.is_checked:
                 check_outputs(0, item, outputs)
             return outputs  # type: ignore[no-any-return]
         except BaseException as error:

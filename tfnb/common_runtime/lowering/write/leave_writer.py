@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.immutable_executor_state import NOTHING
 from tfnb.common_runtime.lowering.recognise.conditions import PRESENCE
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.lowering.recognise.program import Block, type_of_instruction
     from tfnb.common_runtime.lowering.support.counts import CountPlan
     from tfnb.common_runtime.lowering.support.journal import LeavePoints
-    from tfnb.common_runtime.lowering.write.emit import EmittedFunction
     from tfnb.common_runtime.lowering.write.source import Source
 
 
@@ -90,6 +89,18 @@ def _near(run_state: RunState, first: int) -> Iterator[int]:
     yield from itertools.count(first)
 
 
+class WrittenFunction(Protocol):
+    """A function that was written already: the same without points in front of nodes."""
+
+    @property
+    def count_plan(self) -> CountPlan:
+        """The line of each node."""
+
+    @property
+    def root_lines(self) -> list[int]:
+        """The last line of each instruction that stands in no other."""
+
+
 class LeaveWriter:
     """Writes where a function may be left.
 
@@ -105,7 +116,7 @@ class LeaveWriter:
         source: Source,
         immutable: ImmutableExecutorState,
         program: Program,
-        draft: EmittedFunction | None,
+        draft: WrittenFunction | None,
     ) -> None:
         """Begins.
 

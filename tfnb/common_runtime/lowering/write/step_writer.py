@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.lowering.recognise.conditions import type_of_literal
     from tfnb.common_runtime.lowering.recognise.program import type_of_instruction
     from tfnb.common_runtime.lowering.support.journal import JournalKind
-    from tfnb.common_runtime.lowering.write.emit import EmittedFunction
+    from tfnb.common_runtime.lowering.write.leave_writer import WrittenFunction
 
 
 class StepWriter:
@@ -95,7 +95,7 @@ class StepWriter:
         *,
         counts: bool,
         journal: JournalKind | None = None,
-        draft: EmittedFunction | None = None,
+        draft: WrittenFunction | None = None,
     ) -> None:
         """Begins; for the arguments see ``EmittedFunction``."""
         self._immutable = immutable

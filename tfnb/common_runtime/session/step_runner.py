@@ -1,0 +1,257 @@
+"""The protocol of a step: what surrounds its nodes, whichever way they run.
+
+:func:`step_runner` makes the function that runs the steps of a signature.  A step is among the
+active ones while it runs, so that ``close``, ``waiting`` and interrupts find it; NumPy does not
+react to overflow meanwhile; what fails is aborted; nothing of the step stays behind; and the caller
+owns the results.
+
+:func:`find_quick_run` makes the same function for *quick* steps.  What a step otherwise looks up,
+its emitted function first of all, is determined once, because it costs more than a small graph.  A
+signature has quick steps if its emitted function serves them all: no loops, no kernel that reads
+its step, no fetch that may be dead, feeds in the executors' order.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tfnb.common_runtime.executor.deadlines import DEADLINES
+from tfnb.common_runtime.executor.fetched_values import as_numbers, own_all, refuse_absent
+from tfnb.common_runtime.executor.run_state import RunState, step_ids
+from tfnb.common_runtime.executor.running_nodes import runs_signature
+from tfnb.common_runtime.executor.waiting import explained
+from tfnb.common_runtime.looking.step_stats_collector import add_allocations
+from tfnb.common_runtime.lowering.run.step_way import choose_way
+from tfnb.core import errors
+from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
+from tfnb.core.resource_mgr import RefCell
+from tfnb.core.step_events import IDLE_HOOKS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.common_runtime.executor.executors_and_keys import Executors, ExecutorsAndKeys
+    from tfnb.common_runtime.executor.fetched_values import type_of_absence
+    from tfnb.common_runtime.executor.immutable_executor_state import (
+        ImmutableExecutorState,
+    )
+    from tfnb.common_runtime.executor.warm_up import LoweredFunction
+    from tfnb.common_runtime.lowering.run.step_way import StepWay
+    from tfnb.common_runtime.lowering.write.emit import EmittedFunction
+    from tfnb.common_runtime.session.direct_session import DirectSession
+
+_NO_STEP: Any = None
+
+
+class StepRunner(Protocol):
+    """Runs one step of a signature."""
+
+    def __call__(
+        self,
+        session: DirectSession,
+        feed_values: Sequence[Any],
+        run_state: RunState | None = None,
+        states: Sequence[ImmutableExecutorState] = (),
+    ) -> list[Any]:
+        """Run it; a quick step is given only the first two arguments.
+
+        Args:
+          session: the session.
+          feed_values: the fed values.
+          run_state: the state of the step, with its call frame.
+          states: the partitions to run, or their variants for a pool.
+
+        Returns:
+          One value per fetch that the caller may keep; those of rank 0 are NumPy scalars.
+        """
+
+
+class _QuickRunState(RunState):
+    """The state of a quick step, made without the attributes that all these steps share."""
+
+    hooks = IDLE_HOOKS
+    call_frame = None
+    stop = None
+    __init__ = object.__init__
+
+
+# Values of other classes are returned from a step unchanged.
+_NOT_PLAIN = frozenset((np.ndarray, RefCell))
+
+
+def find_quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> StepRunner | None:
+    """Make the function for the quick steps of a signature as soon as it is known to have them.
+
+    Returns:
+      None where a step of the signature needs more, or where it is too early.
+    """
+    executors = prepared.executors
+    alone = executors.alone
+    if alone is None or alone.warm_up.lowered is None or not alone.warm_up.is_checked:
+        return None
+    lowered = alone.warm_up.lowered
+    prepared.may_be_quick = not (
+        executors.needs_context
+        or executors.has_text_feeds
+        or prepared.feed_order is not None
+        or lowered.has_conditional_fetch
+        or lowered.has_loops
+    )
+    if not prepared.may_be_quick:
+        return None
+    quick = prepared.quick = step_runner(session, prepared, lowered)
+    return quick
+
+
+def step_runner(
+    session: DirectSession, prepared: ExecutorsAndKeys, lowered: LoweredFunction | None = None
+) -> StepRunner:
+    """Make the function that runs the steps of a signature.
+
+    Args:
+      session: the session, which the function is not to hold on to.
+      prepared: the signature.
+      lowered: its emitted function, for quick steps.
+    """
+    executors = prepared.executors
+    only = None if lowered is None else lowered.only
+    call = None if only is None else only.call
+    computes = only is None or only.computes
+    varies = lowered is not None and only is None  # with the arguments that are scalars
+    events, active = session.step_events, session._active
+    begin, end = active.add, active.discard
+    owns_fetches = only is not None and only.owns_fetches
+    reaction_now, react = NUMERIC_REACTION.get, NUMERIC_REACTION.set
+    react_as_before = NUMERIC_REACTION.reset
+    new_state: Any = _QuickRunState
+    needs_context, devices_to_sync = executors.needs_context, executors.devices_to_sync
+    empty, order = [None] * len(executors.fetches), prepared.fetch_order
+
+    @runs_signature(executors="executors", run_state="run_state")
+    def run(
+        session: DirectSession,
+        feed_values: Sequence[Any],
+        run_state: RunState | None = None,
+        states: Sequence[ImmutableExecutorState] = (),
+    ) -> list[Any]:
+        results: list[Any]
+        if run_state is None:
+            if events.hooks is not IDLE_HOOKS:
+                return session.run_prepared(prepared, feed_values)
+            results = empty.copy()
+            run_state = new_state()
+            run_state.step_id = executors.last_step_id = next(step_ids)
+        else:
+            results = run_state.call_frame.retvals  # type: ignore[union-attr]
+            executors.last_step_id = run_state.step_id
+        emitted: EmittedFunction | None = only
+        before = None
+        if computes:
+            run_state.stop = None  # of its own, as it is asked for it
+            reaction = reaction_now()
+        try:
+            begin(run_state)
+            # A `close` from here on finds the step; the check below finds an earlier `close`.
+            if session._closed:
+                raise errors.cancelled("Session has been closed.")
+            if computes:
+                before = react(IGNORE_ALL)
+            if call is not None:
+                call(feed_values, results, _NO_STEP, run_state)
+            elif lowered is not None:
+                emitted = lowered.variant_for(feed_values)
+                emitted.call(feed_values, results, _NO_STEP, run_state)
+            else:
+                if run_state.timeout_ms > 0:
+                    run_state.deadline = DEADLINES.set(run_state, run_state.timeout_ms)
+                if run_state.hooks is IDLE_HOOKS:
+                    way = choose_way(states, run_state, executors)
+                    step = session.step_context(run_state) if needs_context else _NO_STEP
+                    absence = way.run(run_state, step)
+                    if devices_to_sync:
+                        _synchronize(executors, way)
+                else:
+                    absence = _run_observed(session, executors, run_state, states)
+                if absence is not None:
+                    refuse_absent(results, executors.fetches, absence)
+        except BaseException as failure:
+            if emitted is not None:
+                assert lowered is not None
+                found = lowered.failure(emitted, run_state, failure)
+            else:
+                found = explained(run_state, failure)
+            run_state.abort(found)
+            if isinstance(found, errors.ResourceExhaustedError):
+                add_allocations(found, run_state.collector)
+            if found is failure:
+                raise
+            raise found from found.__cause__
+        finally:
+            try:
+                if before is not None:
+                    react_as_before(before)
+                elif computes:
+                    react(reaction)
+                end(run_state)
+                if session._closed or (states and not run_state.is_clear):
+                    session._end_of(run_state)
+            except KeyboardInterrupt:
+                # Just before the end: nothing of the step may stay behind.
+                if computes:
+                    react(reaction)
+                session._end_of(run_state)
+                raise
+        if order is not None:
+            if states:
+                del run_state.call_frame.retvals  # type: ignore[union-attr] # or it would hold them
+            results = [results[position] for position in order]
+        if owns_fetches or (varies and emitted is not None and emitted.owns_fetches):
+            return results
+        for value in results:
+            if value.__class__ in _NOT_PLAIN:
+                del value  # or it would be held twice
+                return as_numbers(own_all(results))
+        return results
+
+    return run
+
+
+def _run_observed(
+    session: DirectSession,
+    executors: Executors,
+    run_state: RunState,
+    states: Sequence[ImmutableExecutorState],
+) -> type_of_absence | None:
+    """Run the nodes of a step, and tell its observers when it begins and ends."""
+    hooks = run_state.hooks
+    if hooks.inside is not None:
+        run_state.items = executors.items
+    way: StepWay | None = None
+    error: str | None = None
+    try:
+        if hooks.step_started is not None:
+            hooks.step_started(run_state.step_id, executors.signature_id, perf_counter_ns())
+        way = choose_way(states, run_state, executors)
+        absence = way.run(run_state, session.step_context(run_state))
+        _synchronize(executors, way)
+        return absence
+    except BaseException as failure:
+        error = f"{type(failure).__name__}: {failure}"
+        raise
+    finally:
+        if hooks.step_counted is not None and way is not None:
+            counts = way.counts_of(run_state)
+            if counts is not None:
+                hooks.step_counted(run_state.step_id, counts)
+        if hooks.step_done is not None:
+            hooks.step_done(run_state.step_id, perf_counter_ns(), error)
+
+
+def _synchronize(executors: Executors, way: StepWay) -> None:
+    """Wait for what the devices of a step compute; joined partitions have waited themselves."""
+    if not executors.is_joined(way):
+        for device in executors.devices_to_sync:
+            device.synchronize()
