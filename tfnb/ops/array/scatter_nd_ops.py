@@ -172,7 +172,7 @@ def scatter_nd_op(
         if size < 0:
             raise errors.invalid_argument(f"Dimension {size} must be >= 0")
     _check_nd_as_one(sizes, indices, updates)
-    check_fits(xp, sizes, updates.dtype)
+    check_fits(xp, sizes, updates.dtype, is_given=True)
     if updates.dtype == object:
         out = np.empty(sizes, object)
         out[...] = b""
