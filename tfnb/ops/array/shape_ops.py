@@ -216,7 +216,8 @@ def rank_internal(input: Any, name: str | None = None, optimize: bool = True) ->
 
     with name_scope(name, "Rank", [input]) as name:
         if isinstance(input, (SparseTensor, SparseTensorValue)):
-            return size_internal(input.dense_shape, name, optimize)
+            sparse: Tensor = size_op(input.dense_shape, out_type=dtypes.int32, name=name)
+            return sparse
         input = convert_to_tensor(input)
         if optimize and input.shape.ndims is not None:
             return constant(input.shape.ndims, dtypes.int32, name=name)
