@@ -7,8 +7,9 @@ A program stands under its name, TensorFlow's answer under it::
       [TF]    np.float32(1.0)
 
 It has ``tf``, ``np`` and ``show``, which prints what a function gives, or its error. What another
-library answered may stand under ``[tfnb]``, before TensorFlow's answer. Addresses, paths and names
-of modules are not compared; after TensorFlow's words, an error may say more.
+library answered may stand under ``[tfnb]``, before TensorFlow's answer. Addresses, paths, names of
+modules and numbers of Python functions are not compared; after TensorFlow's words, an error may say
+more.
 
 ``scripts/oracle/reproductions.py`` replays such files, and asks TensorFlow, whose Python reads this
 file too.
@@ -30,6 +31,7 @@ ERROR_TEXT, PROGRAM_TEXT = 400, (500, 700)
 NOT_COMPARED = (
     (re.compile(r"0x[0-9a-f]{6,}"), "0x"),
     (re.compile(r"(?:/[\w.+-]+){2,}"), "FILE"),
+    (re.compile(r"\bpyfunc_\d+"), "pyfunc_"),
     (re.compile(r"\b(?:tfnb|tensorflow)(?:\.\w+)*\.(\w+)"), r"\1"),
 )
 

@@ -60,7 +60,8 @@ def test_an_error_shows_what_the_function_looked_at() -> None:
     """The node, its inputs' shapes, values and values read as shapes."""
 
     def refuse(c: InferenceContext) -> TensorShape:
-        c.constant_value(1)
+        if c.constant_value(1) is None:
+            return TensorShape(None)
         c.constant_value_as_shape(2)
         raise ValueError("No.")
 
@@ -72,6 +73,30 @@ def test_an_error_shows_what_the_function_looked_at() -> None:
         refused(x, y, z, name="r")
     assert str(caught.value) == (
         "No. for '{{node r}} = TestRefuse[](x, y, z)' with input shapes: [2,?], [4], [2] and with "
-        "computed input tensors: input[1] = <1 2 3...> and with input tensors computed as partial "
+        "computed input tensors: input[1] = <1 2 3 4> and with input tensors computed as partial "
         "shapes: input[2] = [?,4]."
     )
+
+
+def test_what_is_refused_without_values_shows_none() -> None:
+    """TensorFlow calls the function without values first; that error is the one it raises."""
+
+    def refuse(c: InferenceContext) -> TensorShape:
+        known = c.constant_value(0)
+        raise ValueError("Known." if known is not None else f"{c.constant_value_as_shape(0)}")
+
+    refused = test_op("TestRefuseFirst", "x: int32 -> y: float", refuse)
+    with pytest.raises(ValueError, match=r"\?") as caught:
+        refused(tf.constant([1, 2], name="x"), name="r")
+    assert str(caught.value) == (
+        "(?, ?) for '{{node r}} = TestRefuseFirst[](x)' with input shapes: [2]."
+    )
+
+
+def test_an_input_that_holds_a_shape_has_one_dimension() -> None:
+    """A scalar of any value is refused, also -1."""
+    wants = test_op("TestWants", "x: int32 -> y: float", lambda c: c.constant_value_as_shape(0))
+    for value in (0, -1, [[2]]):
+        rank = 2 if isinstance(value, list) else 0
+        with pytest.raises(ValueError, match=f"Shape must be rank 1 but is rank {rank} for"):
+            wants(tf.constant(value))

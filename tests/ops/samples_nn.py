@@ -257,7 +257,16 @@ def _convolutions() -> None:
             **same,
         )
     )
-    SAMPLES.append(op("Conv2DBackpropInput", [2, 5, 6], k, g, error="elements|rank|must", **same))
+    SAMPLES.append(
+        op(
+            "Conv2DBackpropInput",
+            [2, 5, 6],
+            k,
+            g,
+            error="elements|must|4 values or 2 values",
+            **same,
+        )
+    )
     d = normal(3, 2, 3, 2)
     for padding in ("SAME", "VALID"):
         for stride in (1, 2):

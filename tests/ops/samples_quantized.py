@@ -284,7 +284,7 @@ def _pools() -> None:
                     row = op(name, image, -1.0, 2.0, T=dtype, padding=padding, **attrs)
                     SAMPLES.append(row)
             attrs = {"ksize": [1, 2, 2, 3], "strides": [1, 1, 1, 3], "padding": "SAME"}
-            row = op(name, image, -1.0, 2.0, T=dtype, error="Non-spatial", **attrs)
+            row = op(name, image, -1.0, 2.0, T=dtype, error="exactly one of pooling", **attrs)
             SAMPLES.append(row)
             attrs = {"ksize": [1, 2, 2, 1], "strides": [1, 1, 1, 1], "padding": "SAME"}
             row = op(name, image[0], -1.0, 2.0, T=dtype, error="rank|dimensional", **attrs)

@@ -20,6 +20,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.graph import Graph
 from tfnb.framework.tensor import Tensor
 from tfnb.library.gradients.gradients import gradients
+from tfnb.library.variables.variables import Variable
 from tfnb.ops.control.script_ops import (
     call_node,
     check_callable,
@@ -167,8 +168,11 @@ def _outputs(
 ) -> list[Tensor]:
     """Calls the function; returns its results as tensors of these dtypes.
 
+    Another number of results is returned as it is; the node refuses it.
+
     Raises:
-      ValueError: the number of results differs.
+      RuntimeError: a result is a variable.
+      ValueError: a result is of another graph.
     """
     found = function(*inputs)
     if not types:
@@ -178,11 +182,16 @@ def _outputs(
         values = []
     elif len(types) == 1 and len(values) != 1:
         values = [found]
+    for value in values:
+        if isinstance(value, Variable):
+            raise RuntimeError(
+                "Attempting to return a variable from an eagerly executed py_func. Only numeric "
+                "data structures like Tensors or NumPy arrays should be returned; to return the "
+                "value of a variable, make sure to obtain the Tensor backing it by calling "
+                f"`.read_value()` on the variable in question: {value}"
+            )
     if len(values) != len(types):
-        raise ValueError(
-            f"{getattr(function, '__name__', 'the function')} returns {len(values)} values, but "
-            f"expects to see {len(types)} values."
-        )
+        return [convert_to_tensor(value) for value in values]
     tensors = [convert_to_tensor(value, dtype) for value, dtype in zip(values, types, strict=True)]
     for tensor in tensors:
         if not isinstance(tensor, EvaluatedTensor):

@@ -99,13 +99,16 @@ def container_limit(path: Path) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def check_fits(xp: Any, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
+def check_fits(
+    xp: Any, shape: Sequence[int], dtype: np.dtype[Any], *, is_given: bool = False
+) -> None:
     """Refuses a tensor with too many elements, or in host memory larger than the limit.
 
     Args:
         xp: The array module that makes it; a GPU's memory pool has its own limit.
         shape: The requested sizes.
         dtype: The element type.
+        is_given: Whether an input holds the whole shape; see :func:`check_countable`.
 
     Raises:
         InvalidArgumentError: It would have more than 2**63 - 1 elements, counted from the first
@@ -117,7 +120,7 @@ def check_fits(xp: Any, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
         dtype = _STRING
     num_bytes = math.prod(shape) * dtype.itemsize
     if num_bytes > _SMALL or not num_bytes:
-        check_countable(shape)
+        check_countable(shape, is_given=is_given)
     if not num_bytes and math.prod(n for n in shape if n) * dtype.itemsize > _MOST_ELEMENTS:
         raise errors.internal("Could not allocate ndarray")
     if xp is not np:
@@ -128,15 +131,30 @@ def check_fits(xp: Any, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
         raise TensorTooLargeError(tuple(shape), dtype, memory_limit())
 
 
-def check_countable(shape: Sequence[int]) -> None:
+def check_countable(shape: Sequence[int], *, is_given: bool = False) -> None:
     """Refuses a shape with more than 2**63 - 1 elements, whatever their size.
+
+    Args:
+        shape: The sizes.
+        is_given: Whether an input holds the whole shape; TensorFlow says of it another sentence
+            than of a shape that the kernel puts together.
 
     Raises:
         InvalidArgumentError: There are more.
     """
     count = 1
-    for size in shape:
-        count *= int(size)
-        if count > _MOST_ELEMENTS:
-            text = ",".join(map(str, shape))
-            raise errors.invalid_argument(f"Shape [{text}] would have more than 2**63 - 1 elements")
+    for size in map(int, shape):
+        if count * size > _MOST_ELEMENTS:
+            if is_given:
+                text = ",".join(map(str, shape))
+                raise errors.invalid_argument(
+                    f"Shape [{text}] would have more than 2**63 - 1 elements"
+                )
+            if size > _MOST_ELEMENTS:
+                raise errors.invalid_argument(
+                    f"Expected a non-negative size, got {size - (1 << 64)}"
+                )
+            raise errors.invalid_argument(
+                f"Encountered overflow when multiplying {count} with {size}, result: -1"
+            )
+        count *= size

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core.attr_value import NameAttrList, TensorAttr, decode_attr
-from tfnb.core.dtypes import DType
+from tfnb.core.dtypes import DType, as_dtype
 from tfnb.core.errors import InvalidArgumentError
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.proto import attr_value_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tfnb.core.op_def import ArgDef, AttrDef, OpDef
 
@@ -65,10 +65,7 @@ def attr_text(value: Any) -> str:
         return "<unknown>" if value.rank is None else shape_text(value)
     if isinstance(value, TensorAttr):
         try:
-            return (
-                f"Tensor<type: {type_word(value.dtype)} shape: {shape_text(value.shape)} values: "
-                f"{values_text(value.value())}>"
-            )
+            return tensor_text(value.value(), value.dtype)
         except InvalidArgumentError:  # the node is written because this tensor cannot be read
             return "<Invalid TensorProto>"
     if isinstance(value, NameAttrList):
@@ -79,11 +76,58 @@ def attr_text(value: Any) -> str:
     return str(value)
 
 
-def values_text(array: Any) -> str:
-    """The first few elements of an array in messages."""
-    flat = np.asarray(array).reshape(-1)
-    shown = " ".join(_element_text(one) for one in flat[:_MAX_VALUES])
-    return f"{shown}..." if flat.size > _MAX_VALUES else shown
+def tensor_text(array: Any, dtype: DType | None = None) -> str:
+    """A tensor in messages: ``Tensor<type: int32 shape: [2] values: 1 2>``."""
+    array = np.asarray(array)
+    shape = TensorShape(array.shape)
+    word = type_word(as_dtype(array.dtype) if dtype is None else dtype)
+    return f"Tensor<type: {word} shape: {shape_text(shape)} values: {values_text(array)}>"
+
+
+def values_text(array: Any, limit: int = _MAX_VALUES) -> str:
+    """The first elements of an array in messages, the rows of a matrix in brackets.
+
+    >>> values_text(np.arange(6).reshape(2, 3), 4)
+    '[0 1 2][3...]...'
+    """
+    array = np.asarray(array)
+    text = nested_text([_element_text(one) for one in array.reshape(-1)[:limit]], array.shape)
+    return f"{text}..." if array.size > limit else text
+
+
+def nested_text(elements: Sequence[str], shape: Sequence[int]) -> str:
+    """The first elements of a tensor as TensorFlow's runtime nests them.
+
+    Args:
+      elements: the text of the elements that are shown.
+      shape: the shape of the whole tensor.
+    """
+    if not shape:
+        return " ".join(elements)
+    parts: list[str] = []
+    _nest(elements, shape, 0, 0, parts)
+    return "".join(parts)
+
+
+def _nest(
+    elements: Sequence[str], shape: Sequence[int], depth: int, start: int, parts: list[str]
+) -> int:
+    """Writes one part of a tensor from flat position ``start`` on; gives the next position."""
+    if start >= len(elements):
+        return start
+    if depth == len(shape) - 1:
+        end = min(start + shape[depth], len(elements))
+        parts.append(" ".join(elements[start:end]))
+        if depth and end < start + shape[depth]:
+            parts.append("...")
+        return end
+    for _ in range(shape[depth]):
+        if start >= len(elements):
+            break
+        parts.append("[")
+        start = _nest(elements, shape, depth + 1, start, parts)
+        parts.append("]")
+    return start
 
 
 def _element_text(value: Any) -> str:

@@ -281,6 +281,7 @@ class OpKernel:
     state: dict[str, Any] = field(default_factory=dict)
     calls_functions: bool = False
     graph_def_version: int = GRAPH_DEF_VERSION
+    input_names: Sequence[str] = ()
 
     @property
     def is_stateful(self) -> bool:
@@ -335,6 +336,7 @@ def create_kernel(
     attrs: Mapping[str, Any],
     device: KernelDevice,
     graph_def_version: int = GRAPH_DEF_VERSION,
+    input_names: Sequence[str] = (),
 ) -> OpKernel:
     """Bind the op's kernel for ``device`` to a node's attributes.
 
@@ -344,6 +346,7 @@ def create_kernel(
       attrs: its attributes.
       device: the device to run on.
       graph_def_version: the version of the graph's producer.
+      input_names: the names of the tensors that the node reads, for messages.
 
     Raises:
       NotFoundError: the op has no kernel for this type of device (TensorFlow's text).
@@ -384,6 +387,7 @@ def create_kernel(
         attrs=attrs,
         num_outputs=op_def.num_outputs(attrs),
         graph_def_version=graph_def_version,
+        input_names=input_names,
     )
     if kind == "node":
         no_step: Any = None

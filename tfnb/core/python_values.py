@@ -214,7 +214,7 @@ _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
 def _no_type_for(values: Any) -> TypeError:
     return TypeError(
         f"Failed to convert elements of {values} to Tensor. Consider casting elements to a "
-        "supported type: numbers, booleans, strings, or lists of one of these."
+        "supported type. These are numbers, booleans, strings, and lists of one of these."
     )
 
 

@@ -101,9 +101,7 @@ class InferenceContext:
         Raises:
           ValueError: the input has not one dimension, or a size below -1.
         """
-        dims = self.inputs[index].dim_values
-        if dims is not None and len(dims) != 1:
-            raise ValueError(f"Shape must be rank 1 but is rank {len(dims)}")
+        dims = self.with_rank(index, 1).dim_values
         if self._constant_as_shape is not None:
             return self._constant_as_shape(index)
         value = self.constant_value(index)

@@ -10,19 +10,38 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core.errors import InvalidArgumentError
 from tfnb.core.node_text import node_text, shape_text, values_text
-from tfnb.core.shape_inference import InferenceContext, check_sizes, unchanged_shape
+from tfnb.core.shape_inference import (
+    UNKNOWN_SHAPE,
+    InferenceContext,
+    check_sizes,
+    unchanged_shape,
+)
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework import functions_above as above
 from tfnb.framework.exporter import node_inputs
 from tfnb.framework.static_evaluation import constant_as_shape, evaluate_constant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
     from tfnb.core.dtypes import DType
     from tfnb.framework.operation import Operation
+
+
+# What a shape function refuses; the others mean that it did not expect what it was given.
+_ERRORS = (
+    ValueError,
+    InvalidArgumentError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    MemoryError,
+    RecursionError,
+)
+# How many elements of an input the message about an op that does not fit shows.
+_MAX_VALUES = 256
 
 
 class OperationInferenceContext(InferenceContext):
@@ -57,7 +76,12 @@ class OperationInferenceContext(InferenceContext):
         return value
 
     def constant_value_as_shape(self, index: int) -> TensorShape:
-        """An input's value read as a shape, with what is known of it."""
+        """An input's value read as a shape, with what is known of it.
+
+        Raises:
+          ValueError: the input has not one dimension, or a size below -1.
+        """
+        self.with_rank(index, 1)
         shape = constant_as_shape(self._operation.inputs[index])
         self._asked_shapes[index] = shape
         return shape
@@ -65,6 +89,27 @@ class OperationInferenceContext(InferenceContext):
     def input_handle_data(self, index: int) -> list[tuple[DType, TensorShape]] | None:
         """(dtype, shape) of what a resource or variant input refers to, or None."""
         return self._operation.inputs[index]._handle_data
+
+
+class FirstPassContext(OperationInferenceContext):
+    """An operation as its shape function sees it before any input is worked out.
+
+    TensorFlow runs a shape function without the values of inputs first, and again with those that
+    it asked for. What the first pass refuses is said without values.
+    """
+
+    __slots__ = ()
+
+    def constant_value(self, index: int) -> np.ndarray | None:
+        """Nothing is known."""
+        return None
+
+    def constant_value_as_shape(self, index: int) -> TensorShape:
+        """No size is known, only how many there are."""
+        dims = self.with_rank(index, 1).dim_values
+        if dims is None or dims[0] is None:
+            return UNKNOWN_SHAPE
+        return TensorShape([None] * dims[0])
 
 
 def infer_shapes(op: Operation) -> None:
@@ -87,17 +132,14 @@ def _run(function: Callable[[InferenceContext], Any], op: Operation) -> None:
     outputs = op.outputs
     context = OperationInferenceContext(op)
     try:
-        shapes = function(context)
-        if isinstance(shapes, TensorShape):
-            shapes = (shapes,)
-        check_sizes(shapes)
-    except (ValueError, InvalidArgumentError) as error:
-        text = error.message if isinstance(error, InvalidArgumentError) else str(error)
-        raise ValueError(_text(text, op, context)) from error
-    except (LookupError, ArithmeticError, AttributeError, MemoryError, RecursionError) as error:
-        # A shape function that did not expect what it was given.
-        text = f"{type(error).__name__}: {error}"
-        raise ValueError(_text(text, op, context)) from error
+        shapes = _call(function, context)
+    except _ERRORS as error:
+        first_pass = FirstPassContext(op)
+        try:
+            _call(function, first_pass)
+        except _ERRORS as first:
+            raise ValueError(_text(first, op, first_pass)) from first
+        raise ValueError(_text(error, op, context)) from error
     for tensor, shape in zip(outputs, shapes, strict=True):
         tensor._shape = shape
     if context.output_handle_data:
@@ -105,13 +147,30 @@ def _run(function: Callable[[InferenceContext], Any], op: Operation) -> None:
             outputs[index]._handle_data = data
 
 
-def _text(message: str, op: Operation, context: OperationInferenceContext) -> str:
+def _call(
+    function: Callable[[InferenceContext], Any], context: OperationInferenceContext
+) -> Sequence[TensorShape]:
+    shapes = function(context)
+    if isinstance(shapes, TensorShape):
+        shapes = (shapes,)
+    check_sizes(shapes)
+    found: Sequence[TensorShape] = shapes
+    return found
+
+
+def _text(error: Exception, op: Operation, context: OperationInferenceContext) -> str:
+    if isinstance(error, InvalidArgumentError):
+        message = error.message
+    elif isinstance(error, ValueError):
+        message = str(error)
+    else:
+        message = f"{type(error).__name__}: {error}"
     node = node_text(op.name, op.type, op.attrs, node_inputs(op), op.requested_device)
     shapes = ", ".join(map(shape_text, context.inputs))
     text = f"{message} for '{node}' with input shapes: {shapes}"
     if context._asked_values:
         values = ", ".join(
-            f"input[{index}] = <{values_text(value)}>"
+            f"input[{index}] = <{values_text(value, _MAX_VALUES)}>"
             for index, value in sorted(context._asked_values.items())
         )
         text += f" and with computed input tensors: {values}"

@@ -167,6 +167,19 @@ class Node:
             )
         return found
 
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The names of the tensors that the node takes: ``x``, ``split:1``.
+
+        A constant that an optimizer made has the name of the node that it replaces.
+        """
+        names = []
+        for _, edge in sorted(self.data_in_edges.items()):
+            src = edge.src
+            name = src.original_names[0] if src.op == "Const" and src.original_names else src.name
+            names.append(f"{name}:{edge.src_output}" if edge.src_output else name)
+        return tuple(names)
+
     def input_node(self, index: int) -> Node:
         """The node that feeds input ``index``."""
         return self.input_edge(index).src

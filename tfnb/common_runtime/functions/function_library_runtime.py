@@ -403,7 +403,9 @@ class FunctionLibraryRuntime:
                 check_dataset(node.op, node.attrs, self.has_function)
                 version = graph.versions.producer
                 kernel = watch_if_loaded(
-                    create_kernel(definition, node.name, node.attrs, device, version),
+                    create_kernel(
+                        definition, node.name, node.attrs, device, version, node.input_names
+                    ),
                     node.attrs,
                     session,
                 )

@@ -826,7 +826,7 @@ class DirectSession(RuntimeSession):
         assert definition is not None
         check_dataset(node.op, node.attrs, self._functions.has_function)
         version = self._state.graph_def_version
-        kernel = create_kernel(definition, node.name, node.attrs, device, version)
+        kernel = create_kernel(definition, node.name, node.attrs, device, version, node.input_names)
         return watch_if_loaded(kernel, node.attrs, self)
 
 

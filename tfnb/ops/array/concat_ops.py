@@ -146,20 +146,18 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
       axis: where the new axis stands; negative numbers count from the end.
       name: the name of the op.
     """
-    found: Tensor
     if axis == 0:
         try:
             # Numbers and arrays without a tensor among them become one constant.
             return convert_to_tensor(values, name=name)
         except (TypeError, ValueError, NotImplementedError):
-            found = pack(values, axis=axis, name=name)
-            return found
-    dims = convert_to_tensor(values[0]).shape.dim_values
+            pass  # one of them is a tensor, or they do not fit
+    dims = convert_to_tensor(values[0], name=name).shape.dim_values
     if dims is not None:
         rank = len(dims) + 1
         if not -rank <= axis < rank:
             raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
-    found = pack(values, axis=axis, name=name)
+    found: Tensor = pack(values, axis=axis, name=name)
     return found
 
 

@@ -343,7 +343,7 @@ def fill_op(xp: Any, dims: Any, value: Any) -> Any:
     for size in sizes:
         if size < 0:
             raise errors.invalid_argument(f"Dimension {size} must be >= 0")
-    check_fits(xp, sizes, value.dtype)
+    check_fits(xp, sizes, value.dtype, is_given=True)
     if isinstance(value, np.generic):
         return np.full(sizes, value, value.dtype)
     one = value.reshape(())
@@ -444,7 +444,7 @@ def empty_op(xp: Any, shape: Any, *, dtype: DType) -> Any:
     for size in shape.tolist():
         if size < 0:
             raise errors.invalid_argument(f"Dimension {size} must be >= 0")
-    check_fits(xp, shape.tolist(), dtype.numpy_dtype)
+    check_fits(xp, shape.tolist(), dtype.numpy_dtype, is_given=True)
     if dtype is dtypes.string:
         return _zero_strings(np.empty(shape.tolist(), object))
     return xp.zeros(shape.tolist(), dtype.numpy_dtype)

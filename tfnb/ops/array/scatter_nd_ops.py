@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
-from tfnb.core.host_memory import check_fits
+from tfnb.core.host_memory import check_countable, check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     InferenceContext,
@@ -171,8 +171,9 @@ def scatter_nd_op(
     for size in sizes:
         if size < 0:
             raise errors.invalid_argument(f"Dimension {size} must be >= 0")
+    check_countable(sizes, is_given=True)
     _check_nd_as_one(sizes, indices, updates)
-    check_fits(xp, sizes, updates.dtype)
+    check_fits(xp, sizes, updates.dtype, is_given=True)
     if updates.dtype == object:
         out = np.empty(sizes, object)
         out[...] = b""

@@ -158,7 +158,7 @@ def shape_internal(
         if isinstance(input, (SparseTensor, SparseTensorValue)):
             from tfnb.ops.array import cast_ops
 
-            sparse: Tensor = cast_ops.cast(input.dense_shape, out_type or dtypes.int32)
+            sparse: Tensor = cast_ops.cast_op(input.dense_shape, DstT=out_type or dtypes.int32)
             return sparse
         input = convert_to_tensor(input)
         if optimize and input.shape.is_fully_defined():
@@ -192,7 +192,7 @@ def size_internal(
             from tfnb.ops.array import cast_ops
 
             sparse: Tensor = provided.reduce_prod(
-                cast_ops.cast(input.dense_shape, out_type), 0, name=name
+                cast_ops.cast_op(input.dense_shape, DstT=out_type), 0, name=name
             )
             return sparse
         input = convert_to_tensor(input)
@@ -217,7 +217,8 @@ def rank_internal(input: Any, name: str | None = None, optimize: bool = True) ->
 
     with name_scope(name, "Rank", [input]) as name:
         if isinstance(input, (SparseTensor, SparseTensorValue)):
-            return size_internal(input.dense_shape, name, optimize)
+            sparse: Tensor = size_op(input.dense_shape, out_type=dtypes.int32, name=name)
+            return sparse
         input = convert_to_tensor(input)
         if optimize and input.shape.ndims is not None:
             return constant(input.shape.ndims, dtypes.int32, name=name)
@@ -519,7 +520,7 @@ def _ensure_shape_shape(c: InferenceContext) -> TensorShape:
 def ensure_shape_op(ctx: Any, input: Any, *, shape: TensorShape) -> Any:
     """The input, whose shape must be compatible with ``shape``."""
     if not shape.is_compatible_with(TensorShape(input.shape)):
-        source = ctx.kernel.input_names[0] if hasattr(ctx.kernel, "input_names") else "input"
+        source = ctx.kernel.input_names[0] if ctx.kernel.input_names else "input"
         raise errors.invalid_argument(
             f"Shape of tensor {source} {shape_text(input.shape)} is not compatible with expected "
             f"shape {static_shape_text(shape)}."
@@ -656,7 +657,7 @@ def broadcast_to(xp: Any, input: Any, shape: Any) -> Any:
         )
     if list(input.shape) == sizes:
         return input
-    check_fits(xp, sizes, input.dtype)
+    check_fits(xp, sizes, input.dtype, is_given=True)
     for a, b in zip(reversed(input.shape), reversed(sizes)):
         if a not in (1, b):
             raise errors.invalid_argument(

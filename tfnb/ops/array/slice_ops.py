@@ -417,7 +417,7 @@ def strided_slice_grad(
         raise errors.invalid_argument(
             f"shape of dy was {shape_text(dy.shape)} instead of {shape_text(found.final_shape)}"
         )
-    check_fits(xp, sizes, dy.dtype)
+    check_fits(xp, sizes, dy.dtype, is_given=True)
     if dy.dtype == object:
         out = np.empty(sizes, object)
         out[...] = b""

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_dims
+from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_dims, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops.base.broadcasting import shape_text
@@ -61,15 +61,38 @@ def _joined(data_format: str, batch: Any, height: Any, width: Any, depth: Any) -
 def _divide(value: int | None, divisor: int) -> int | None:
     if value is None:
         return None
-    if value >> 63:
-        raise ValueError(f"Dimension size overflow: {value} is more than 2**63 - 1")
     if value % divisor:
         raise ValueError(f"Dimension size must be evenly divisible by {divisor} but is {value}")
     return value // divisor
 
 
 def _times(value: int | None, factor: int) -> int | None:
-    return None if value is None else value * factor
+    if value is None:
+        return None
+    if value * factor >> 63:
+        raise ValueError(
+            f"Negative dimension size caused by overflow when multiplying {value} and {factor}"
+        )
+    return value * factor
+
+
+def _plus(value: int, more: int) -> int:
+    if value + more >> 63:
+        raise ValueError(f"Dimension size overflow from adding {value} and {more}")
+    return value + more
+
+
+def _minus(value: int, less: int) -> int:
+    if value < less:
+        raise ValueError(f"Negative dimension size caused by subtracting {less} from {value}")
+    return value - less
+
+
+def _block_size(c: InferenceContext) -> int:
+    size: int = c.attr("block_size")
+    if size >> 31:
+        raise ValueError(f"Attr block_size has value {size} out of range for an int32")
+    return size
 
 
 def _dims_of_rank(c: InferenceContext, data_format: str) -> Any:
@@ -82,14 +105,14 @@ def _dims_of_rank(c: InferenceContext, data_format: str) -> Any:
 
 
 def _depth_to_space_shape(c: InferenceContext) -> TensorShape:
-    form, block = c.attr("data_format"), c.attr("block_size")
+    form, block = c.attr("data_format"), _block_size(c)
     batch, height, width, depth = _parts(_dims_of_rank(c, form), form)
     depth = _divide(depth, block * block)
     return TensorShape(_joined(form, batch, _times(height, block), _times(width, block), depth))
 
 
 def _space_to_depth_shape(c: InferenceContext) -> TensorShape:
-    form, block = c.attr("data_format"), c.attr("block_size")
+    form, block = c.attr("data_format"), _block_size(c)
     batch, height, width, depth = _parts(_dims_of_rank(c, form), form)
     height, width = _divide(height, block), _divide(width, block)
     return TensorShape(_joined(form, batch, height, width, _times(depth, block * block)))
@@ -245,14 +268,12 @@ def _batch_space_shape(
         for axis in range(block_length + 1 if block_length else 0):
             out[axis] = None
         return TensorShape(out)
-    for axis, size in enumerate(block):
+    for size in block:
         if size < 1:
             raise ValueError("block_shape must be positive")
+        out[0] = _times(out[0], size) if to_batch else _divide(out[0], size)
+    for axis, size in enumerate(block):
         dim = out[axis + 1]
-        if to_batch:
-            out[0] = _times(out[0], size)
-        else:
-            out[0] = _divide(out[0], size)
         if paddings is None:
             out[axis + 1] = None
             continue
@@ -264,14 +285,11 @@ def _batch_space_shape(
         if dim is None:
             continue
         if to_batch:
-            out[axis + 1] = _divide(dim + before + after, size)
+            out[axis + 1] = _divide(_plus(_plus(dim, before), after), size)
         else:
-            out[axis + 1] = dim * size - before - after
-            if dim * size < before + after:
-                raise ValueError(
-                    f"Negative dimension size caused by subtracting {before + after} from "
-                    f"{dim * size}"
-                )
+            whole = _times(dim, size)
+            assert whole is not None
+            out[axis + 1] = _minus(_minus(whole, before), after)
     return TensorShape(out)
 
 
@@ -282,10 +300,7 @@ def _nd_shape(c: InferenceContext, to_batch: bool) -> TensorShape:
     length = (c.inputs[1].dim_values or (None,))[0]
     if length is None:
         raise ValueError("block_shape must have known size.")
-    rows, columns = c.with_rank(2, 2).dim_values or (None, None)
-    if rows not in (None, length) or columns not in (None, 2):
-        name = "paddings" if to_batch else "crops"
-        raise ValueError(f"{name} must have shape [{length},2]")
+    merge_shapes(c.with_rank(2, 2), TensorShape([length, 2]))
     block, paddings = c.constant_value(1), c.constant_value(2)
     return _batch_space_shape(
         c,
@@ -321,15 +336,26 @@ def _check_nd(input: Any, block_shape: Any, paddings: Any, name: str) -> None:
         )
 
 
-def _space_to_batch(xp: Any, input: Any, block: list[int], paddings: Any) -> Any:
-    padded: list[tuple[int, int]] = [(0, 0)]
-    for axis, (size, (before, after)) in enumerate(zip(block, paddings, strict=True)):
-        if before < 0 or after < 0:
-            raise errors.invalid_argument("Paddings must be non-negative")
+def _check_block(block: list[int]) -> None:
+    for axis, size in enumerate(block):
         if size < 1:
             raise errors.invalid_argument(
                 f"All values in block_shape must be positive, got value, {size} at index {axis}."
             )
+
+
+def _space_to_batch(xp: Any, input: Any, block: list[int], paddings: Any) -> Any:
+    padded: list[tuple[int, int]] = [(0, 0)]
+    _check_block(block)
+    product = math.prod(block)
+    if input.shape[0] * product >> 63:
+        raise errors.invalid_argument(
+            "Negative output dimension size caused by overflow when multiplying "
+            f"{input.shape[0]} and {product}"
+        )
+    for axis, (size, (before, after)) in enumerate(zip(block, paddings, strict=True)):
+        if before < 0 or after < 0:
+            raise errors.invalid_argument("Paddings must be non-negative")
         total = input.shape[axis + 1] + before + after
         if total >> 63 or total % size:
             raise errors.invalid_argument(
@@ -362,12 +388,8 @@ def _space_to_batch(xp: Any, input: Any, block: list[int], paddings: Any) -> Any
 
 
 def _batch_to_space(xp: Any, input: Any, block: list[int], crops: Any) -> Any:
+    _check_block(block)
     product = math.prod(block)
-    for axis, size in enumerate(block):
-        if size < 1:
-            raise errors.invalid_argument(
-                f"All values in block_shape must be positive, got value, {size} at index {axis}."
-            )
     if input.shape[0] % product:
         raise errors.invalid_argument(
             f"Input batch dimension ({input.shape[0]}) is not divisible by product of block sizes "

@@ -55,7 +55,7 @@ def _transpose_shape(c: InferenceContext) -> TensorShape:
     if dims is None:
         dims = (None,) * size
     if length is not None and length != size:
-        c.with_rank(0, length)
+        raise ValueError(f"Dimension must be {size} but is {length}")
     if perm is None:
         return TensorShape([None] * size)
     out = []

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tfnb.core.node_text import nested_text
 from tfnb.core.resource_mgr import ResourceHandle
 
 _ESCAPES = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}
@@ -90,39 +91,10 @@ def summarize(value: Any, max_entries: int) -> str:
     flat = array.reshape(-1)
     if array.dtype == bool and not limit:
         return ""  # as TensorFlow has it
-    if array.ndim == 0 or _is_opaque(flat):
-        text = " ".join(map(_element_text, flat[:limit]))
-    else:
-        parts: list[str] = []
-        _summarize_rows(flat, array.shape, 0, 0, limit, parts)
-        text = "".join(parts)
+    text = nested_text(
+        [_element_text(one) for one in flat[:limit]], () if _is_opaque(flat) else array.shape
+    )
     return f"{text}..." if array.size > limit else text
-
-
-def _summarize_rows(
-    flat: Any, shape: tuple[int, ...], depth: int, start: int, limit: int, parts: list[str]
-) -> int:
-    """Writes one part of the tensor from flat position ``start`` on; gives the next position."""
-    if start >= limit:
-        return start
-    if depth == len(shape) - 1:
-        for index in range(shape[depth]):
-            if start >= limit:
-                if depth:
-                    parts.append("...")
-                return start
-            if index:
-                parts.append(" ")
-            parts.append(_element_text(flat[start]))
-            start += 1
-        return start
-    for _ in range(shape[depth]):
-        if start >= limit:
-            break
-        parts.append("[")
-        start = _summarize_rows(flat, shape, depth + 1, start, limit, parts)
-        parts.append("]")
-    return start
 
 
 def format_tensor(value: Any, at_ends: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.core.node_text import type_word
+from tfnb.core.node_text import tensor_text, type_word
 from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
@@ -56,8 +56,18 @@ def shape_of_elements(
 
 
 def static_shape_input(c: InferenceContext, index: int) -> TensorShape:
-    """What an ``element_shape`` input says; a scalar says nothing."""
+    """What an ``element_shape`` input says; a scalar says nothing.
+
+    Raises:
+      ValueError: it has more than one dimension, or is a scalar that is known and not -1.
+    """
     if c.inputs[index].ndims == 0:
+        value = c.constant_value(index)
+        if value is not None and value != -1:
+            raise ValueError(
+                "Received an invalid shape scalar with a static value that is not '-1': "
+                + tensor_text(value)
+            )
         return UNKNOWN_SHAPE
     c.with_rank_at_most(index, 1)
     return c.constant_value_as_shape(index)

@@ -81,35 +81,43 @@ def _argument(value: Any) -> Any:
 
 
 def _results(token: str, found: Any, types: Sequence[Any]) -> tuple[Any, ...]:
-    if len(types) == 1 and not (isinstance(found, tuple | list) and len(found) == 1):
-        found = [found]
-    elif found is None and not types:
-        found = []
-    elif not isinstance(found, tuple | list):
-        found = [found]
-    if len(found) != len(types):
+    """The values of a function as arrays of these types; as in TensorFlow, none is cast.
+
+    Raises:
+      InvalidArgumentError: another number of values, or a value of another type.
+      InternalError: a value that no tensor holds.
+    """
+    if found is None:
+        values: Sequence[Any] = ()
+    else:
+        values = found if isinstance(found, tuple | list) else (found,)
+    if len(values) != len(types):
         raise errors.invalid_argument(
-            f"{token} returns {len(found)} values, but expects to see {len(types)} values."
+            f"{token} returns {len(values)} values, but expects to see {len(types)} values."
         )
-    results = []
-    for position, (value, dtype) in enumerate(zip(found, types)):
-        if dtype.name == "string":
-            results.append(convert_to_ndarray(value, dtype))
-            continue
-        if isinstance(value, dict):
-            raise errors.internal(f"Unsupported object type {type(value).__name__}")
-        array = np.asarray(value)
-        if array.dtype.fields is not None:
-            raise errors.internal("Unsupported numpy data type")
-        if array.dtype != dtype.numpy_dtype:
-            if isinstance(value, np.ndarray | np.generic):
-                raise errors.invalid_argument(
-                    f"{position}-th value returned by {token} is {_type_name(array)}, but expects "
-                    f"{dtypes_word(dtype)}"
-                )
-            array = array.astype(dtype.numpy_dtype)
-        results.append(array)
-    return tuple(results)
+    return tuple(
+        _result(token, position, value, dtype)
+        for position, (value, dtype) in enumerate(zip(values, types, strict=True))
+    )
+
+
+def _result(token: str, position: int, value: Any, dtype: DType) -> Any:
+    array = np.asarray(value)
+    if array.dtype.fields is not None:
+        raise errors.internal("Unsupported numpy data type")
+    is_text = array.dtype.kind in "SUO"
+    if array.dtype == object:
+        for element in array.reshape(-1):
+            if not isinstance(element, bytes | str):
+                raise errors.internal(f"Unsupported object type {type(element).__name__}")
+    if is_text and dtype.name == "string":
+        return convert_to_ndarray(value, dtype)
+    if is_text or array.dtype != dtype.numpy_dtype:
+        raise errors.invalid_argument(
+            f"{position}-th value returned by {token} is "
+            f"{'string' if is_text else _type_name(array)}, but expects {dtypes_word(dtype)}"
+        )
+    return array
 
 
 def _type_name(array: Any) -> str:

@@ -185,7 +185,7 @@ def backprop_filter(
     """The gradient of a convolution with respect to its filter."""
     dtype = x.dtype
     x, out_backprop = widened(x), widened(out_backprop)
-    check_fits(xp, filter_shape, x.dtype)
+    check_fits(xp, filter_shape, x.dtype, is_given=True)
     grad = xp.zeros(tuple(filter_shape), x.dtype)
     if x.size == 0 or out_backprop.size == 0 or grad.size == 0:
         return grad.astype(dtype, copy=False)

@@ -319,6 +319,11 @@ def _(c: InferenceContext) -> TensorShape:
     batch = out[0]
     if sizes.rank == 2:
         return TensorShape([batch, *(sizes.dim_values or ()), kernel[2]])
+    if sizes.rank not in (None, 4):
+        raise ValueError(
+            "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, but got: "
+            f"{sizes.rank}"
+        )
     return merge_shapes(require_rank(sizes, 4), TensorShape([batch, None, None, None]))
 
 

@@ -28,6 +28,7 @@ from tfnb.ops.conv.windows import (
     Window,
     centred,
     channels_last,
+    check_depth_window,
     check_explicit,
     explicit_pairs,
     output_dim,
@@ -84,15 +85,15 @@ def _input_pool_shape(c: InferenceContext, first: int = 1) -> TensorShape:
 def _input_pool_shape_of_gradient(c: InferenceContext) -> TensorShape:
     found = _input_pool_shape(c, 3)
     merge_shapes(c.inputs[0], c.inputs[2])
-    merge_shapes(found, c.inputs[1])
+    merge_shapes(c.inputs[1], found)
     return found
 
 
 def _pool_shape_of_second_gradient(rank: int, name: str) -> Any:
     def shape(c: InferenceContext) -> TensorShape:
-        merge_shapes(c.inputs[0], c.inputs[2])
         found = _pool_shape(c, rank, c.attr("ksize"), c.attr("strides"), name)
-        merge_shapes(found, c.inputs[1])
+        merge_shapes(c.inputs[0], c.inputs[2])
+        merge_shapes(c.inputs[1], found)
         return found
 
     return shape
@@ -120,10 +121,13 @@ def _check_pool(
             )
     # Gradients of windows without cells are zeros.
     is_gradient = op_name.endswith("Grad") and (rank == 4 or op_name.startswith("Max"))
-    if any(size <= 0 for size in ksize) and not is_gradient:
+    wrong = next((size for size in ksize if size <= 0), None)
+    if wrong is not None and not is_gradient:
         raise errors.invalid_argument(
-            "Sliding window ksize must be positive. The specified or inferred ksize is: "
-            + str(list(ksize))
+            f"ksize must be a positive int32 value, got:{wrong}"
+            if rank == 4 and op_name == "AvgPooling"
+            else "Sliding window ksize must be positive. The specified or inferred ksize is: "
+            + ",".join(map(str, ksize))
         )
     if ksize[0] != 1 or strides[0] != 1:
         raise errors.unimplemented("Pooling is not yet supported on the batch dimension.")
@@ -166,28 +170,12 @@ def _max_pool(
 ) -> Any:
     _check_pool(x.shape, ksize, strides, data_format, 4 if len(ksize) == 4 else 5, "MaxPooling")
     if ksize[-1] > 1:
-        _check_depth_pool(x.shape, ksize, strides)
+        check_depth_window(x.shape, ksize, strides)
         return kernels.max_pool_depth(x, ksize[-1])
     windows: Sequence[Window] = _windows(x.shape, ksize, strides, padding, explicit)
     if x.ndim == 5:
         x, windows = centred(xp, x, windows, padding)
     return kernels.max_pool(xp, x, windows)
-
-
-def _check_depth_pool(shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int]) -> None:
-    if any(size != 1 for size in ksize[1:-1]):
-        raise errors.unimplemented(
-            "MaxPooling supports exactly one of pooling across depth or pooling across "
-            "width/height."
-        )
-    if shape[-1] % ksize[-1]:
-        raise errors.unimplemented(
-            "Depthwise max pooling requires the depth window to evenly divide the input depth"
-        )
-    if ksize[-1] != strides[-1]:
-        raise errors.unimplemented(
-            "Depthwise max pooling requires the depth window to equal the depth stride"
-        )
 
 
 def _max_pool_grad(
@@ -204,7 +192,8 @@ def _max_pool_grad(
     rank = len(ksize)
     _check_pool(x.shape, ksize, strides, data_format, rank, "MaxPoolingGrad")
     if ksize[-1] != 1 or strides[-1] != 1:
-        raise errors.unimplemented("MaxPoolingGrad is not yet supported on the depth dimension.")
+        what = "MaxPoolingGrad" if rank == 4 else "Pooling"
+        raise errors.unimplemented(f"{what} is not yet supported on the depth dimension.")
     windows = _windows(x.shape, ksize, strides, padding, explicit)
     _check_output(output, windows, x.shape, "orig_output")
     _check_output(grad, windows, x.shape, "grad")
@@ -233,13 +222,12 @@ def _max_pool_grad_grad(
     strides: Sequence[int],
     padding: str,
     data_format: str,
+    name: str,
 ) -> Any:
     rank = len(ksize)
     _check_pool(x.shape, ksize, strides, data_format, rank, "MaxPoolingGradGrad")
     if ksize[-1] != 1 or strides[-1] != 1:
-        raise errors.unimplemented(
-            "MaxPoolingGradGrad is not yet supported on the depth dimension."
-        )
+        raise errors.unimplemented(f"{name} is not yet supported on the depth dimension.")
     windows = _windows(x.shape, ksize, strides, padding)
     _check_output(output, windows, x.shape, "orig_output")
     if grad.shape != x.shape:
@@ -428,7 +416,15 @@ def max_pool_grad_grad(
 ) -> Any:
     """The second derivative of MaxPool: per window, the value where the largest element stood."""
     return _max_pool_grad_grad(
-        xp, orig_input, orig_output, grad, ksize, strides, padding, data_format
+        xp,
+        orig_input,
+        orig_output,
+        grad,
+        ksize,
+        strides,
+        padding,
+        data_format,
+        "MaxPoolingGradGrad",
     )
 
 
@@ -461,7 +457,15 @@ def max_pool_grad_grad_v2(
 ) -> Any:
     """The second derivative of MaxPoolV2."""
     return _max_pool_grad_grad(
-        xp, orig_input, orig_output, grad, ksize.tolist(), strides.tolist(), padding, data_format
+        xp,
+        orig_input,
+        orig_output,
+        grad,
+        ksize.tolist(),
+        strides.tolist(),
+        padding,
+        data_format,
+        "MaxPoolingGrad",
     )
 
 
@@ -489,7 +493,8 @@ def max_pool_with_argmax_op(
 ) -> Any:
     """The largest element of every window, and where it stands in the flattened image."""
     _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPooling")
-    if ksize[3] != 1 or strides[3] != 1:
+    check_depth_window(x.shape, ksize, strides)
+    if ksize[3] != 1:
         raise errors.unimplemented("Pooling is not yet supported on the depth dimension.")
     if x.size == 0:
         raise errors.invalid_argument("tensor_in must not be empty (2)")
@@ -565,8 +570,9 @@ def max_pool_grad_with_argmax(
     expected = argmax.shape
     if x.ndim == 4:
         _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPoolingGradWithArgmax")
+        check_depth_window(x.shape, ksize, strides)
         windows = _windows(x.shape, ksize, strides, padding)
-        expected = (x.shape[0], *(w.output for w in windows), x.shape[3])
+        expected = (x.shape[0], *(w.output for w in windows), x.shape[3] // ksize[3])
     _check_argmax(x, grad, argmax, expected)
     if grad.shape != argmax.shape:
         raise errors.invalid_argument(
@@ -611,16 +617,21 @@ def _avg_pool(
 ) -> Any:
     rank = len(ksize)
     _check_pool(x.shape, ksize, strides, data_format, rank, "AvgPooling")
-    if ksize[-1] != 1 or strides[-1] != 1:
-        raise errors.unimplemented(
-            "Non-spatial pooling is not yet supported. Volunteers? :)"
-            if rank == 4
-            else "Pooling is not yet supported on the depth dimension."
-        )
+    if rank == 4:
+        check_depth_window(x.shape, ksize, strides)
+    _check_mean_depth(ksize, strides)
     windows: Sequence[Window] = _windows(x.shape, ksize, strides, padding)
     if rank == 5:
         x, windows = centred(xp, x, windows, padding)
     return kernels.avg_pool(xp, x, windows)
+
+
+def _check_mean_depth(ksize: Sequence[int], strides: Sequence[int]) -> None:
+    # As in TensorFlow, the stride of an image's channels says nothing.
+    if len(ksize) == 4 and ksize[-1] != 1:
+        raise errors.unimplemented("Non-spatial pooling is not yet supported. Volunteers? :)")
+    if len(ksize) == 5 and (ksize[-1] != 1 or strides[-1] != 1):
+        raise errors.unimplemented("Pooling is not yet supported on the depth dimension.")
 
 
 def _avg_pool_grad(
@@ -643,8 +654,7 @@ def _avg_pool_grad(
         raise errors.invalid_argument(f"out_backprop must be {rank}-dimensional")
     sizes = tuple(shape.tolist())
     _check_pool(sizes, ksize, strides, data_format, rank, "AvgPoolingGrad")
-    if ksize[-1] != 1 or strides[-1] != 1:
-        raise errors.unimplemented("AvgPoolGrad is not yet supported on the depth dimension.")
+    _check_mean_depth(ksize, strides)
     is_other = rank == 5 and (sizes[0], sizes[-1]) != (grad.shape[0], grad.shape[-1])
     if not (is_other and sizes[0] == 0):
         check_fits(xp, sizes, grad.dtype)
@@ -878,7 +888,15 @@ def max_pool3d_grad_grad(
                 f"received empty tensor {name}: {shape_text(array.shape)}"
             )
     return _max_pool_grad_grad(
-        xp, orig_input, orig_output, grad, ksize, strides, padding, data_format
+        xp,
+        orig_input,
+        orig_output,
+        grad,
+        ksize,
+        strides,
+        padding,
+        data_format,
+        "MaxPooling3dGradGrad",
     )
 
 

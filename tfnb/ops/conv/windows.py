@@ -149,6 +149,34 @@ def output_dim(
     return (total - reach + stride) // stride
 
 
+def check_depth_window(shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int]) -> None:
+    """Refuses windows over channels that overlap, leave channels over, or have rows or columns.
+
+    Args:
+      shape: of the images, channels last.
+      ksize: the sizes of the window; where it has one channel, the stride of channels is ignored.
+      strides: the strides of the window.
+
+    Raises:
+      UnimplementedError: the kernels do not compute these windows.
+    """
+    if ksize[-1] == 1:
+        return
+    if any(size != 1 for size in ksize[1:-1]):
+        raise errors.unimplemented(
+            "MaxPooling supports exactly one of pooling across depth or pooling across "
+            "width/height."
+        )
+    if ksize[-1] < 1 or shape[-1] % ksize[-1]:
+        raise errors.unimplemented(
+            "Depthwise max pooling requires the depth window to evenly divide the input depth"
+        )
+    if ksize[-1] != strides[-1]:
+        raise errors.unimplemented(
+            "Depthwise max pooling requires the depth window to equal the depth stride"
+        )
+
+
 def channels_last(data_format: str) -> bool:
     """Whether the channels are the last dimension."""
     return not data_format.startswith("NC")

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
+from tfnb.core.node_text import values_text
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
@@ -45,10 +46,14 @@ def _range_shape(c: InferenceContext) -> TensorShape:
     if delta == 0:
         raise ValueError("Requires delta != 0")
     if delta > 0 and start > limit:
-        raise ValueError(f"Requires start <= limit when delta > 0: {start}/{limit}")
+        raise ValueError(f"Requires start <= limit when delta > 0: {_ends(start, limit)}")
     if delta < 0 and start < limit:
-        raise ValueError(f"Requires start >= limit when delta < 0: {start}/{limit}")
+        raise ValueError(f"Requires start >= limit when delta < 0: {_ends(start, limit)}")
     return TensorShape([_range_size(start, limit, delta)])
+
+
+def _ends(start: Any, limit: Any) -> str:
+    return f"{values_text(start)}/{values_text(limit)}"
 
 
 def _range_size(start: Any, limit: Any, delta: Any) -> int:
@@ -76,9 +81,13 @@ def range_op(xp: Any, start: Any, limit: Any, delta: Any) -> Any:
     if delta == 0:
         raise errors.invalid_argument(f"Requires delta != 0: {delta}")
     if delta > 0 and start > limit:
-        raise errors.invalid_argument(f"Requires start <= limit when delta > 0: {start}/{limit}")
+        raise errors.invalid_argument(
+            f"Requires start <= limit when delta > 0: {_ends(start, limit)}"
+        )
     if delta < 0 and start < limit:
-        raise errors.invalid_argument(f"Requires start >= limit when delta < 0: {start}/{limit}")
+        raise errors.invalid_argument(
+            f"Requires start >= limit when delta < 0: {_ends(start, limit)}"
+        )
     size = _range_size(start, limit, delta)
     check_fits(np, (size,), start.dtype)
     steps = np.arange(size)

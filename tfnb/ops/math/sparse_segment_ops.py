@@ -67,11 +67,14 @@ def _sparse_segment(
     if indices.shape != segment_ids.shape:
         raise errors.invalid_argument("segment_ids and indices should have same size.")
     if data.ndim < 1:
-        raise errors.invalid_argument("input must be at least rank 1")
+        raise errors.invalid_argument("Shape must be at least rank 1")
     # The result is made before the rows and the order of the ids are looked at.
     last = int(segment_ids[-1]) if segment_ids.size else -1
-    if last >= min(np.iinfo(ids.dtype).max for ids in (indices, segment_ids)):
-        raise errors.invalid_argument(f"Last segment id must be < kintmax, got {last}")
+    limit = min(int(np.iinfo(ids.dtype).max) for ids in (indices, segment_ids))
+    if last >= limit:
+        raise errors.invalid_argument(
+            f"Last segment id must be < kintmax, got {last} limit {limit}"
+        )
     if rows is not None and last >= rows:
         raise errors.invalid_argument("segment ids must be < num_segments")
     check_fits(xp, (max(0, last + 1) if rows is None else rows, *data.shape[1:]), data.dtype)
@@ -89,7 +92,7 @@ def _check_row_indices(xp: Any, indices: Any, rows: int) -> None:
     if wrong.any():
         at = int(xp.argmax(wrong))
         raise errors.invalid_argument(
-            f"indices[{at}] == {int(indices[at])} out of range [0, {rows})"
+            f"Bad: indices[{at}] == {int(indices[at])} out of range [0, {rows})"
         )
 
 
@@ -240,7 +243,7 @@ def _sparse_gradient(op: Any, grad: Any, dense: Any, sparse: Any) -> Any:
 
 def _sparse_grad_shape(c: InferenceContext) -> TensorShape:
     dims = c.with_rank_at_least(0, 1).dim_values
-    merge_shapes(c.with_rank(1, 1), c.with_rank(2, 1))
+    merge_shapes(c.with_rank(2, 1), c.with_rank(1, 1))
     c.with_rank(3, 0)
     value = c.constant_value(3)
     rows = None if value is None else int(value)
@@ -259,8 +262,12 @@ def _spread_gradient(
     is_dense: bool = False,
 ) -> tuple[Any, Any]:
     """Per picked row its segment's gradient, scaled; and the checked number of rows of the data."""
-    if indices.ndim != 1 or segment_ids.ndim != 1:
-        raise errors.invalid_argument("indices and segment_ids should be vectors.")
+    if indices.ndim != 1:
+        raise errors.invalid_argument("indices should be a vector.")
+    if segment_ids.ndim != 1:
+        raise errors.invalid_argument("segment_ids should be a vector.")
+    if rows.ndim:
+        raise errors.invalid_argument("output_dim0 should be a scalar.")
     if indices.shape != segment_ids.shape:
         raise errors.invalid_argument("segment_ids and indices should have same size.")
     count = int(rows)
@@ -319,7 +326,7 @@ _GRAD_V2 = (
 
 def _sparse_grad_v2_shape(c: InferenceContext) -> list[TensorShape]:
     dims = c.with_rank_at_least(0, 1).dim_values
-    merge_shapes(c.with_rank(1, 1), c.with_rank(2, 1))
+    merge_shapes(c.with_rank(2, 1), c.with_rank(1, 1))
     c.with_rank(3, 0)
     values = UNKNOWN_SHAPE if dims is None else TensorShape([None, *dims[1:]])
     return [values, TensorShape([None])]

@@ -149,10 +149,16 @@ def _along(op: Any, logits: Any, axis: int, name: str | None) -> Any:
     """Applies an op of the last axis along another one."""
     logits = convert_to_tensor(logits)
     rank = logits.shape.ndims
-    is_last = axis == -1 or (rank is not None and axis == rank - 1)
-    if is_last:
+    if axis == -1:
         return op(logits, name=name)
-    if rank is not None and not -rank <= axis < rank:
+    if rank is None:
+        raise TypeError(
+            "unsupported operand type(s) for -: 'NoneType' and 'int': the number of dimensions of "
+            f"{logits!r} is unknown. Set it with set_shape, or use the last axis, -1."
+        )
+    if axis == rank - 1:
+        return op(logits, name=name)
+    if not -rank <= axis < rank:
         raise errors.InvalidArgumentError(
             None,
             None,

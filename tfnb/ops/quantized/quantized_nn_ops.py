@@ -37,7 +37,7 @@ from tfnb.ops.base.quantized_values import (
     with_scalar_range,
 )
 from tfnb.ops.conv import conv_kernels, pooling_kernels
-from tfnb.ops.conv.windows import output_dim, window
+from tfnb.ops.conv.windows import check_depth_window, output_dim, window
 from tfnb.ops.image.image_resize_ops import checked_size, neighbours
 from tfnb.ops.quantized.quantized_fused_ops import SIGNED
 from tfnb.ops.quantized.quantized_math_ops import less_zeros, quotient, wrapped
@@ -320,8 +320,7 @@ def _pool_windows(
         raise errors.unimplemented("Pooling is not yet supported on the batch dimension.")
     if x.ndim != 4:
         raise errors.invalid_argument("tensor_in must be 4-dimensional")
-    if ksize[3] != 1 or strides[3] != 1:
-        raise errors.unimplemented("Non-spatial pooling is not yet supported.")
+    check_depth_window(x.shape, ksize, strides)
     return [window(x.shape[axis], ksize[axis], strides[axis], 1, padding) for axis in (1, 2)]
 
 
@@ -345,6 +344,8 @@ def quantized_max_pool(
     """The largest number of every window, in the same range."""
     low, high = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     windows = _pool_windows(x, ksize, strides, padding)
+    if ksize[3] > 1:
+        return pooling_kernels.max_pool_depth(x, ksize[3]), low, high
     return pooling_kernels.max_pool(np, x, windows), low, high
 
 
@@ -368,6 +369,8 @@ def quantized_avg_pool(
     """The mean of every window, rounded towards zero, in the same range."""
     low, high = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     windows = _pool_windows(x, ksize, strides, padding)
+    if ksize[3] != 1:
+        raise errors.unimplemented("Non-spatial pooling is not yet supported. Volunteers? :)")
     means = pooling_kernels.avg_pool(np, x.astype(np.float64), windows)
     return np.trunc(means).astype(x.dtype), low, high
 

@@ -95,9 +95,9 @@ def wanted_shape(shape: Any, dtype: DType | None = None, xp: Any = np) -> tuple[
         if size < 0:
             raise errors.invalid_argument(f"Dimension {size} must be >= 0")
     if dtype is None:
-        check_countable(sizes)
+        check_countable(sizes, is_given=True)
     else:
-        check_fits(xp, sizes, dtype.numpy_dtype)
+        check_fits(xp, sizes, dtype.numpy_dtype, is_given=True)
     return sizes
 
 

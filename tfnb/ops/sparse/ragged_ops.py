@@ -491,7 +491,7 @@ def ragged_tensor_to_tensor(
     levels = [_Rows(*pair) for pair in zip(kinds, partitions, strict=True)]
     found = zip(wanted, [rows, *(level.widest for level in levels)], strict=True)
     sizes = [there if asked < 0 else asked for asked, there in found]
-    check_fits(xp, (*sizes, *inner), values.dtype)
+    check_fits(xp, (*sizes, *inner), values.dtype, is_given=True)
     if 0 in sizes:  # TensorFlow checks nothing more
         return np.empty((*sizes, *inner), values.dtype)
     target = np.where(np.arange(rows) < sizes[0], np.arange(rows), -1)

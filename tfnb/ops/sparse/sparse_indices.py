@@ -44,13 +44,13 @@ def sizes_of(shape: Any) -> list[int]:
     sizes: list[int] = shape.tolist()
     count = 1
     for size in sizes:
-        count *= size
-        if size < 0 or count >> 63:
+        if size < 0:
+            raise errors.invalid_argument(f"Expected a non-negative size, got {size}")
+        if count * size >> 63:
             raise errors.invalid_argument(
-                f"Expected a non-negative size, got {size}"
-                if size < 0
-                else f"Encountered overflow when multiplying {count // size} with {size}"
+                f"Encountered overflow when multiplying {count} with {size}, result: -1"
             )
+        count *= size
     return sizes
 
 

@@ -185,13 +185,13 @@ def sparse_to_dense_op(
         raise errors.invalid_argument(f"output_shape {shape.tolist()} is not a shape")
     indices = indices.reshape(count, rank)
     if shape.all():
-        check_fits(xp, shape.tolist(), values.dtype)
-    check_countable(shape.tolist())
+        check_fits(xp, shape.tolist(), values.dtype, is_given=True)
+    check_countable(shape.tolist(), is_given=True)
     if validate_indices:
         _check_indices(indices, shape)
     elif ((indices < 0) | (indices >= shape)).any():
         raise errors.invalid_argument(f"Indices are not valid: not all are in {shape.tolist()}")
-    check_fits(xp, shape.tolist(), values.dtype)
+    check_fits(xp, shape.tolist(), values.dtype, is_given=True)
     out = np.empty(tuple(shape.tolist()), values.dtype)
     out[...] = np.asarray(default_value, values.dtype)
     # A repeated index does not accumulate: the last value counts.
