@@ -463,9 +463,11 @@ class Layer:
     def _regularize_activity(self, inputs: Any, outputs: Any) -> None:
         from tfnb.ops.array import cast_ops, shape_ops
 
+        regularizer = self.activity_regularizer
+        assert regularizer is not None
         with name_scope("ActivityRegularizer"):
             for output in flatten(outputs):
-                loss = self.activity_regularizer(output)
+                loss = regularizer(output)
                 size = cast_ops.cast(shape_ops.shape(output)[0], loss.dtype)
                 self.add_loss(loss / size, inputs=inputs)
 

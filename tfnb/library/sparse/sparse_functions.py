@@ -343,7 +343,7 @@ def sparse_concat(
     if all(shape.is_fully_defined() for shape in known_shapes):
         columns = zip(*(shape.as_list() for shape in known_shapes), strict=True)
         whole = [max(sizes) for sizes in columns]
-        whole[axis] = sum(shape.as_list()[axis] for shape in known_shapes)
+        whole[axis] = sum(shape.as_list()[axis] or 0 for shape in known_shapes)
         known = convert_to_tensor(whole, dtype=dtypes.int64)
         return SparseTensor(found[0], found[1], known)
     return SparseTensor(*found)

@@ -512,7 +512,7 @@ def _(op: Any, grad: Any) -> Any:
 
     params, indices = op.inputs
     size = shape_of(params, out_type=indices.dtype)
-    if indices.shape.ndims == 2 and indices.shape.dim_values[-1] == 1:
+    if indices.shape.ndims == 2 and indices.shape[-1].value == 1:
         return IndexedSlices(grad, squeeze(indices, axis=-1), size), None
     policy = op.get_attr("bad_indices_policy").decode()
     return scatter_nd(indices, grad, size, bad_indices_policy=policy), None

@@ -491,8 +491,10 @@ def _set_gradient(op: Any, grad: Any, k: Any, align: str) -> tuple[Tensor, Tenso
 
     diagonal = op.inputs[1]
     dims = diagonal.shape.dim_values
-    known = dims is not None and None not in dims
-    nothing = zeros(list(dims), dtype=grad.dtype) if known else zeros_like(diagonal)
+    if dims is not None and None not in dims:
+        nothing = zeros(list(dims), dtype=grad.dtype)
+    else:
+        nothing = zeros_like(diagonal)
     kept = matrix_set_diag(grad, nothing, k=k, align=align)
     return kept, matrix_diag_part(grad, k=k, align=align)
 

@@ -271,9 +271,12 @@ def _(op: Any, grad: Any) -> Any:
     if _DOTS not in output:
         return grad_x, grad_y
     dots = [_dots_of(one) for one in labels]
-    known = [value.shape.dim_values for value in (x, y)]
-    if all(dims is not None and None not in dims for dims in known) and (
-        known[0][slice(*dots[0])] == known[1][slice(*dots[1])]
+    x_dims, y_dims = x.shape.dim_values, y.shape.dim_values
+    if (
+        x_dims is not None
+        and y_dims is not None
+        and None not in x_dims + y_dims
+        and x_dims[slice(*dots[0])] == y_dims[slice(*dots[1])]
     ):
         return grad_x, grad_y
     # What was broadcast under the dots is summed.

@@ -151,16 +151,18 @@ def _deep_qr_gradient(q: Any, r: Any, dq: Any, dr: Any) -> Any:
 def _(op: Any, grad_q: Any, grad_r: Any) -> Any:
     q, r = op.outputs
     dims = r.shape.dim_values
-    if dims is None or None in dims[-2:]:
+    r_rows, columns = (None, None) if dims is None else dims[-2:]
+    if r_rows is None or columns is None:
         raise NotImplementedError(
             f"QrGrad not implemented with dynamic shapes. Received r.shape: {r.shape}"
         )
-    rows, columns = q.shape[-2].value, dims[-1]
-    if dims[-2] > dims[-1] and rows == q.shape[-1].value:
+    rows = q.shape[-2].value
+    if r_rows > columns and rows == q.shape[-1].value:
         raise NotImplementedError(
             "QrGrad not implemented when nrows > ncols and full_matrices is true. "
-            f"Received r.shape={r.shape} with nrows={dims[-2]}and ncols={dims[-1]}."
+            f"Received r.shape={r.shape} with nrows={r_rows}and ncols={columns}."
         )
+    assert rows is not None  # as r's shape follows from the same matrix
     if rows >= columns:
         return _deep_qr_gradient(q, r, grad_q, grad_r)
     # A wide matrix is a square one and the rest, which only r depends on.
@@ -419,11 +421,11 @@ def _(op: Any, grad_s: Any, grad_u: Any, grad_v: Any) -> Any:
         return grad
     full = op.get_attr("full_matrices")
     dims = a_shape.dim_values
-    if dims is None or None in dims[-2:]:
+    rows, columns = (None, None) if dims is None else dims[-2:]
+    if rows is None or columns is None:
         raise NotImplementedError(
             "SVD gradient has not been implemented for input with unknown inner matrix shape."
         )
-    rows, columns = dims[-2:]
     s, u, v = op.outputs
     s = math_ops.cast(s, a.dtype)
     is_tall = rows > columns

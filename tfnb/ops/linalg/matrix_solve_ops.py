@@ -301,8 +301,12 @@ def _sum_batches(op: Any, grad_matrix: Any, grad_rhs: Any) -> tuple[Any, Any]:
     """Gradients summed over the leading dimensions along which an input was repeated."""
     matrix, rhs = op.inputs
     dims, other = matrix.shape.dim_values, rhs.shape.dim_values
-    known = dims is not None and other is not None and None not in dims + other
-    if known and dims[:-2] == other[:-2]:
+    if (
+        dims is not None
+        and other is not None
+        and None not in dims + other
+        and dims[:-2] == other[:-2]
+    ):
         return grad_matrix, grad_rhs
     shapes = array_ops.shape(matrix), array_ops.shape(rhs)
     axes = array_ops.broadcast_gradient_args(shapes[0][:-2], shapes[1][:-2])
@@ -440,9 +444,9 @@ def _(op: Any, grad: Any) -> Any:
     if not op.get_attr("fast"):
         raise ValueError("Gradient not defined for fast=False")
     dims = op.inputs[0].shape.dim_values
-    if dims is not None and None not in dims[-2:]:
-        tall = dims[-2] >= dims[-1]
-        return _tall_gradient(op, grad) if tall else _wide_gradient(op, grad)
+    rows, columns = (None, None) if dims is None else dims[-2:]
+    if rows is not None and columns is not None:
+        return _tall_gradient(op, grad) if rows >= columns else _wide_gradient(op, grad)
     rows_columns = array_ops.shape(op.inputs[0])[-2:]
     return provided.cond(
         rows_columns[-2] >= rows_columns[-1],

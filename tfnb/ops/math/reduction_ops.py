@@ -495,8 +495,9 @@ def _spread(op: Any, grad: Any) -> Any:
             known = None not in dims
             shape = array_ops.constant(list(dims), dtypes.int32) if known else array_ops.shape(x)
             return array_ops.tile(grad, shape)
-        if None not in dims:
-            kept, times = _tiling(op.graph, dims, tuple(np.asarray(axes).reshape(-1).tolist()))
+        sizes = tuple(size for size in dims if size is not None)
+        if len(sizes) == len(dims):
+            kept, times = _tiling(op.graph, sizes, tuple(np.asarray(axes).reshape(-1).tolist()))
             return array_ops.tile(array_ops.reshape(grad, kept), times)
     target = array_ops.shape(x)
     if not op.get_attr("keep_dims"):

@@ -155,7 +155,7 @@ def erfinv(xp: Any, x: Any) -> Any:
     modulus = np.abs(x)
     near = _inverse_erf_near(np.clip(x, -0.9, 0.9))
     tail = _inverse_erfc_tail(np.clip(1.0 - modulus, 1e-300, 0.1))
-    found = np.where(modulus <= 0.9, near, np.copysign(tail, x))
+    found: Any = np.where(modulus <= 0.9, near, np.copysign(tail, x))
     found = np.where(modulus == 1.0, np.copysign(np.inf, x), found)
     return np.where(modulus <= 1.0, found, np.nan)
 

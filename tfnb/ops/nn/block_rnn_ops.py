@@ -204,6 +204,8 @@ def lstm_block_cell(
 def _(op: Any, *grads: Any) -> Any:
     x, cs_prev, h_prev, w = op.inputs[:4]
     dims, cells = x.shape.with_rank(2).dim_values, cs_prev.shape.with_rank(2).dim_values
+    assert dims is not None
+    assert cells is not None
     if dims[1] is None:
         raise ValueError("input_size from `x` must not be None.")
     if cells[1] is None:

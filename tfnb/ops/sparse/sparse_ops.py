@@ -32,7 +32,7 @@ from tfnb.ops.sparse.sparse_indices import dense_at, sizes_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[Any]
+    HostArray = NDArray[Any]
 
 EXPORTS = {
     "tf": [
@@ -101,7 +101,7 @@ def _as_sparse(value: Any) -> SparseTensor:
 # -- making dense
 
 
-def _check_indices(indices: Array, shape: Array) -> None:
+def _check_indices(indices: HostArray, shape: HostArray) -> None:
     """Refuse indices that are out of bounds, repeated or not sorted.
 
     Raises:

@@ -503,7 +503,7 @@ def _(op: Any, grad: Any) -> Any:
 
     handle, indices = op.inputs
     params_shape = variable_shape(handle, indices.dtype)
-    if indices.shape.ndims == 2 and indices.shape.dim_values[-1] == 1:
+    if indices.shape.ndims == 2 and indices.shape[-1].value == 1:
         return IndexedSlices(grad, shape_ops.squeeze(indices, axis=-1), params_shape), None
     return scatter_nd_ops.scatter_nd(indices, grad, params_shape), None
 
