@@ -82,3 +82,6 @@ ScopeLike: TypeAlias = Any
 
 # True: variables are found. AUTO_REUSE: found or made. False and None: as outside.
 Reuse: TypeAlias = Any
+
+# The arguments of a layer, initializer or the like as text and numbers, from ``get_config``.
+Config: TypeAlias = dict[str, Any]

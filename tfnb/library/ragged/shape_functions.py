@@ -316,7 +316,7 @@ def _reduce_logsumexp(
 def _reduce_join(
     inputs: Any, axis: Any = None, keep_dims: Any = None, separator: str = "", name: Any = None,
     reduction_indices: Any = None, keepdims: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """``tf.strings.reduce_join`` of a ragged matrix along one axis.
 
     Raises:

@@ -307,7 +307,7 @@ def bidirectional_dynamic_rnn(
             batch_axis=batch_axis,
         )
 
-    common = {
+    common: dict[str, Any] = {
         "sequence_length": sequence_length,
         "dtype": dtype,
         "parallel_iterations": parallel_iterations,
