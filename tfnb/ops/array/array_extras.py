@@ -24,7 +24,10 @@ from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["sequence_mask", "meshgrid", "repeat", "unravel_index", "fingerprint"],
@@ -50,7 +53,7 @@ def _unravel_shape(c: InferenceContext) -> TensorShape:
     shape=_unravel_shape,
     devices=("CPU",),
 )
-def unravel_index(xp: Any, indices: Any, dims: Any) -> Any:
+def unravel_index(xp: Xp, indices: Array, dims: Array) -> Array:
     """Positions in the flattened array as coordinates, one row per dimension."""
     if indices.ndim > 1:
         raise errors.invalid_argument(
@@ -108,7 +111,7 @@ def _fingerprint_shape(c: InferenceContext) -> TensorShape:
     shape=_fingerprint_shape,
     devices=("CPU",),
 )
-def fingerprint_op(xp: Any, data: Any, method: Any) -> Any:
+def fingerprint_op(xp: Xp, data: Array, method: Array) -> Array:
     """Eight bytes for every row that differ where rows differ."""
     from tfnb.core.string_hashes import fingerprint64
 
@@ -138,7 +141,7 @@ def fingerprint_op(xp: Any, data: Any, method: Any) -> Any:
     return out
 
 
-def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) -> Tensor:
+def fingerprint(data: TensorLike, method: str = "farmhash64", name: str | None = None) -> Tensor:
     """Eight bytes for every row that differ where rows differ."""
     found: Tensor = fingerprint_op(data, method, name=name)
     return found
@@ -149,7 +152,7 @@ def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) 
 
 def _inplace_op(name: str, operation: str) -> OpDefinition:
     @register_op(name, "x: T, i: int32, v: T -> y: T", "T: type", shape=lambda c: c.inputs[0])
-    def inplace(xp: Any, x: Any, i: Any, v: Any) -> Any:
+    def inplace(xp: Xp, x: Array, i: Array, v: Array) -> Array:
         """The input with some rows replaced or changed; the input itself stays as it is."""
         x_text, i_text, v_text = (shape_text(part.shape) for part in (x, i, v))
         if i.ndim != 1:
@@ -186,7 +189,10 @@ inplace_sub = _inplace_op("InplaceSub", "sub")
 
 
 def sequence_mask(
-    lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
+    lengths: TensorLike,
+    maxlen: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.bool,
+    name: str | None = None,
 ) -> Tensor:
     """True at the first ``lengths[i]`` places of every row i.
 
@@ -264,7 +270,9 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         return [column * whole for column in columns]
 
 
-def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def repeat(
+    input: TensorLike, repeats: TensorLike, axis: TensorLike | None = None, name: str | None = None
+) -> Tensor:
     """Every element, or every slice along an axis, several times in a row.
 
     Args:
@@ -279,7 +287,9 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     return repeat_with_axis(input, repeats, axis, name)
 
 
-def repeat_with_axis(data: Any, repeats: Any, axis: int, name: str | None = None) -> Tensor:
+def repeat_with_axis(
+    data: TensorLike, repeats: TensorLike, axis: int, name: str | None = None
+) -> Tensor:
     """See :func:`repeat`."""
     if not isinstance(axis, int):
         raise TypeError(f"Argument `axis` must be an int. Received `axis` = {axis}")
@@ -304,7 +314,7 @@ def repeat_with_axis(data: Any, repeats: Any, axis: int, name: str | None = None
         return _repeat_each(data, repeats, sizes, axis)
 
 
-def _repeat_each(data: Tensor, repeats: Any, sizes: Any, axis: int) -> Tensor:
+def _repeat_each(data: Tensor, repeats: TensorLike, sizes: TensorLike, axis: int) -> Tensor:
     """Repeats as often as is needed most, and drops what is too much."""
     from tfnb.ops.array.shape_ops import broadcast_to
     from tfnb.ops.array.where_ops import boolean_mask
@@ -328,7 +338,7 @@ def _repeat_each(data: Tensor, repeats: Any, sizes: Any, axis: int) -> Tensor:
     return reshape(masked, concat([sizes[:axis], [total], sizes[axis + 1 :]], 0))
 
 
-def _integers(value: Any, name: str) -> Tensor:
+def _integers(value: TensorLike, name: str) -> Tensor:
     tensor = convert_to_tensor(value, name=name, preferred_dtype=dtypes.int32)
     if not tensor.dtype.is_integer:
         raise TypeError(
@@ -339,7 +349,7 @@ def _integers(value: Any, name: str) -> Tensor:
     return found
 
 
-def _with_axis(data: Any) -> Any:
+def _with_axis(data: TensorLike) -> TensorResult:
     """The tensor itself, or a vector instead of a scalar."""
     if data.shape.ndims is not None:
         return stack([data]) if data.shape.ndims == 0 else data
@@ -348,9 +358,9 @@ def _with_axis(data: Any) -> Any:
     return reshape(data, concat([[1], sizes], axis=0)[-rank:])
 
 
-def _tile_axis(data: Tensor, axis: int, count: Any) -> Tensor:
+def _tile_axis(data: Tensor, axis: int, count: TensorLike) -> Tensor:
     rank = data.shape.ndims
-    counts: Any
+    counts: TensorLike
     if rank is not None:
         counts = [1] * rank
         counts[axis] = count
