@@ -10,6 +10,8 @@ from tfnb.ops.array import array_ops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 
 def broadcast_axes(
     x: tuple[int | None, ...], y: tuple[int | None, ...]
@@ -36,8 +38,13 @@ def broadcast_axes(
 
 
 def unbroadcast(
-    x: Any, y: Any, grad_x: Any, grad_y: Any, *, skips_equal: bool = False
-) -> tuple[Any, Any]:
+    x: TensorLike,
+    y: TensorLike,
+    grad_x: TensorLike,
+    grad_y: TensorLike,
+    *,
+    skips_equal: bool = False,
+) -> tuple[TensorResult, TensorResult]:
     """Sums gradients that have the common shape of ``x`` and ``y`` back to the shapes of the two.
 
     The nodes are those that TensorFlow makes, name for name.
@@ -68,8 +75,13 @@ def unbroadcast(
 
 
 def unbroadcast_by_axes(
-    x: Any, y: Any, gradients: Callable[..., tuple[Any, Any]], after: Any, *, by_shape: bool = False
-) -> tuple[Any, Any]:
+    x: TensorLike,
+    y: TensorLike,
+    gradients: Callable[..., tuple[Any, Any]],
+    after: Any,
+    *,
+    by_shape: bool = False,
+) -> tuple[TensorResult, TensorResult]:
     """The same, with axes that are always taken while the graph runs, as in older gradients.
 
     Args:
@@ -84,7 +96,7 @@ def unbroadcast_by_axes(
     shapes = array_ops.shape(x), array_ops.shape(y)
     axes = array_ops.broadcast_gradient_args(*shapes)
 
-    def summed(grad: Any, index: int) -> Any:
+    def summed(grad: TensorLike, index: int) -> Any:
         if grad is None:
             return None
         return array_ops.reshape(reduction_ops.reduce_sum(grad, axes[index]), shapes[index])
@@ -94,7 +106,7 @@ def unbroadcast_by_axes(
         return summed(grad_x, 0), summed(grad_y, 1)
 
 
-def _sum_to(grad: Any, axes: Any, shape: Any) -> Any:
+def _sum_to(grad: TensorLike, axes: TensorLike, shape: TensorLike) -> Any:
     from tfnb.ops.math import reduction_ops  # its gradients use this file
 
     if grad is None:
