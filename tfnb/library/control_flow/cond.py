@@ -25,18 +25,20 @@ from tfnb.ops.array.identity_ops import identity
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {"tf": ["cond", "case", "switch_case"]}
 
 
 def cond(
-    pred: Any,
-    true_fn: Callable[[], Any] | None = None,
-    false_fn: Callable[[], Any] | None = None,
+    pred: TensorLike,
+    true_fn: Callable[[], Nested] | None = None,
+    false_fn: Callable[[], Nested] | None = None,
     strict: bool = False,
     name: str | None = None,
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
-) -> Any:
+) -> Nested:
     """What ``true_fn()`` gives where ``pred`` is true, else what ``false_fn()`` gives.
 
     Both functions are called once, here.  What they make runs only if their branch is taken; what
@@ -98,7 +100,7 @@ def cond(
         return packed if strict else _unpacked(packed)
 
 
-def _one_of(function: Any, old: Any, name: str, old_name: str) -> Callable[[], Any]:
+def _one_of(function: Any, old: Any, name: str, old_name: str) -> Callable[[], Nested]:
     if function is None and old is None:
         raise TypeError(f"cond(): '{name}' argument required")
     if function is not None and old is not None:
@@ -109,7 +111,9 @@ def _one_of(function: Any, old: Any, name: str, old_name: str) -> Callable[[], A
     return chosen
 
 
-def _build(context: CondContext, function: Callable[[], Any], name: str) -> tuple[Any, Any]:
+def _build(
+    context: CondContext, function: Callable[[], Nested], name: str
+) -> tuple[Nested, Nested]:
     try:
         context.enter()
         original, result = context.build_branch(function)
@@ -121,13 +125,15 @@ def _build(context: CondContext, function: Callable[[], Any], name: str) -> tupl
     return original, result
 
 
-def _unpacked(result: Any) -> Any:
+def _unpacked(result: TensorLike) -> TensorResult:
     if isinstance(result, (list, tuple)) and len(result) == 1:
         return result[0]
     return result
 
 
-def _check_structures(one: Any, other: Any, one_result: Any, other_result: Any) -> None:
+def _check_structures(
+    one: TensorLike, other: TensorLike, one_result: Any, other_result: Any
+) -> None:
     try:
         nest.assert_same_structure(one, other, expand_composites=True)
     except (TypeError, ValueError):
@@ -145,7 +151,7 @@ def _check_structures(one: Any, other: Any, one_result: Any, other_result: Any) 
         ) from None
 
 
-def _widen_indices(one: Any, other: Any) -> None:
+def _widen_indices(one: TensorLike, other: TensorLike) -> None:
     """Makes the indices of both int64 where two IndexedSlices have indices of different types."""
     from tfnb.ops.array.cast_ops import cast
 
@@ -185,7 +191,7 @@ def case(
     exclusive: bool = False,
     strict: bool = False,
     name: str | None = "case",
-) -> Any:
+) -> Nested:
     """What the function of the first predicate gives that is true, else what ``default`` gives.
 
     Args:
@@ -217,7 +223,7 @@ def case(
 
 def _checked_pairs(
     pairs: Any, exclusive: bool, name: str | None
-) -> tuple[Sequence[Tensor], Sequence[Callable[[], Any]]]:
+) -> tuple[Sequence[Tensor], Sequence[Callable[[], Nested]]]:
     if not isinstance(pairs, (list, tuple, dict)):
         raise TypeError(f"'pred_fn_pairs' must be a list, tuple, or dict. Received: {type(pairs)}")
     if isinstance(pairs, OrderedDict):
@@ -238,7 +244,7 @@ def _checked_pairs(
     return predicates, actions
 
 
-def _assert_at_most_n_true(predicates: Sequence[Tensor], n: int, message: str) -> Any:
+def _assert_at_most_n_true(predicates: Sequence[Tensor], n: int, message: str) -> TensorResult:
     """An operation that fails if more than ``n`` predicates are true."""
     from tfnb.library.control_flow.control_flow_assert import assert_
     from tfnb.ops.array.cast_ops import cast
@@ -257,7 +263,7 @@ def _assert_at_most_n_true(predicates: Sequence[Tensor], n: int, message: str) -
 
 def _default_action(
     predicates: Sequence[Tensor], actions: Sequence[Callable[[], Any]]
-) -> tuple[Callable[[], Any], Sequence[Tensor], Sequence[Callable[[], Any]]]:
+) -> tuple[Callable[[], Nested], Sequence[Tensor], Sequence[Callable[[], Nested]]]:
     """The last action as the default, which then checks its predicate; and the others."""
     from tfnb.library.control_flow.control_flow_assert import assert_
     from tfnb.ops.array.concat_ops import stack
@@ -286,7 +292,7 @@ def switch_case(
     branch_fns: Any,
     default: Callable[[], Any] | None = None,
     name: str | None = "switch_case",
-) -> Any:
+) -> Nested:
     """What the function with the number ``branch_index`` gives.
 
     One node that calls one of the functions, whatever conds are built from; an index out of range
@@ -311,7 +317,7 @@ def switch_case(
         return indexed_case(branch_index, [*actions, default])
 
 
-def _checked_branches(index: Any, branches: Any) -> list[Callable[[], Any]]:
+def _checked_branches(index: TensorLike, branches: Any) -> list[Callable[[], Nested]]:
     if not isinstance(index, Tensor):
         raise TypeError(f"'branch_index' must be a Tensor, got {type(index)}")
     if not index.dtype.is_integer:
