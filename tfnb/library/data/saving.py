@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Nested
 
 EXPORTS = {"data.experimental": ["snapshot"]}
 
@@ -51,7 +52,7 @@ def _in_turn(datasets: Dataset) -> Dataset:
 
 
 def saved(
-    source: Dataset, path: str, compression: str | None, shard_func: Callable[..., Any] | None
+    source: Dataset, path: str, compression: str | None, shard_func: Callable[..., Nested] | None
 ) -> Operation:
     """``Dataset.save``."""
     function = StructuredFunction(
@@ -76,7 +77,7 @@ def saved(
 
 def loaded(
     path: str,
-    element_spec: Any,
+    element_spec: Nested,
     compression: str | None,
     reader_func: Callable[[Dataset], Dataset] | None,
     wait: bool,
@@ -120,7 +121,7 @@ def snapshotted(
     path: str,
     compression: str | None,
     reader_func: Callable[[Dataset], Dataset] | None,
-    shard_func: Callable[..., Any] | None,
+    shard_func: Callable[..., Nested] | None,
 ) -> Dataset:
     """``Dataset.snapshot``."""
     if shard_func is None:
@@ -136,7 +137,7 @@ def _snapshot(
     path: str,
     compression: str | None,
     reader_func: Callable[[Dataset], Dataset] | None,
-    shard_func: Callable[..., Any],
+    shard_func: Callable[..., Nested],
 ) -> Dataset:
     spec = source.element_spec
     reader = StructuredFunction(
@@ -167,7 +168,7 @@ def snapshot(
     path: str,
     compression: str | None = "AUTO",
     reader_func: Callable[[Dataset], Dataset] | None = None,
-    shard_func: Callable[..., Any] | None = None,
+    shard_func: Callable[..., Nested] | None = None,
 ) -> Callable[[Dataset], Dataset]:
     """``Dataset.snapshot`` as a function for ``Dataset.apply``.
 
