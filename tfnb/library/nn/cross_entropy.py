@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -12,12 +12,15 @@ from tfnb.ops.array import array_ops
 from tfnb.ops.array.cast_ops import cast
 from tfnb.ops.nn.cross_entropy_ops import sparse_softmax_cross_entropy
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {"nn": ["sparse_softmax_cross_entropy_with_logits"]}
 
 
 def sparse_softmax_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = None
-) -> Any:
+    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+) -> TensorResult:
     """Cross entropy of softmax(logits) for labels that are class numbers.
 
     Raises:
