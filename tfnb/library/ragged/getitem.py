@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.framework.scopes import name_scope
 from tfnb.library.ragged.ragged_tensor import RaggedTensor
@@ -10,8 +10,11 @@ from tfnb.ops.array import array_ops
 from tfnb.ops.math import math_ops
 from tfnb.ops.sparse.ragged_ops import ragged_gather, ragged_range
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike
 
-def ragged_gather_rows(params: RaggedTensor, indices: Any) -> Any:
+
+def ragged_gather_rows(params: RaggedTensor, indices: TensorLike) -> Any:
     """The rows of some numbers; ragged numbers give one ragged dimension more."""
     if isinstance(indices, RaggedTensor):
         return indices.with_values(ragged_gather_rows(params, indices.values))
@@ -25,14 +28,14 @@ def ragged_gather_rows(params: RaggedTensor, indices: Any) -> Any:
         OUTPUT_RAGGED_RANK=depth,
     )
     splits, flat = found[0], found[1]
-    made: Any = flat
+    made: TensorLike = flat
     made.set_shape([None, *params.flat_values.shape[1:]])
     for one in reversed(list(splits)):
         made = RaggedTensor(made, one, internal=True)
     return made
 
 
-def ragged_getitem(value: RaggedTensor, key: Any) -> Any:
+def ragged_getitem(value: RaggedTensor, key: TensorLike) -> Any:
     """The part that a key means.
 
     Raises:
@@ -43,7 +46,7 @@ def ragged_getitem(value: RaggedTensor, key: Any) -> Any:
         return _part(value, _expanded(keys, value))
 
 
-def _expanded(keys: list[Any], value: RaggedTensor) -> list[Any]:
+def _expanded(keys: list[TensorLike], value: RaggedTensor) -> list[Any]:
     """The keys with an ellipsis as full slices."""
     found: list[Any] = []
     for position, key in enumerate(keys):
@@ -58,7 +61,7 @@ def _expanded(keys: list[Any], value: RaggedTensor) -> list[Any]:
     return found
 
 
-def _part(value: Any, keys: list[Any]) -> Any:
+def _part(value: TensorLike, keys: list[TensorLike]) -> Any:
     if not keys:
         return value
     if not isinstance(value, RaggedTensor):
@@ -88,7 +91,7 @@ def _rows_between(value: RaggedTensor, key: slice) -> Any:
     return ragged_gather_rows(value, math_ops.range_(count, dtype=dtype)[key])
 
 
-def _inner(value: RaggedTensor, keys: list[Any]) -> Any:
+def _inner(value: RaggedTensor, keys: list[TensorLike]) -> Any:
     """The part of every row."""
     if not keys:
         return value
@@ -113,7 +116,7 @@ def _inner(value: RaggedTensor, keys: list[Any]) -> Any:
     return value.with_values(_part(value.values, [slice(None), *rest]))
 
 
-def _gathered(values: Any, indices: Any) -> Any:
+def _gathered(values: TensorLike, indices: TensorLike) -> Any:
     if isinstance(values, RaggedTensor):
         return ragged_gather_rows(values, indices)
     return array_ops.gather(values, indices)
@@ -128,7 +131,7 @@ def _between(value: RaggedTensor, key: slice) -> RaggedTensor:
     if not isinstance(step, int) or step == 0:
         raise ValueError("slice strides must be integers other than 0")
 
-    def place(given: Any, default: Any, lowest: int) -> Any:
+    def place(given: TensorLike, default: Any, lowest: int) -> Any:
         if given is None:
             return default
         wanted = math_ops.cast(given, dtype)
