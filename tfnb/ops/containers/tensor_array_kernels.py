@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.core.dtypes import DType
-    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.core.kernel_types import Array, Attr, Xp
 
 
 MAX_SIZE = 1 << 26
@@ -76,9 +76,9 @@ class TensorArrayResource:
         self._gradients: dict[str, TensorArrayResource] = {}  # guarded by self.lock
         # Class, shape and element type, if all elements share them. A value that has them needs no
         # other check; the class is None if elements differ, or none is written yet.
-        self._class: Array = None
-        self._shape: Array = None
-        self._element_dtype: Array = None
+        self._class: Attr = None
+        self._shape: Attr = None
+        self._element_dtype: Attr = None
         self._cleared = Cleared()
         self._is_mixed = False
         self.is_closed = False
