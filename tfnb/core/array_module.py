@@ -18,6 +18,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tfnb.core.kernel_types import Array, Xp
+
 
 class IndexedDevice(Protocol):
     """A device with an index among the CUDA devices."""
@@ -38,7 +40,7 @@ class LentArray:
 
     __slots__ = ("array", "device", "event")
 
-    def __init__(self, array: Any, device: Any, event: Any) -> None:
+    def __init__(self, array: Array, device: Any, event: Any) -> None:
         self.array = array
         self.device = device
         self.event = event
@@ -102,7 +104,7 @@ def is_device_array(value: object) -> bool:
     return array_type is not None and isinstance(value, array_type)
 
 
-def module_of(value: object) -> Any:  # the module NumPy or CuPy; CuPy has no types
+def module_of(value: object) -> Xp:
     """Return the module whose functions work on a value.
 
     >>> module_of(np.zeros(3)).__name__
@@ -111,7 +113,7 @@ def module_of(value: object) -> Any:  # the module NumPy or CuPy; CuPy has no ty
     return cupy_module() if is_device_array(value) else np
 
 
-def to_host(value: Any) -> Any:
+def to_host(value: Array) -> Array:
     """Return a value with its array, if it is one, in host memory; waits for the whole GPU."""
     if not is_device_array(value):
         return value
@@ -120,7 +122,7 @@ def to_host(value: Any) -> Any:
     return value.get()
 
 
-def to_device(value: Any, device: int | IndexedDevice) -> Any:
+def to_device(value: Array, device: int | IndexedDevice) -> Array:
     """Return a value with its array, if a GPU can hold it, in the memory of that GPU.
 
     Args:
@@ -155,7 +157,7 @@ def can_hold(dtype: np.dtype[Any]) -> bool:
     return True
 
 
-def as_host_array(value: Any) -> NDArray[Any]:
+def as_host_array(value: Array) -> NDArray[Any]:
     """Return a tensor's value as an ndarray in host memory, a scalar as one of rank 0.
 
     >>> as_host_array(np.float32(3)).shape

@@ -12,7 +12,7 @@ one-field structured dtype and a KeyError.
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
@@ -406,6 +406,9 @@ _ANY_TO_TF: dict[Any, DType] = {
 }
 for _dtype in _QUANTIZED_DTYPES_NO_REF:  # the structured dtypes TensorFlow uses for these
     _ANY_TO_TF[np.dtype([(_dtype.name, _dtype.as_numpy_dtype)])] = _dtype
+
+# A value that `as_dtype` accepts.
+DTypeLike: TypeAlias = "DType | np.dtype[Any] | type[Any] | str | builtins.int"
 
 
 def as_dtype(type_value: object) -> DType:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Attr
 
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -55,10 +56,10 @@ class Expression:
     scalars_only: bool = False
     names: Mapping[str, Any] = field(default_factory=dict)
     vector: str = ""
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    attrs: Mapping[str, Attr] = field(default_factory=dict)
     is_elementwise: bool = True
 
-    def is_for(self, attrs: Mapping[str, Any]) -> bool:
+    def is_for(self, attrs: Mapping[str, Attr]) -> bool:
         """Whether it is for a node with these attributes."""
         return all(
             attrs.get(name) in ((value, value.encode()) if isinstance(value, str) else (value,))

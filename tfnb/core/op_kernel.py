@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from tfnb.core.cancellation import CancellationManager
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.op_registry import OpDefinition, type_of_kernel
     from tfnb.core.rendezvous import Rendezvous
     from tfnb.core.resource_mgr import ResourceMgr
@@ -47,22 +48,22 @@ class KernelDevice(Protocol):
     name: str
     device_type: str
     index: int
-    xp: Any
+    xp: Xp
     resource_manager: ResourceMgr
 
 
 class StepDevice(KernelDevice, Protocol):
     """A device that runs steps and exchanges tensors with other devices."""
 
-    def lend(self, value: Any) -> Any:
+    def lend(self, value: Array) -> Array:
         """Return a value in the form in which it is sent to another device."""
         ...
 
-    def receive(self, value: Any, done: type_of_done) -> None:
+    def receive(self, value: Array, done: type_of_done) -> None:
         """Copy a value lent by another device into this device's memory."""
         ...
 
-    def receive_on_host(self, value: Any, done: type_of_done) -> None:
+    def receive_on_host(self, value: Array, done: type_of_done) -> None:
         """Copy a value lent by another device into host memory."""
         ...
 
@@ -93,20 +94,20 @@ class FunctionCaller(Protocol):
         self,
         ctx: OpKernelContext,
         name: str,
-        attrs: Mapping[str, Any],
-        args: Sequence[Any],
+        attrs: Mapping[str, Attr],
+        args: Sequence[Array],
         done: type_of_done,
     ) -> None:
         """Run function ``name`` on ``args``; ``done`` gets the list of results or an exception."""
         ...
 
     def call(
-        self, ctx: OpKernelContext, name: str, attrs: Mapping[str, Any], args: Sequence[Any]
-    ) -> list[Any]:
+        self, ctx: OpKernelContext, name: str, attrs: Mapping[str, Attr], args: Sequence[Array]
+    ) -> list[Array]:
         """Run function ``name`` in the calling thread and return its results."""
         ...
 
-    def body_graph_def(self, name: str, attrs: Mapping[str, Any]) -> Any:
+    def body_graph_def(self, name: str, attrs: Mapping[str, Attr]) -> Any:
         """The body of function ``name`` as a GraphDef with ``_Arg`` and ``_Retval`` nodes."""
         ...
 
@@ -135,8 +136,8 @@ class FunctionCall:
     """
 
     name: str
-    attrs: Mapping[str, Any]
-    args: Sequence[Any]
+    attrs: Mapping[str, Attr]
+    args: Sequence[Array]
     make_graph_def: Callable[[], Any] | None = None
     config_proto: bytes | str = b""
 
@@ -181,7 +182,7 @@ class OpKernelContext:
         self.input_is_dead = input_is_dead
 
     @property
-    def xp(self) -> Any:
+    def xp(self) -> Xp:
         """The array module of the device: numpy or cupy."""
         return self.device.xp
 
@@ -196,7 +197,7 @@ class OpKernelContext:
         return self.kernel.definition.name
 
     @property
-    def attrs(self) -> Mapping[str, Any]:
+    def attrs(self) -> Mapping[str, Attr]:
         """The node's attributes."""
         return self.kernel.attrs
 
@@ -276,7 +277,7 @@ class OpKernel:
     device: KernelDevice
     kind: type_of_kind
     compute: Callable[..., Any]
-    attrs: Mapping[str, Any]
+    attrs: Mapping[str, Attr]
     num_outputs: int
     state: dict[str, Any] = field(default_factory=dict)
     calls_functions: bool = False
@@ -289,7 +290,7 @@ class OpKernel:
         return self.definition.is_stateful
 
 
-def kernel_attr(value: Any) -> Any:
+def kernel_attr(value: Attr) -> Attr:
     """Convert an attribute's value for kernels: text to str, tensors to arrays."""
     if isinstance(value, bytes):
         try:
@@ -405,7 +406,7 @@ def _gather_lists(
     """
     if lead == 1:
 
-        def call(first: Any, *inputs: Any) -> Any:
+        def call(first: Any, *inputs: Array) -> Outputs:
             return function(
                 first, *[list(inputs[s]) if isinstance(s, slice) else inputs[s] for s in slices]
             )
@@ -413,7 +414,7 @@ def _gather_lists(
         call.__dict__["gathers"] = function, slices
         return call
 
-    def call_async(ctx: Any, done: Any, *inputs: Any) -> Any:
+    def call_async(ctx: OpKernelContext, done: type_of_done, *inputs: Array) -> Outputs:
         return function(
             ctx, done, *[list(inputs[s]) if isinstance(s, slice) else inputs[s] for s in slices]
         )

@@ -8,11 +8,11 @@ An op is written once, in the file of its family::
         "T: {realnumbertype, qint8}",
         shape=unchanged_shape,
     )
-    def relu(xp, features):
+    def relu(xp: Xp, features: Array) -> Array:
         return xp.maximum(features, 0)
 
     @relu.gradient
-    def _(op, grad):
+    def _(op: Operation, grad: Tensor) -> Gradients:
         return relu_grad(grad, op.outputs[0])
 
 The decorated function is the kernel for every device in ``devices``; the name it is bound to
@@ -28,13 +28,16 @@ import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, errors
 from tfnb.core.effects import Effect, parse_effects
 from tfnb.core.op_def import MISSING, OpDef, parse_op_def
 from tfnb.core.op_expression import Expression, HeldUse
 from tfnb.core.op_traits import Trait, parse_traits
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Attr
 
 type_of_kernel = Callable[..., Any]
 
@@ -119,7 +122,7 @@ class OpDefinition:
         self._kernels: dict[str, type_of_kernel] = {}
         self._labelled: dict[tuple[str, str], type_of_kernel] = {}
         self._priorities: dict[str, int] = {}
-        self._special_kernels: list[tuple[tuple[str, ...], dict[str, Any], type_of_kernel]] = []
+        self._special_kernels: list[tuple[tuple[str, ...], dict[str, Attr], type_of_kernel]] = []
         self.function: type_of_kernel | None = None
         self.shape_function = shape
         self.gradient_function: Callable[..., Any] | None = None
@@ -173,7 +176,7 @@ class OpDefinition:
     # -- decorators used below an op ---------------------------------------------------------------
 
     def kernel(
-        self, *device_types: str, priority: int = 0, label: str = "", **attrs: Any
+        self, *device_types: str, priority: int = 0, label: str = "", **attrs: Attr
     ) -> Callable[[type_of_kernel], OpDefinition]:
         """Register another kernel for the given device types.
 
@@ -227,7 +230,7 @@ class OpDefinition:
         *,
         types: Iterable[Any] | None = None,
         scalars_only: bool = False,
-        attrs: Mapping[str, Any] | None = None,
+        attrs: Mapping[str, Attr] | None = None,
         is_elementwise: bool = True,
         **names: Any,
     ) -> OpDefinition:
@@ -280,7 +283,7 @@ class OpDefinition:
         """Device type -> kernel function."""
         return self._kernels
 
-    def kernel_for(self, device_type: str, attrs: Mapping[str, Any]) -> type_of_kernel | None:
+    def kernel_for(self, device_type: str, attrs: Mapping[str, Attr]) -> type_of_kernel | None:
         """Return the kernel function of a node with these attributes, or None."""
         label = _label_of(attrs)
         if label:
@@ -290,7 +293,7 @@ class OpDefinition:
                 return function
         return self.kernels.get(device_type)
 
-    def has_kernel(self, device_type: str, attrs: Mapping[str, Any] | None = None) -> bool:
+    def has_kernel(self, device_type: str, attrs: Mapping[str, Attr] | None = None) -> bool:
         """Whether the op, or a node with these attributes, has a kernel for this device type."""
         label = "" if attrs is None else _label_of(attrs)
         if label:
@@ -313,12 +316,12 @@ class OpDefinition:
         return "".join(lines) or "  <no registered kernels>\n"
 
 
-def _label_of(attrs: Mapping[str, Any]) -> str:
+def _label_of(attrs: Mapping[str, Attr]) -> str:
     label = attrs.get("_kernel", b"")
     return label.decode(errors="replace") if isinstance(label, bytes) else str(label)
 
 
-def _plain(default: Any) -> Any:
+def _plain(default: Attr) -> Attr:
     """Return an attribute's default as a caller would write it."""
     if isinstance(default, float):
         return float(f"{default:.7g}")  # float attributes have single precision

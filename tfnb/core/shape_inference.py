@@ -8,7 +8,7 @@ serve most ops. Corresponds to TensorFlow's ``shape_inference.h`` and ``common_s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core.node_text import shape_text
 from tfnb.core.tensor_shape import TensorShape
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Attr
     from tfnb.core.op_def import OpDef
 
 type_of_handle_data = Sequence[tuple["DType", TensorShape]]
@@ -55,7 +56,7 @@ class InferenceContext:
     def __init__(
         self,
         op_def: OpDef,
-        attrs: Mapping[str, Any],
+        attrs: Mapping[str, Attr],
         inputs: Sequence[TensorShape],
         input_types: Sequence[DType] = (),
         *,
@@ -76,7 +77,7 @@ class InferenceContext:
         self._input_handle_data = input_handle_data
         self.output_handle_data: dict[int, list[tuple[DType, TensorShape]]] = {}
 
-    def attr(self, name: str) -> Any:
+    def attr(self, name: str) -> Attr:
         """An attribute; text as str."""
         value = self.attrs[name]
         return value.decode() if isinstance(value, bytes) else value

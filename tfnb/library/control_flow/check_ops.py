@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 _BOTH = [
     "assert_equal", "assert_greater", "assert_greater_equal", "assert_integer", "assert_less",
@@ -58,22 +60,22 @@ _ANY_SIZE = (None, ".")
 _ANY_DIMENSIONS = (Ellipsis, "*")
 
 
-def _prefix(message: Any) -> str:
+def _prefix(message: str | None) -> str:
     return f"{message}.  " if message else ""
 
 
-def _dense(x: Any) -> Any:
+def _dense(x: TensorLike) -> TensorResult:
     return x if isinstance(x, SparseTensor) else convert_to_tensor(x, name="x")
 
 
-def _name_of(x: Any) -> str:
+def _name_of(x: TensorLike) -> str:
     return "" if isinstance(x, SparseTensor) else x.name
 
 
 # ---------------------------------------------------------------------------------- pairs of values
 
 
-def _require(condition: Any, data: Sequence[Any]) -> None:
+def _require(condition: TensorLike, data: Sequence[TensorLike]) -> None:
     """Raises InvalidArgumentError, with what is known of the data, unless the condition holds."""
     if condition:
         return
@@ -101,13 +103,13 @@ _GREATER_EQUAL = _Comparison(">=", "assert_greater_equal", math_ops.greater_equa
 
 def _assert_pair(
     comparison: _Comparison,
-    x: Any,
-    y: Any,
-    data: Any,
+    x: TensorLike,
+    y: TensorLike,
+    data: TensorLike,
     summarize: int | None,
-    message: Any,
+    message: str | None,
     name: str | None,
-) -> Any:
+) -> TensorResult:
     with name_scope(name, comparison.opname, [x, y, data]):
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, name="y")
@@ -124,13 +126,13 @@ def _assert_pair(
 
 
 def assert_equal(
-    x: Any,
-    y: Any,
-    data: Any = None,
+    x: TensorLike,
+    y: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails with InvalidArgumentError unless x == y in every element.
 
     Args:
@@ -151,75 +153,75 @@ def assert_equal(
 
 
 def assert_none_equal(
-    x: Any,
-    y: Any,
-    data: Any = None,
+    x: TensorLike,
+    y: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x != y in every element; see assert_equal."""
     return _assert_pair(_NONE_EQUAL, x, y, data, summarize, message, name)
 
 
 def assert_less(
-    x: Any,
-    y: Any,
-    data: Any = None,
+    x: TensorLike,
+    y: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x < y in every element; see assert_equal."""
     return _assert_pair(_LESS, x, y, data, summarize, message, name)
 
 
 def assert_less_equal(
-    x: Any,
-    y: Any,
-    data: Any = None,
+    x: TensorLike,
+    y: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x <= y in every element; see assert_equal."""
     return _assert_pair(_LESS_EQUAL, x, y, data, summarize, message, name)
 
 
 def assert_greater(
-    x: Any,
-    y: Any,
-    data: Any = None,
+    x: TensorLike,
+    y: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x > y in every element; see assert_equal."""
     return _assert_pair(_GREATER, x, y, data, summarize, message, name)
 
 
 def assert_greater_equal(
-    x: Any,
-    y: Any,
-    data: Any = None,
+    x: TensorLike,
+    y: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x >= y in every element; see assert_equal."""
     return _assert_pair(_GREATER_EQUAL, x, y, data, summarize, message, name)
 
 
 def assert_near(
-    x: Any,
-    y: Any,
+    x: TensorLike,
+    y: TensorLike,
     rtol: Any = None,
     atol: Any = None,
-    data: Any = None,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless |x - y| < atol + rtol * |y| in every element.
 
     Args:
@@ -253,12 +255,12 @@ def assert_near(
 
 
 def assert_negative(
-    x: Any,
-    data: Any = None,
+    x: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x < 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_negative", [x, data]):
@@ -271,12 +273,12 @@ def assert_negative(
 
 
 def assert_positive(
-    x: Any,
-    data: Any = None,
+    x: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x > 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_positive", [x, data]):
@@ -289,12 +291,12 @@ def assert_positive(
 
 
 def assert_non_negative(
-    x: Any,
-    data: Any = None,
+    x: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x >= 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_non_negative", [x, data]):
@@ -307,12 +309,12 @@ def assert_non_negative(
 
 
 def assert_non_positive(
-    x: Any,
-    data: Any = None,
+    x: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x <= 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_non_positive", [x, data]):
@@ -333,13 +335,13 @@ class _StaticRankError(ValueError):
 
 
 def _assert_ranks(
-    x: Any,
-    ranks: tuple[Any, ...],
+    x: TensorLike,
+    ranks: tuple[TensorLike, ...],
     static: Callable[[int, tuple[Any, ...]], bool],
     dynamic: Callable[[Any, tuple[Any, ...]], Any],
-    data: Any,
+    data: TensorLike,
     summarize: int | None,
-) -> Any:
+) -> TensorResult:
     for rank in ranks:
         assert_type(rank, dtypes.int32)
     known = tuple(constant_value(rank) for rank in ranks)
@@ -359,7 +361,7 @@ def _assert_ranks(
     return assert_(condition, data, summarize=summarize)
 
 
-def _refused(message: str, x: Any, wanted: str) -> ValueError:
+def _refused(message: str, x: TensorLike, wanted: str) -> ValueError:
     shape = x.get_shape()
     return ValueError(
         f"{message}Tensor {_name_of(x)} must have rank {wanted}.  "
@@ -368,13 +370,13 @@ def _refused(message: str, x: Any, wanted: str) -> ValueError:
 
 
 def assert_rank(
-    x: Any,
-    rank: Any,
-    data: Any = None,
+    x: TensorLike,
+    rank: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x has the given number of dimensions.
 
     Raises:
@@ -401,13 +403,13 @@ def assert_rank(
 
 
 def assert_rank_at_least(
-    x: Any,
-    rank: Any,
-    data: Any = None,
+    x: TensorLike,
+    rank: TensorLike,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x has at least the given number of dimensions.
 
     Raises:
@@ -433,7 +435,7 @@ def assert_rank_at_least(
             raise _refused(message, x, f"at least {int(constant_value(rank))}") from None
 
 
-def _rank_is_in(actual: Any, given: tuple[Any, ...]) -> Any:
+def _rank_is_in(actual: TensorLike, given: tuple[Any, ...]) -> TensorResult:
     if not given:
         return convert_to_tensor(False)
     result = math_ops.equal(given[0], actual)
@@ -443,13 +445,13 @@ def _rank_is_in(actual: Any, given: tuple[Any, ...]) -> Any:
 
 
 def assert_rank_in(
-    x: Any,
-    ranks: Iterable[Any],
-    data: Any = None,
+    x: TensorLike,
+    ranks: Iterable[TensorLike],
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless x has one of the given numbers of dimensions.
 
     Raises:
@@ -471,7 +473,9 @@ def assert_rank_in(
             raise _refused(message, x, f"in {wanted}") from None
 
 
-def assert_scalar(tensor: Any, name: str | None = None, message: Any = None) -> Any:
+def assert_scalar(
+    tensor: TensorLike, name: str | None = None, message: str | None = None
+) -> TensorResult:
     """The value as a tensor, which has to be a scalar as far as is known.
 
     Raises:
@@ -490,7 +494,9 @@ def assert_scalar(tensor: Any, name: str | None = None, message: Any = None) -> 
 # -------------------------------------------------------------------------------------------- types
 
 
-def assert_integer(x: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_integer(
+    x: TensorLike, message: str | None = None, name: str | None = None
+) -> TensorResult:
     """An operation that does nothing, if x is of an integer type.
 
     Raises:
@@ -506,7 +512,9 @@ def assert_integer(x: Any, message: Any = None, name: str | None = None) -> Any:
         return control_flow_ops.no_op(name="statically_determined_was_integer")
 
 
-def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_type(
+    tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None
+) -> TensorResult:
     """An operation that does nothing, if the tensor is of a type.
 
     Raises:
@@ -544,7 +552,7 @@ def _common_type(items: Sequence[Any], expected: DType | None) -> DType | None:
     return found
 
 
-def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
+def assert_same_float_dtype(tensors: TensorLike | None = None, dtype: Any = None) -> DType:
     """The floating-point type that all the tensors are of, float32 if there are none.
 
     Raises:
@@ -560,7 +568,7 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     return found
 
 
-def assert_proper_iterable(values: Any) -> None:
+def assert_proper_iterable(values: TensorLike) -> None:
     """Passes for lists and the like.
 
     Raises:
@@ -574,7 +582,7 @@ def assert_proper_iterable(values: Any) -> None:
         raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
 
 
-def is_numeric_tensor(tensor: Any) -> bool:
+def is_numeric_tensor(tensor: TensorLike) -> bool:
     """Whether it is a tensor of numbers."""
     return isinstance(tensor, Tensor) and tensor.dtype in _NUMERIC
 
@@ -583,13 +591,13 @@ def is_numeric_tensor(tensor: Any) -> bool:
 
 
 class _Sizes(NamedTuple):
-    tensor: Any
+    tensor: TensorLike
     innermost: bool  # the sizes asked for are those of the last dimensions
     actual: Any
     wanted: tuple[Any, ...]
 
 
-def _sizes_of(x: Any) -> Any:
+def _sizes_of(x: TensorLike) -> Nested:
     """The sizes of x's dimensions: numbers where known, (1,) for a scalar."""
     dynamic = array_ops.shape(x)
     rank = x.get_shape().rank
@@ -602,7 +610,7 @@ def _sizes_of(x: Any) -> Any:
     return cond(is_scalar, lambda: array_ops.constant([1]), lambda: dynamic)
 
 
-def _is_known(size: Any) -> bool:
+def _is_known(size: TensorLike) -> bool:
     try:
         int(size)
     except (TypeError, ValueError):
@@ -610,7 +618,7 @@ def _is_known(size: Any) -> bool:
     return True
 
 
-def _read_sizes(x: Any, wanted: Any, message: str) -> _Sizes:
+def _read_sizes(x: TensorLike, wanted: Any, message: str) -> _Sizes:
     called = _called(x)
     if not (hasattr(wanted, "__iter__") or hasattr(wanted, "__getitem__")):
         raise ValueError(
@@ -628,7 +636,7 @@ def _read_sizes(x: Any, wanted: Any, message: str) -> _Sizes:
     return _Sizes(x, innermost, _sizes_of(x), symbols[innermost:] or (1,))
 
 
-def _called(x: Any) -> str:
+def _called(x: TensorLike) -> str:
     if isinstance(x, SparseTensor):
         return f"shape={x.shape} dtype={x.dtype.name}"
     name: str = x.name
@@ -636,12 +644,12 @@ def _called(x: Any) -> str:
 
 
 def assert_shapes(
-    shapes: Any,
-    data: Any = None,
+    shapes: Nested,
+    data: TensorLike | None = None,
     summarize: int | None = None,
-    message: Any = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """An operation that fails unless the shapes of tensors fit together.
 
     Args:
@@ -685,8 +693,12 @@ def _rank_check(c: _Sizes, said: dict[str, Any]) -> Any:
 
 
 def _size_checks(
-    constraints: list[_Sizes], ranks: list[Any], prefix: str, data: Any, summarize: int | None
-) -> list[Any]:
+    constraints: list[_Sizes],
+    ranks: list[TensorLike],
+    prefix: str,
+    data: TensorLike,
+    summarize: int | None,
+) -> list[Operation]:
     checks = []
     specified: dict[Any, tuple[Any, Any, int]] = {}
     for c in constraints:
@@ -725,14 +737,14 @@ def _size_checks(
 # ------------------------------------------------------------------------------------------- orders
 
 
-def _in_order(x: Any, compare: Callable[[Any, Any], Any]) -> Any:
+def _in_order(x: TensorLike, compare: Callable[[Any, Any], Any]) -> Any:
     """Whether each element compares so with the one before it; empty for fewer than two."""
     x = array_ops.reshape(x, [-1])
     if not is_numeric_tensor(x):
         raise TypeError(f"Expected x to be numeric, instead found: {x}")
     is_short = math_ops.less(array_ops.size(x), 2)
     length = array_ops.shape(x) - 1
-    one: Any = [1]
+    one: TensorLike = [1]
     return cond(
         is_short,
         lambda: convert_to_tensor([], dtype=dtypes.bool),
@@ -743,13 +755,13 @@ def _in_order(x: Any, compare: Callable[[Any, Any], Any]) -> Any:
     )
 
 
-def is_non_decreasing(x: Any, name: str | None = None) -> Any:
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
     """Whether no element is smaller than the one before it."""
     with name_scope(name, "is_non_decreasing", [x]):
         return math_ops.reduce_all(_in_order(x, math_ops.greater_equal))
 
 
-def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Any:
     """Whether each element is larger than the one before it."""
     with name_scope(name, "is_strictly_increasing", [x]):
         return math_ops.reduce_all(_in_order(x, math_ops.greater))

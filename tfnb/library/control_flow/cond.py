@@ -23,19 +23,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {"tf": ["cond"]}
 
 
 def cond(
-    pred: Any,
-    true_fn: Callable[[], Any] | None = None,
-    false_fn: Callable[[], Any] | None = None,
+    pred: TensorLike,
+    true_fn: Callable[[], Nested] | None = None,
+    false_fn: Callable[[], Nested] | None = None,
     strict: bool = False,
     name: str | None = None,
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
-) -> Any:
+) -> Nested:
     """What ``true_fn()`` gives where ``pred`` is true, else what ``false_fn()`` gives.
 
     Both functions are called once, here.  What they make runs only if their branch is taken; what
@@ -97,7 +98,7 @@ def cond(
         return packed if strict else _unpacked(packed)
 
 
-def _one_of(function: Any, old: Any, name: str, old_name: str) -> Callable[[], Any]:
+def _one_of(function: Any, old: Any, name: str, old_name: str) -> Callable[[], Nested]:
     if function is None and old is None:
         raise TypeError(f"cond(): '{name}' argument required")
     if function is not None and old is not None:
@@ -108,7 +109,9 @@ def _one_of(function: Any, old: Any, name: str, old_name: str) -> Callable[[], A
     return chosen
 
 
-def _build(context: CondContext, function: Callable[[], Any], name: str) -> tuple[Any, Any]:
+def _build(
+    context: CondContext, function: Callable[[], Nested], name: str
+) -> tuple[Nested, Nested]:
     try:
         context.enter()
         original, result = context.build_branch(function)
@@ -120,13 +123,15 @@ def _build(context: CondContext, function: Callable[[], Any], name: str) -> tupl
     return original, result
 
 
-def _unpacked(result: Any) -> Any:
+def _unpacked(result: TensorLike) -> TensorResult:
     if isinstance(result, (list, tuple)) and len(result) == 1:
         return result[0]
     return result
 
 
-def _check_structures(one: Any, other: Any, one_result: Any, other_result: Any) -> None:
+def _check_structures(
+    one: TensorLike, other: TensorLike, one_result: Any, other_result: Any
+) -> None:
     try:
         nest.assert_same_structure(one, other, expand_composites=True)
     except (TypeError, ValueError):
@@ -144,7 +149,7 @@ def _check_structures(one: Any, other: Any, one_result: Any, other_result: Any) 
         ) from None
 
 
-def _widen_indices(one: Any, other: Any) -> None:
+def _widen_indices(one: TensorLike, other: TensorLike) -> None:
     """Makes the indices of both int64 where two IndexedSlices have indices of different types."""
     from tfnb.ops.array.cast_ops import cast
 

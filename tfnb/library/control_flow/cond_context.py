@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
 
 class CondContext(ControlFlowContext):
@@ -124,7 +125,7 @@ class CondContext(ControlFlowContext):
 
     # -- building the branch -----------------------------------------------------------------------
 
-    def build_branch(self, function: Callable[[], Any]) -> tuple[Any, Any]:
+    def build_branch(self, function: Callable[[], Nested]) -> tuple[Nested, Nested]:
         """Calls the user's function inside the branch.
 
         Returns:
@@ -153,7 +154,7 @@ class CondContext(ControlFlowContext):
             result = [result]
         return original, result
 
-    def _branch_tensor(self, value: Any) -> Tensor:
+    def _branch_tensor(self, value: TensorLike) -> Tensor:
         if isinstance(value, Operation):
             # The pivot stands for an operation that gives nothing.
             waited: Tensor = with_dependencies([value], self.pivot)

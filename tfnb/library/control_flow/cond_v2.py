@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
 # Where Case chooses, these do not count as effects.
 _RANDOM_OPS = frozenset(
@@ -60,8 +61,11 @@ _RANDOM_OPS = frozenset(
 
 
 def cond_v2(
-    pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None
-) -> Any:
+    pred: TensorLike,
+    true_fn: Callable[[], Nested],
+    false_fn: Callable[[], Nested],
+    name: str | None = None,
+) -> Nested:
     """What ``true_fn()`` gives where ``pred`` holds, else what ``false_fn()`` gives, as one If.
 
     Raises:
@@ -80,8 +84,8 @@ def cond_v2(
 
 
 def indexed_case(
-    branch_index: Any, branch_fns: Sequence[Callable[[], Any]], name: str = "indexed_case"
-) -> Any:
+    branch_index: TensorLike, branch_fns: Sequence[Callable[[], Nested]], name: str = "indexed_case"
+) -> Nested:
     """What the function with the number ``branch_index`` gives, as one Case.
 
     Raises:
@@ -97,7 +101,7 @@ def indexed_case(
         return choice.build([graph.external_captures for graph in graphs], scope)
 
 
-def scalar(pred: Any) -> Tensor:
+def scalar(pred: TensorLike) -> Tensor:
     """A predicate as a tensor that is not known to have dimensions."""
     from tfnb.ops.array.shape_ops import squeeze
 
@@ -108,7 +112,7 @@ def scalar(pred: Any) -> Tensor:
 
 
 def _built(
-    names: Sequence[str], functions: Sequence[Callable[[], Any]], result_of_operation: Tensor
+    names: Sequence[str], functions: Sequence[Callable[[], Nested]], result_of_operation: Tensor
 ) -> list[ControlFlowGraph]:
     graphs = []
     for name, function in zip(names, functions, strict=True):
@@ -198,7 +202,7 @@ def _common_shape(shapes: Sequence[TensorShape]) -> TensorShape:
     return found
 
 
-def _common_structure(graphs: Sequence[ControlFlowGraph]) -> Any:
+def _common_structure(graphs: Sequence[ControlFlowGraph]) -> Nested:
     return graphs[0].structured_outputs
 
 
@@ -307,7 +311,7 @@ def _make_indices_types_match(graphs: Sequence[ControlFlowGraph], is_case: bool)
 # --------------------------------------------------------------------------------------- gradients
 
 
-def choice_gradient(op: Operation, *grads: Any) -> list[Any]:
+def choice_gradient(op: Operation, *grads: Any) -> list[Nested]:
     """The gradient of If, Case and their stateless kin: such a node again."""
     is_case = op.type in ("Case", "StatelessCase")
     graphs = _forward_graphs(op, is_case)
@@ -404,11 +408,11 @@ class _CondGradientGraph(ControlFlowGraph):
         return optional
 
 
-def _gradient_graph(forward: ControlFlowGraph, grads: Sequence[Any]) -> _CondGradientGraph:
+def _gradient_graph(forward: ControlFlowGraph, grads: Sequence[TensorLike]) -> _CondGradientGraph:
     graph = _CondGradientGraph(unique_gradient_name(forward.name), forward)
     pairs = [(y, grad) for y, grad in zip(forward.outputs, grads, strict=True) if is_trainable(y)]
 
-    def gradients() -> list[Any]:
+    def gradients() -> list[Nested]:
         found = backprop(source=forward).run(
             [y for y, _ in pairs],
             list(forward.inputs),

@@ -17,6 +17,8 @@ from tfnb.ops.control.control_flow_ops import no_op
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tfnb.framework.tensor_types import Nested, TensorLike
+
 EXPORTS = {"tf": ["group", "tuple:tuple_"]}
 
 
@@ -72,8 +74,10 @@ def _no_op_after(
 
 
 def tuple_(
-    tensors: Iterable[Any], name: str | None = None, control_inputs: Iterable[Any] | None = None
-) -> list[Any]:
+    tensors: Iterable[TensorLike],
+    name: str | None = None,
+    control_inputs: Iterable[TensorLike] | None = None,
+) -> list[Nested]:
     """The same tensors, each given only after all of them have been computed.
 
     Args:
@@ -107,7 +111,7 @@ def tuple_(
         return [_after(gate, one) for one in tensors]
 
 
-def _after(gate: Operation, value: Any) -> Any:
+def _after(gate: Operation, value: TensorLike) -> Any:
     if value is None:
         return None
     if not isinstance(value, Operation):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes, op_registry
 from tfnb.framework.convert import convert_n_to_tensor, convert_to_tensor
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import TensorLike
 
 EXPORTS = {"tf": ["Assert:assert_"], "debugging": ["Assert:assert_"]}
 
@@ -21,7 +22,10 @@ _ON_HOST = (dtypes.string, dtypes.int32)
 
 
 def assert_(
-    condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None
+    condition: TensorLike,
+    data: Sequence[TensorLike],
+    summarize: int | None = None,
+    name: str | None = None,
 ) -> Operation:
     """An operation that raises InvalidArgumentError and shows ``data`` if ``condition`` is false.
 

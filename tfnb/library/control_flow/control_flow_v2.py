@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tfnb.framework.graph import Graph
     from tfnb.framework.graph_scopes import ControlDependenciesScope
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike
     from tfnb.proto import graph_pb2
 
 _serial_numbers = itertools.count(1)
@@ -126,7 +127,7 @@ class ControlFlowGraph(FunctionGraph):
         """
         if tensor.graph is self:
             return tensor
-        inner: Any = tensor.graph
+        inner: TensorLike = tensor.graph
         while isinstance(inner, FunctionGraph):
             if inner is self:
                 raise InaccessibleTensorError(
@@ -152,7 +153,7 @@ class ControlFlowGraph(FunctionGraph):
         return inside
 
     def control_dependencies(
-        self, control_inputs: Iterable[Any] | None
+        self, control_inputs: Iterable[TensorLike] | None
     ) -> ControlDependenciesScope:
         """As in any graph; the node that calls the function waits for what is outside."""
         if control_inputs is None:
@@ -167,19 +168,19 @@ class ControlFlowGraph(FunctionGraph):
         return super().control_dependencies(inside)
 
 
-def _op_of(value: Any) -> Operation:
+def _op_of(value: TensorLike) -> Operation:
     op: Operation = value if isinstance(value, Operation) else value.op
     return op
 
 
-def _is_outside(graph: Graph, value: Any) -> bool:
+def _is_outside(graph: Graph, value: TensorLike) -> bool:
     op = value if isinstance(value, Operation) else getattr(value, "op", None)
     return isinstance(op, Operation) and op.graph is not graph
 
 
 def build_graph(
     graph: ControlFlowGraph,
-    function: Callable[..., Any],
+    function: Callable[..., Nested],
     args: Sequence[Any] = (),
     result_of_operation: Tensor | None = None,
 ) -> None:
@@ -195,7 +196,7 @@ def build_graph(
       TypeError: a result is nothing that a tensor can be made of.
     """
 
-    def as_result(value: Any) -> Any:
+    def as_result(value: TensorLike) -> Any:
         if value is None or is_tensor_array(value):
             return value
         if isinstance(value, Operation) and result_of_operation is not None:
@@ -224,13 +225,13 @@ def build_graph(
         graph.outputs += [graph.capture(tensor) for tensor in flat_tensors(results)]
 
 
-def flat_tensors(structure: Any) -> list[Tensor]:
+def flat_tensors(structure: Nested) -> list[Tensor]:
     """The tensors of a structure without None; of a TensorArray its flow."""
     flat = nest.flatten(structure, expand_composites=True)
     return [flow_of(value) for value in flat if value is not None]
 
 
-def packed_like(structure: Any, tensors: Sequence[Tensor]) -> Any:
+def packed_like(structure: Nested, tensors: Sequence[Tensor]) -> Nested:
     """Tensors in the structure of results, with None where those have None."""
     following = iter(tensors)
     flat = [
@@ -304,7 +305,7 @@ def graph_of_function(op: Operation, name: str, inputs: Sequence[Tensor]) -> Con
 # --------------------------------------------------------------------------- attributes of the node
 
 
-def op_and_outputs(made: Any) -> tuple[Operation | None, list[Tensor]]:
+def op_and_outputs(made: TensorLike) -> tuple[Operation | None, list[Tensor]]:
     """A node and its outputs, given what its builder gives."""
     if isinstance(made, Operation):
         return made, []

@@ -23,21 +23,25 @@ from tfnb.ops.control import control_flow_ops as primitives
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.core.dtypes import DTypeLike
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 
-def as_value(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = True) -> Any:
+def as_value(
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = True
+) -> TensorResult:
     """A tensor for a value; composite values stay what they are."""
     if is_composite(value):
         return value
     return convert_to_tensor(value, dtype, name, as_ref=as_ref)
 
 
-def _each_part(function: Callable[[Any], Any], value: Any) -> Any:
+def _each_part(function: Callable[[Nested], Nested], value: TensorLike) -> Any:
     return with_components(value, [function(part) for part in components(value)])
 
 
-def identity_of(value: Any, name: str | None = None) -> Any:
+def identity_of(value: TensorLike, name: str | None = None) -> Nested:
     """The same value as an op of its own."""
     value = as_value(value)
     if is_composite(value):
@@ -47,7 +51,7 @@ def identity_of(value: Any, name: str | None = None) -> Any:
     return identity_op(value, name=name)
 
 
-def next_iteration_of(value: Any, name: str | None = None) -> Any:
+def next_iteration_of(value: TensorLike, name: str | None = None) -> Nested:
     """The value in the next iteration."""
     value = as_value(value)
     if is_composite(value):
@@ -58,14 +62,14 @@ def next_iteration_of(value: Any, name: str | None = None) -> Any:
 
 
 def enter_of(
-    value: Any,
+    value: TensorLike,
     frame_name: str,
     is_constant: bool = False,
     parallel_iterations: int = 10,
     use_ref: bool = True,
     use_input_shape: bool = True,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """The value inside a loop.
 
     Args:
@@ -98,7 +102,7 @@ def enter_of(
     return result
 
 
-def exit_of(value: Any, name: str | None = None) -> Any:
+def exit_of(value: TensorLike, name: str | None = None) -> Nested:
     """The value outside of the loop that it belongs to."""
     value = as_value(value)
     if is_composite(value):
@@ -108,7 +112,9 @@ def exit_of(value: Any, name: str | None = None) -> Any:
     return primitives.exit(value, name=name)
 
 
-def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> tuple[Any, Any]:
+def switch(
+    data: TensorLike, pred: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
+) -> tuple[Nested, Nested]:
     """``data`` on the output that ``pred`` names; the other one is dead.
 
     Args:
@@ -133,7 +139,9 @@ def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> 
         )
 
 
-def switch_ref_or_tensor(data: Any, pred: Tensor, name: str = "Switch") -> tuple[Any, Any]:
+def switch_ref_or_tensor(
+    data: TensorLike, pred: Tensor, name: str = "Switch"
+) -> tuple[Nested, Nested]:
     """:func:`switch` on the device of ``data``, which may be a reference."""
     data = as_value(data, name="data", as_ref=False)
     # Where the value comes from decides, not what the code around is colocated with.
@@ -144,7 +152,7 @@ def switch_ref_or_tensor(data: Any, pred: Tensor, name: str = "Switch") -> tuple
         return switch(data, pred, name=name)
 
 
-def merge(inputs: Sequence[Any], name: str | None = None) -> tuple[Any, Tensor]:
+def merge(inputs: Sequence[TensorLike], name: str | None = None) -> tuple[Nested, Tensor]:
     """The first of ``inputs`` that has a value, and its position.
 
     Tensors beside IndexedSlices become IndexedSlices.
@@ -163,7 +171,7 @@ def merge(inputs: Sequence[Any], name: str | None = None) -> tuple[Any, Tensor]:
         return _merge_composites(values)
 
 
-def _merge_composites(values: Sequence[Any]) -> tuple[Any, Tensor]:
+def _merge_composites(values: Sequence[TensorLike]) -> tuple[Nested, Tensor]:
     if all(isinstance(one, (IndexedSlices, Tensor)) for one in values):
         values = as_indexed_slices_list(values, optimize=False)
     for one in values:
@@ -177,22 +185,22 @@ def _merge_composites(values: Sequence[Any]) -> tuple[Any, Tensor]:
 # ----------------------------------------------------------------------- variables and TensorArrays
 
 
-def is_tensor_array(value: Any) -> bool:
+def is_tensor_array(value: TensorLike) -> bool:
     """Whether a value is a ``TensorArray``."""
     return hasattr(value, "flow") and hasattr(value, "handle") and not isinstance(value, Tensor)
 
 
-def flow_of(value: Any) -> Any:
+def flow_of(value: TensorLike) -> Nested:
     """A ``TensorArray`` as its flow tensor; other values as they are."""
     return value.flow if is_tensor_array(value) else value
 
 
-def with_flow(like: Any, flow: Any) -> Any:
+def with_flow(like: TensorLike, flow: TensorLike) -> Any:
     """A ``TensorArray`` like ``like`` with another flow; ``flow`` itself if ``like`` is none."""
     return like.with_flow(flow) if is_tensor_array(like) else flow
 
 
-def is_resource_variable(value: Any) -> bool:
+def is_resource_variable(value: TensorLike) -> bool:
     """Whether a value is a variable behind a resource handle."""
     if isinstance(value, Tensor) or is_tensor_array(value):
         return False
@@ -200,7 +208,7 @@ def is_resource_variable(value: Any) -> bool:
     return isinstance(handle, Tensor) and handle.dtype is dtypes.resource
 
 
-def read_variables(structure: Any) -> Any:
+def read_variables(structure: Nested) -> Any:
     """The structure with the values of resource variables in their place."""
     return nest.map_structure(
         lambda value: convert_to_tensor(value) if is_resource_variable(value) else value, structure

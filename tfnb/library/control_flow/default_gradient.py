@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes, op_registry
 from tfnb.framework.default_graph import get_default_graph
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike
 
 _TRAINABLE = frozenset(
     {
@@ -31,7 +32,7 @@ _TRAINABLE = frozenset(
 )
 
 
-def is_trainable(tensor_or_dtype: Any) -> bool:
+def is_trainable(tensor_or_dtype: TensorLike) -> bool:
     """Whether a tensor or dtype is differentiable.
 
     >>> is_trainable(dtypes.float32), is_trainable(dtypes.int32)

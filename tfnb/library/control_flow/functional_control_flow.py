@@ -26,6 +26,8 @@ from tfnb.ops.control.functional_ops import while_ as while_op
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "python.ops.functional_ops": [
         "For", "Gradient", "If", "While", "partitioned_call", "symbolic_gradient",
@@ -35,11 +37,11 @@ EXPORTS = {
 
 def If(  # TensorFlow's name
     cond: Any,
-    inputs: Sequence[Any],
+    inputs: Sequence[TensorLike],
     then_branch: DefinedFunction,
     else_branch: DefinedFunction,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """``then_branch(*inputs)`` where ``cond`` holds, else ``else_branch(*inputs)``.
 
     Args:
@@ -64,8 +66,8 @@ def If(  # TensorFlow's name
 
 
 def Gradient(  # TensorFlow's name
-    inputs: Sequence[Any], f: DefinedFunction, name: str | None = None
-) -> Any:
+    inputs: Sequence[TensorLike], f: DefinedFunction, name: str | None = None
+) -> TensorResult:
     """The gradients of a function's arguments.
 
     Args:
@@ -114,12 +116,12 @@ def partitioned_call(
 
 
 def While(  # TensorFlow's name
-    input_: Sequence[Any],
+    input_: Sequence[TensorLike],
     cond: DefinedFunction,
     body: DefinedFunction,
     name: str | None = None,
     hostmem: Sequence[int] | None = None,
-) -> Any:
+) -> TensorResult:
     """Computes ``state = body(*state)`` for as long as ``cond(*state)`` holds.
 
     Args:
@@ -170,10 +172,10 @@ def While(  # TensorFlow's name
 
 
 def For(  # TensorFlow's name
-    start: Any,
-    limit: Any,
-    delta: Any,
-    inputs: Sequence[Any],
+    start: TensorLike,
+    limit: TensorLike,
+    delta: TensorLike,
+    inputs: Sequence[TensorLike],
     body: DefinedFunction,
     name: str | None = None,
     hostmem: Sequence[int] | None = None,
@@ -214,7 +216,7 @@ def For(  # TensorFlow's name
     return result
 
 
-def _results(result: Any) -> tuple[Any, ...]:
+def _results(result: TensorLike) -> tuple[Nested, ...]:
     """What a call gives, as a tuple: the operation stands for nothing."""
     if isinstance(result, Operation):
         return ()
@@ -225,7 +227,7 @@ def _passing_captured_on(body: DefinedFunction) -> DefinedFunction:
     """A body that takes what ``body`` captures as arguments and gives it as results."""
 
     @Defun(*body.declared_input_types, func_name=f"{body.name}_Wrapper")
-    def wrapper(*args: Any) -> Any:
+    def wrapper(*args: Any) -> Nested:
         """A wrapper that handles loop-carried captured inputs."""
         return (*_results(body(*args)), *get_extra_args())
 
@@ -239,10 +241,10 @@ def _mark_host_memory(op: Operation, inputs: Sequence[int], outputs: Sequence[in
 
 
 def _for_as_while(
-    start: Any,
-    limit: Any,
-    delta: Any,
-    inputs: Sequence[Any],
+    start: TensorLike,
+    limit: TensorLike,
+    delta: TensorLike,
+    inputs: Sequence[TensorLike],
     body: DefinedFunction,
     name: str | None,
     hostmem: Sequence[int] | None,
@@ -258,11 +260,13 @@ def _for_as_while(
     types = [dtypes.int32] * 4 + list(body.declared_input_types)[1:]
 
     @Defun(*types, func_name=f"{body.name}_Cond")
-    def goes_on(i: Any, n: Any, *args: Any) -> Any:
+    def goes_on(i: TensorLike, n: TensorLike, *args: Any) -> TensorResult:
         return i < n
 
     @Defun(*types, func_name=f"{body.name}_Body")
-    def iteration(i: Any, n: Any, start: Any, delta: Any, *args: Any) -> Any:
+    def iteration(
+        i: TensorLike, n: TensorLike, start: TensorLike, delta: TensorLike, *args: Any
+    ) -> Nested:
         """A While wrapper for forbody that handles loop-carried captured inputs."""
         results = _results(body(start + i * delta, *args))
         return (i + 1, n, start, delta, *results)

@@ -11,8 +11,10 @@ from tfnb.framework.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.framework.tensor_types import TensorLike
 
-def as_indexed_slices(value: Any, optimize: bool = True) -> IndexedSlices:
+
+def as_indexed_slices(value: TensorLike, optimize: bool = True) -> IndexedSlices:
     """A tensor as the slices at all of its indices; IndexedSlices as they are.
 
     Args:
@@ -29,11 +31,13 @@ def as_indexed_slices(value: Any, optimize: bool = True) -> IndexedSlices:
         return value
     if not isinstance(value, Tensor):
         raise TypeError(f"Not a Tensor or IndexedSlices: {type(value)}.")
-    shape: Any = shape_internal(value, optimize=optimize)
+    shape: TensorLike = shape_internal(value, optimize=optimize)
     return IndexedSlices(value, range_(0, shape[0]), shape)
 
 
-def as_indexed_slices_list(values: Sequence[Any], optimize: bool = True) -> list[IndexedSlices]:
+def as_indexed_slices_list(
+    values: Sequence[TensorLike], optimize: bool = True
+) -> list[IndexedSlices]:
     """:func:`as_indexed_slices` of each value, with indices of one type.
 
     Raises:
@@ -54,7 +58,7 @@ def as_indexed_slices_list(values: Sequence[Any], optimize: bool = True) -> list
     ]
 
 
-def aggregate_indexed_slices(grads: Sequence[Any]) -> Any:
+def aggregate_indexed_slices(grads: Sequence[TensorLike]) -> Any:
     """The sum of gradients of which at least one is IndexedSlices: slices, if all of them are."""
     from tfnb.ops.array.concat_ops import concat
     from tfnb.ops.math.math_ops import add_n
@@ -76,7 +80,7 @@ def _flattened(slices: IndexedSlices) -> IndexedSlices:
     """Slices of slices as slices."""
     from tfnb.ops.array.array_ops import gather
 
-    inner: Any = slices.values
+    inner: TensorLike = slices.values
     if isinstance(inner, Tensor):
         return slices
     inner = _flattened(inner)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Initializer, Nested, TensorLike
 
 EXPORTS = {"tf": ["foldl", "foldr", "map_fn", "scan"]}
 
@@ -62,15 +63,15 @@ def _first_dimension(tensors: Sequence[Tensor]) -> Dimension:
     return found[0]
 
 
-def _number_of(tensors: Sequence[Tensor], static: int | None) -> Any:
+def _number_of(tensors: Sequence[Tensor], static: int | None) -> Nested:
     whole: Any = shape(tensors[0]) if static is None else None
     return static if static is not None else whole[0]
 
 
 def map_fn(
-    fn: Callable[..., Any],
-    elems: Any,
-    dtype: Any = None,
+    fn: Callable[..., Nested],
+    elems: Nested,
+    dtype: Nested = None,
     parallel_iterations: int | None = None,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -124,7 +125,7 @@ def map_fn(
         types = [one.dtype for one in tensors] if signature is None else nest.flatten(signature)
         results = [TensorArray(one, size=n, infer_shape=infer_shape) for one in types]
 
-        def compute(i: Any, results: list[TensorArray]) -> Any:
+        def compute(i: TensorLike, results: list[TensorArray]) -> Nested:
             values = [array.read(i) for array in arrays]
             result = fn(nest.pack_sequence_as(elems, values))
             nest.assert_same_structure(signature or elems, result)
@@ -146,7 +147,9 @@ def map_fn(
         return nest.pack_sequence_as(elems if signature is None else signature, stacked)
 
 
-def _unstacked(tensor: Tensor, n: Any, element_shape: Any = None) -> TensorArray:
+def _unstacked(
+    tensor: Tensor, n: TensorLike, element_shape: TensorLike | None = None
+) -> TensorArray:
     array = TensorArray(tensor.dtype, size=n, element_shape=element_shape, infer_shape=True)
     return array.unstack(tensor)
 
@@ -157,9 +160,9 @@ def _set_first_dimension(tensors: Sequence[Tensor], static: Dimension) -> None:
 
 
 def foldl(
-    fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any = None,
+    fn: Callable[..., Nested],
+    elems: Nested,
+    initializer: Initializer | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -188,7 +191,7 @@ def foldl(
         else:
             start, first = initializer, constant(0)
 
-        def compute(i: Any, a: Any) -> list[Any]:
+        def compute(i: TensorLike, a: TensorLike) -> list[Nested]:
             element = nest.map_structure(lambda array: array.read(i), arrays)
             a = fn(a, element)
             return [i + 1, a]
@@ -205,9 +208,9 @@ def foldl(
 
 
 def foldr(
-    fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any = None,
+    fn: Callable[..., Nested],
+    elems: Nested,
+    initializer: Initializer | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -223,7 +226,7 @@ def foldr(
         else:
             last, start = n, initializer
 
-        def compute(i: Any, a: Any) -> list[Any]:
+        def compute(i: TensorLike, a: TensorLike) -> list[Nested]:
             i -= 1
             element = nest.map_structure(lambda array: array.read(i), arrays)
             return [i, fn(a, element)]
@@ -239,7 +242,7 @@ def foldr(
         )[1]
 
 
-def _elements(elems: Any) -> tuple[Any, Any]:
+def _elements(elems: Nested) -> tuple[Nested, Nested]:
     """How many elements there are, and TensorArrays with them in the structure of ``elems``."""
     tensors = [convert_to_tensor(one, name="elem") for one in nest.flatten(elems)]
     n = _number_of(tensors, dimension_value(tensors[0].shape[0]) or None)
@@ -247,9 +250,9 @@ def _elements(elems: Any) -> tuple[Any, Any]:
 
 
 def scan(
-    fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any = None,
+    fn: Callable[..., Nested],
+    elems: Nested,
+    initializer: Initializer | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -283,7 +286,7 @@ def scan(
         arrays = [_unstacked(one, n, TensorShape(one.shape[1:])) for one in tensors]
         if initializer is None:
             start = [array.read(n - 1 if reverse else 0) for array in arrays]
-            i: Any = 1
+            i: TensorLike = 1
         else:
             start = [convert_to_tensor(one) for one in nest.flatten(initializer)]
             i = 0
@@ -300,7 +303,7 @@ def scan(
             pairs = zip(results, start, strict=True)
             results = [array.write(n - 1 if reverse else 0, one) for array, one in pairs]
 
-        def compute(i: Any, a: list[Any], results: list[TensorArray]) -> Any:
+        def compute(i: TensorLike, a: list[TensorLike], results: list[TensorArray]) -> Nested:
             element = nest.pack_sequence_as(elems, [array.read(i) for array in arrays])
             out = fn(nest.pack_sequence_as(like, a), element)
             nest.assert_same_structure(like, out)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.static_evaluation import evaluate_constant
@@ -15,13 +15,15 @@ from tfnb.library.control_flow.cond import cond
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import Nested, TensorLike
+
 
 def smart_cond(
-    pred: Any,
-    true_fn: Callable[[], Any],
-    false_fn: Callable[[], Any],
+    pred: TensorLike,
+    true_fn: Callable[[], Nested],
+    false_fn: Callable[[], Nested],
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """What one of two functions gives; both are built only if the predicate is not known.
 
     Args:
@@ -43,7 +45,7 @@ def smart_cond(
     return true_fn() if value else false_fn()
 
 
-def smart_constant_value(pred: Any) -> bool | None:
+def smart_constant_value(pred: TensorLike) -> bool | None:
     """The value of a predicate where it is known while building.
 
     Raises:

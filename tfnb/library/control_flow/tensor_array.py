@@ -20,9 +20,11 @@ from tfnb.ops.math import sequence_ops
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.tensor_shape import ShapeLike
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {"tf": ["TensorArray"]}
 
@@ -52,15 +54,15 @@ class TensorArray:
 
     def __new__(
         cls,
-        dtype: Any,
-        size: Any = None,
+        dtype: DTypeLike,
+        size: TensorLike | None = None,
         dynamic_size: bool | None = None,
         clear_after_read: bool | None = None,
         tensor_array_name: str | None = None,
         handle: Tensor | None = None,
         flow: Tensor | None = None,
         infer_shape: bool = True,
-        element_shape: Any = None,
+        element_shape: TensorLike | None = None,
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ) -> Self:
@@ -72,21 +74,21 @@ class TensorArray:
         ):
             from tfnb.library.control_flow.tensor_list_array import TensorListArray
 
-            made: Any = object.__new__(TensorListArray)
+            made: TensorLike = object.__new__(TensorListArray)
             return made  # type: ignore[no-any-return]
         return object.__new__(cls)
 
     def __init__(
         self,
-        dtype: Any,
-        size: Any = None,
+        dtype: DTypeLike,
+        size: TensorLike | None = None,
         dynamic_size: bool | None = None,
         clear_after_read: bool | None = None,
         tensor_array_name: str | None = None,
         handle: Tensor | None = None,
         flow: Tensor | None = None,
         infer_shape: bool = True,
-        element_shape: Any = None,
+        element_shape: ShapeLike | None = None,
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ) -> None:
@@ -98,7 +100,7 @@ class TensorArray:
         # Shared by all arrays made from this one by writes, like the list of what was written.
         self._element_shape = [TensorShape(element_shape)]
         self._colocate_with: list[Operation] | None = [] if colocate_with_first_write_call else None
-        self._handle: Any = handle
+        self._handle: TensorLike = handle
         if handle is not None:
             with name_scope(name, "TensorArray", [handle, flow]):  # takes the name, as TensorFlow
                 self._flow = flow
@@ -127,12 +129,12 @@ class TensorArray:
         return self._dtype
 
     @property
-    def handle(self) -> Any:
+    def handle(self) -> TensorResult:
         """The resource that stands for the array; None for an array that is a list."""
         return self._handle
 
     @property
-    def flow(self) -> Any:
+    def flow(self) -> TensorResult:
         """The scalar float32 that orders reads after writes."""
         return self._flow
 
@@ -167,7 +169,7 @@ class TensorArray:
             self._colocate_with.append(value.op)
         return colocate_with(self._colocate_with[0])
 
-    def with_flow(self, flow: Any) -> TensorArray:
+    def with_flow(self, flow: TensorLike) -> TensorArray:
         """The same array with another flow."""
         made = TensorArray(
             self._dtype, handle=self._handle, flow=flow, infer_shape=self._infer_shape
@@ -182,7 +184,9 @@ class TensorArray:
         """The same array behind an Identity of its flow."""
         return self.with_flow(array_ops.identity(self._flow))
 
-    def grad(self, source: str, flow: Any = None, name: str | None = None) -> TensorArray:
+    def grad(
+        self, source: str, flow: TensorLike | None = None, name: str | None = None
+    ) -> TensorArray:
         """The array for gradients of this one's elements.
 
         Args:
@@ -207,7 +211,7 @@ class TensorArray:
             made._element_shape = self._element_shape
             return made
 
-    def read(self, index: Any, name: str | None = None) -> Tensor:
+    def read(self, index: TensorLike, name: str | None = None) -> Tensor:
         """The element at ``index``."""
         value: Tensor = ops.tensor_array_read_v3(
             handle=self._handle, index=index, flow_in=self._flow, dtype=self._dtype, name=name
@@ -216,7 +220,7 @@ class TensorArray:
             value.set_shape(self.element_shape)
         return value
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+    def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """Puts ``value`` at ``index``; go on with the array that is returned.
 
         Raises:
@@ -243,7 +247,7 @@ class TensorArray:
                 value.set_shape([constant_value(self._size), *value.shape[1:]])
             return value
 
-    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+    def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """The elements at ``indices`` along a new first dimension."""
         value: Tensor = ops.tensor_array_gather_v3(
             handle=self._handle,
@@ -278,14 +282,16 @@ class TensorArray:
             found.set_shape(TensorShape([length]).concatenate(rest))
         return found
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         """Writes row i of ``value`` to place i, for all rows."""
         with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
             value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
             count = array_ops.shape(value)[0]
             return self.scatter(sequence_ops.range_(0, count), value, name=name)
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+    def scatter(
+        self, indices: TensorLike, value: TensorLike, name: str | None = None
+    ) -> TensorArray:
         """Writes row i of ``value`` to place ``indices[i]``."""
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
@@ -298,7 +304,7 @@ class TensorArray:
                 )
             return self.with_flow(flow)
 
-    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
         """Writes stretches of ``value`` of these lengths to places 0, 1, ...."""
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
             value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
@@ -332,11 +338,11 @@ class TensorArray:
 
 
 def _check_arguments(
-    size: Any,
+    size: TensorLike,
     dynamic_size: bool | None,
     clear_after_read: bool | None,
     tensor_array_name: str | None,
-    handle: Any,
+    handle: TensorLike,
 ) -> None:
     given: Sequence[tuple[str, Any]] = (
         ("tensor_array_name", tensor_array_name),

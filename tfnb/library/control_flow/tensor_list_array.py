@@ -23,10 +23,13 @@ from tfnb.ops.containers import list_ops, whole_list_ops
 from tfnb.ops.control.control_flow_ops import no_op
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.tensor_shape import ShapeLike
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
 
-def element_shape_input(shape: TensorShape) -> Any:
+def element_shape_input(shape: TensorShape) -> Nested:
     """Return a shape as the ``element_shape`` of a list op: -1 for unknown sizes."""
     dims = shape.dim_values
     if dims is None:
@@ -46,15 +49,15 @@ class TensorListArray(TensorArray):
 
     def __init__(
         self,
-        dtype: Any,
-        size: Any = None,
+        dtype: DTypeLike,
+        size: TensorLike | None = None,
         dynamic_size: bool | None = None,
         clear_after_read: bool | None = None,
         tensor_array_name: str | None = None,
         handle: Tensor | None = None,
         flow: Tensor | None = None,
         infer_shape: bool = True,
-        element_shape: Any = None,
+        element_shape: ShapeLike | None = None,
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ) -> None:
@@ -84,7 +87,7 @@ class TensorListArray(TensorArray):
                 )
             self._flow = flow
 
-    def with_flow(self, flow: Any) -> TensorListArray:
+    def with_flow(self, flow: TensorLike) -> TensorListArray:
         """The same array with another list."""
         made = TensorListArray(self._dtype, flow=flow, infer_shape=self._infer_shape)
         made._size = self._size
@@ -96,20 +99,22 @@ class TensorListArray(TensorArray):
         """The same array behind an Identity of its list."""
         return self.with_flow(identity(self._flow))
 
-    def grad(self, source: str, flow: Any = None, name: str | None = None) -> TensorArray:
+    def grad(
+        self, source: str, flow: TensorLike | None = None, name: str | None = None
+    ) -> TensorArray:
         """Refuse: the gradient of a list is a list."""
         raise NotImplementedError("A TensorArray that is a list has no array for gradients.")
 
     def _element(self) -> Any:
         return element_shape_input(self.element_shape)
 
-    def _after(self, flow: Any, *, keeps_form: bool = False) -> TensorListArray:
+    def _after(self, flow: TensorLike, *, keeps_form: bool = False) -> TensorListArray:
         if keeps_form:
             assert self._flow is not None
             flow._handle_data = self._flow._handle_data
         return self.with_flow(flow)
 
-    def read(self, index: Any, name: str | None = None) -> Tensor:
+    def read(self, index: TensorLike, name: str | None = None) -> Tensor:
         """The element at ``index``."""
         with name_scope(name, "TensorArrayV2Read", [self._flow, index]):
             value: Tensor = list_ops.tensor_list_get_item(
@@ -117,7 +122,9 @@ class TensorListArray(TensorArray):
             )
             return value
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorListArray:
+    def write(
+        self, index: TensorLike, value: TensorLike, name: str | None = None
+    ) -> TensorListArray:
         """Write ``value`` at ``index``; use the returned array from then on."""
         with name_scope(name, "TensorArrayV2Write", [self._flow, index, value]):
             value = self._element_of(value)
@@ -131,7 +138,7 @@ class TensorListArray(TensorArray):
             )
             return self._after(flow, keeps_form=True)
 
-    def _element_of(self, value: Any) -> Tensor:
+    def _element_of(self, value: TensorLike) -> Tensor:
         # As in TensorFlow, another dtype is an error of the op at run time.
         tensor: Tensor = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
         return tensor
@@ -145,7 +152,7 @@ class TensorListArray(TensorArray):
     def stack(self, name: str | None = None) -> Tensor:
         """All elements along a new first dimension."""
         with name_scope(name, "TensorArrayV2Stack", [self._flow]):
-            count: Any = -1
+            count: TensorLike = -1
             if not self._dynamic_size and self._size is not None:
                 count = self._size
                 if isinstance(count, Tensor):
@@ -158,7 +165,7 @@ class TensorListArray(TensorArray):
             )
             return value
 
-    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+    def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """The elements at ``indices`` along a new first dimension."""
         value: Tensor = whole_list_ops.tensor_list_gather(
             self._flow, indices, self._element(), element_dtype=self._dtype, name=name
@@ -178,14 +185,16 @@ class TensorListArray(TensorArray):
         )[0]
         return value
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorListArray:
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorListArray:
         """Write row i of ``value`` to index i, for all rows."""
         with name_scope(name, "TensorArrayUnstack", [self._flow, value]):
             value = self._element_of(value)
             rows = self._check_rows(value)
             return self._after(list_ops.tensor_list_from_tensor(value, element_shape_input(rows)))
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorListArray:
+    def scatter(
+        self, indices: TensorLike, value: TensorLike, name: str | None = None
+    ) -> TensorListArray:
         """Write row i of ``value`` to index ``indices[i]``."""
         with name_scope(name, "TensorArrayScatter", [self._flow, value, indices]):
             value = self._element_of(value)
@@ -193,7 +202,9 @@ class TensorListArray(TensorArray):
             flow = whole_list_ops.tensor_list_scatter_into_existing_list(self._flow, value, indices)
             return self._after(flow, keeps_form=True)
 
-    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorListArray:
+    def split(
+        self, value: TensorLike, lengths: TensorLike, name: str | None = None
+    ) -> TensorListArray:
         """Write slices of ``value`` with these lengths to indices 0, 1, ...."""
         with name_scope(name, "TensorArraySplit", [self._flow, value, lengths]):
             value = self._element_of(value)

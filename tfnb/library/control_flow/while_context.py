@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 set_input_context_check(queries.check_input_from_valid_context)
 
@@ -258,11 +259,11 @@ class WhileContext(ControlFlowContext):
     def build_loop(
         self,
         pred: Callable[..., Any],
-        body: Callable[..., Any],
-        loop_vars: Any,
-        shape_invariants: Any,
+        body: Callable[..., Nested],
+        loop_vars: Nested,
+        shape_invariants: Nested,
         return_same_structure: bool,
-    ) -> Any:
+    ) -> Nested:
         """Adds the whole loop to the graph and gives the values of its variables after it.
 
         Raises:
@@ -305,13 +306,13 @@ class WhileContext(ControlFlowContext):
     def _build(
         self,
         pred: Callable[..., Any],
-        body: Callable[..., Any],
+        body: Callable[..., Nested],
         originals: list[Any],
         flat: list[Tensor],
-        structure: Any,
+        structure: Nested,
         shapes: list[TensorShape],
-    ) -> tuple[Any, list[Tensor]]:
-        def packed(variables: list[Tensor]) -> Any:
+    ) -> tuple[Nested, list[Tensor]]:
+        def packed(variables: list[Tensor]) -> Nested:
             with_arrays = [
                 with_flow(like, one) for like, one in zip(originals, variables, strict=True)
             ]
@@ -376,7 +377,7 @@ class WhileContext(ControlFlowContext):
         self._values = set(enters)
         self.loop_enters = enters
 
-    def _call_body(self, body: Callable[..., Any], arguments: Any) -> Any:
+    def _call_body(self, body: Callable[..., Nested], arguments: Any) -> Nested:
         summaries = get_default_graph().get_collection_ref(GraphKeys._SUMMARY_COLLECTION)
         num_before = len(summaries)
         result = body(*arguments)
@@ -431,11 +432,11 @@ def _closest_pivot(context: ControlFlowContext | None) -> Tensor | None:
     return None
 
 
-def _as_loop_var(value: Any) -> Any:
+def _as_loop_var(value: TensorLike) -> TensorResult:
     return value if is_tensor_array(value) else as_value(value, as_ref=False)
 
 
-def invariant_shapes(value: Any, invariant: Any) -> list[TensorShape]:
+def invariant_shapes(value: TensorLike, invariant: TensorLike) -> list[TensorShape]:
     """The shapes that the tensors of one loop variable must keep."""
     if hasattr(invariant, "value_type"):
         if not invariant.is_compatible_with(value):
@@ -450,7 +451,9 @@ def invariant_shapes(value: Any, invariant: Any) -> list[TensorShape]:
     return [flow_of(value).get_shape() if invariant is None else invariant]
 
 
-def add_back_edge(merged: Any, value: Any, enforce_shape_invariant: bool = True) -> Any:
+def add_back_edge(
+    merged: TensorLike, value: TensorLike, enforce_shape_invariant: bool = True
+) -> Any:
     """Leads ``value`` into the next iteration, to the Merge that ``merged`` comes from.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.collections import GraphKeys
@@ -16,21 +16,23 @@ from tfnb.library.control_flow.while_context import WhileContext
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import Nested, TensorLike
+
 EXPORTS = {"tf": ["while_loop"]}
 
 
 def while_loop(
-    cond: Callable[..., Any],
-    body: Callable[..., Any],
-    loop_vars: Any,
-    shape_invariants: Any = None,
+    cond: Callable[..., Nested],
+    body: Callable[..., Nested],
+    loop_vars: Nested,
+    shape_invariants: Nested | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
-    maximum_iterations: Any = None,
+    maximum_iterations: TensorLike | None = None,
     return_same_structure: bool = False,
-) -> Any:
+) -> Nested:
     """Repeat ``body`` while ``cond`` is true.
 
     Both functions are called once, while building, with tensors that represent the loop variables
@@ -99,12 +101,12 @@ def while_loop(
 
 
 def _counted(
-    cond: Callable[..., Any],
-    body: Callable[..., Any],
-    loop_vars: Any,
-    limit: Any,
+    cond: Callable[..., Nested],
+    body: Callable[..., Nested],
+    loop_vars: Nested,
+    limit: TensorLike,
     is_single: bool,
-) -> tuple[Callable[..., Any], Callable[..., Any], Any]:
+) -> tuple[Callable[..., Nested], Callable[..., Nested], Nested]:
     """Return the loop with a counter as its first variable."""
     from tfnb.ops.array.constant_ops import constant
     from tfnb.ops.math.comparison_ops import logical_and

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from tfnb.core.op_registry import OpDefinition
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
 _COUNTER, _FIRST = 0, 2
 # These say less than what they look at: their answers are kept rather than that.
@@ -73,16 +74,16 @@ _SMALL_ANSWERS = frozenset({"Shape", "Size", "Rank", "TensorListElementShape", "
 
 
 def while_loop(
-    cond: Callable[..., Any],
-    body: Callable[..., Any],
-    loop_vars: Any,
-    shape_invariants: Any = None,
+    cond: Callable[..., Nested],
+    body: Callable[..., Nested],
+    loop_vars: Nested,
+    shape_invariants: Nested | None = None,
     parallel_iterations: int = 10,
-    maximum_iterations: Any = None,
+    maximum_iterations: TensorLike | None = None,
     name: str | None = None,
     return_same_structure: bool = True,
     back_prop: bool = True,
-) -> Any:
+) -> Nested:
     """Repeats ``body`` while ``cond`` is true, as one While; arguments of ``tf.while_loop``.
 
     Raises:
@@ -102,7 +103,7 @@ def while_loop(
 
         cond_graph = _argument_graph(cond_name, values, variables.shapes)
 
-        def goes_on(count: Any, limit: Any, *args: Any) -> Any:
+        def goes_on(count: TensorLike, limit: TensorLike, *args: Any) -> Any:
             from tfnb.ops.math.comparison_ops import logical_and
 
             pred = cond(*variables.packed(args))
@@ -114,7 +115,7 @@ def while_loop(
 
         body_graph = _argument_graph(body_name, values, variables.shapes)
 
-        def iteration(count: Any, limit: Any, *args: Any) -> Any:
+        def iteration(count: TensorLike, limit: TensorLike, *args: Any) -> Nested:
             for outside, inside in zip(variables.flat, args, strict=True):
                 inside._handle_data = outside._handle_data
             # In the order of the condition.
@@ -166,7 +167,7 @@ class _Variables:
       shapes: the shapes that they keep.
     """
 
-    def __init__(self, loop_vars: Any, shape_invariants: Any) -> None:
+    def __init__(self, loop_vars: Nested, shape_invariants: Nested) -> None:
         loop_vars = read_variables(loop_vars)
         values = nest.map_structure(
             lambda one: one if is_tensor_array(one) else convert_to_tensor_or_indexed_slices(one),
@@ -175,7 +176,7 @@ class _Variables:
         )
         flat = nest.flatten(values)
         if shape_invariants is None:
-            invariants: list[Any] = [None] * len(flat)
+            invariants: list[TensorLike] = [None] * len(flat)
         else:
             nest.assert_same_structure(values, shape_invariants)
             invariants = nest.flatten(shape_invariants)
@@ -190,13 +191,13 @@ class _Variables:
         self._structure = nest.pack_sequence_as(values, likes)
         self.flat: list[Tensor] = flat_tensors(values)
 
-    def packed(self, tensors: Sequence[Tensor]) -> Any:
+    def packed(self, tensors: Sequence[Tensor]) -> Nested:
         """Tensors in the structure of the variables."""
         likes = nest.flatten(self._structure, expand_composites=True)
         flat = [with_flow(like, one) for like, one in zip(likes, tensors, strict=True)]
         return nest.pack_sequence_as(self._structure, flat, expand_composites=True)
 
-    def checked_results(self, results: Any) -> list[Any]:
+    def checked_results(self, results: Any) -> list[Nested]:
         """What the body gives, as a list.
 
         Raises:
@@ -357,7 +358,7 @@ def _forward_graph(op: Operation, which: str) -> ControlFlowGraph:
     return graph
 
 
-def _incoming(grad: Any, result: Tensor, outside: Tensor, output: Tensor) -> Any:
+def _incoming(grad: TensorLike, result: Tensor, outside: Tensor, output: Tensor) -> Any:
     """The gradient that the loop begins with; None for what has none."""
     if not _has_gradient(result):
         return None
@@ -387,7 +388,9 @@ def _build_gradient_body(
         for outside, inside in zip(args, graph.inputs, strict=True):
             inside._handle_data = outside._handle_data
 
-    def iteration(counter: Any, limit: Any, total: Any, *grad_ys: Any) -> list[Any]:
+    def iteration(
+        counter: TensorLike, limit: TensorLike, total: TensorLike, *grad_ys: Any
+    ) -> list[Nested]:
         found = backprop(give_zeros=True, source=xs[0].graph).run(
             ys, xs, list(grad_ys), name="gradients"
         )
@@ -537,7 +540,7 @@ class _WhileGradientGraph(ControlFlowGraph):
         inputs: Sequence[Tensor],
         attrs: dict[str, Any],
         name: str,
-        output_types: Any,
+        output_types: Nested,
     ) -> Operation | None:
         """A small answer about a tensor of the forward body is made there, to be kept itself."""
         if (

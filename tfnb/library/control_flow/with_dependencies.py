@@ -12,9 +12,11 @@ from tfnb.library.control_flow.control_flow_values import as_value, identity_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tfnb.framework.tensor_types import TensorLike
+
 
 def with_dependencies(
-    dependencies: Iterable[Any], output_tensor: Any, name: str | None = None
+    dependencies: Iterable[Any], output_tensor: TensorLike, name: str | None = None
 ) -> Any:
     """The value of ``output_tensor``, given only after ``dependencies`` have run.
 

@@ -13,14 +13,15 @@ from tfnb.library.data.structure import shapes_of, types_of
 
 if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
 
-def flat_attrs(spec: Any) -> dict[str, Any]:
+def flat_attrs(spec: Nested) -> dict[str, Any]:
     """The two attributes that say what elements of a dataset op are."""
     return {"output_types": types_of(spec), "output_shapes": shapes_of(spec)}
 
 
-def seed_tensors(seed: Any) -> tuple[Tensor, Tensor]:
+def seed_tensors(seed: TensorLike) -> tuple[Tensor, Tensor]:
     """The two seeds of a dataset op; both 0 where no seed is given at all."""
     from tfnb.ops.array.where_ops import where_v2
     from tfnb.ops.math.comparison_ops import equal, logical_and
@@ -51,7 +52,7 @@ def static_size(size: Tensor, drops: Tensor) -> int | None:
     return None if value is None else int(value)
 
 
-def shapes_equal(one: Any, other: Any) -> bool:
+def shapes_equal(one: TensorLike, other: TensorLike) -> bool:
     """Whether two structures of specs have the same static shapes."""
     return [shape.dim_values for shape in shapes_of(one)] == [
         shape.dim_values for shape in shapes_of(other)

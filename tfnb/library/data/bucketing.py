@@ -28,15 +28,17 @@ from tfnb.ops.random.stateless_random_ops import stateless_multinomial
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.framework.tensor_types import Nested, TensorLike
+
 EXPORTS = {"data.experimental": ["bucket_by_sequence_length", "sample_from_datasets"]}
 
 
 def bucket_by_sequence_length(
-    element_length_func: Callable[..., Any],
+    element_length_func: Callable[..., Nested],
     bucket_boundaries: Sequence[int],
     bucket_batch_sizes: Sequence[int],
-    padded_shapes: Any = None,
-    padding_values: Any = None,
+    padded_shapes: TensorLike | None = None,
+    padding_values: TensorLike | None = None,
     pad_to_bucket_boundary: bool = False,
     no_padding: bool = False,
     drop_remainder: bool = False,
@@ -77,10 +79,10 @@ def bucket_by_sequence_length(
     def apply(dataset: Dataset) -> Dataset:
         sizes = convert_to_tensor(np.array(bucket_batch_sizes, np.int64))
 
-        def window_size(bucket: Any) -> Any:
+        def window_size(bucket: TensorLike) -> Any:
             return sizes[bucket]
 
-        def shapes_of(bucket: Any) -> Any:
+        def shapes_of(bucket: TensorLike) -> Nested:
             """The padded shapes of a bucket, in the structure of an element."""
             shapes = padded_shapes
             if shapes is None:
@@ -104,7 +106,7 @@ def bucket_by_sequence_length(
             ]
             return nest.pack_sequence_as(dataset.element_spec, filled)
 
-        def batching_fn(bucket: Any, window: Dataset) -> Dataset:
+        def batching_fn(bucket: TensorLike, window: Dataset) -> Dataset:
             size = window_size(bucket)
             if no_padding:
                 return window.batch(size, drop_remainder=drop_remainder)
@@ -119,8 +121,8 @@ def bucket_by_sequence_length(
 
 def sample_from_datasets(
     datasets: Sequence[Dataset],
-    weights: Any = None,
-    seed: Any = None,
+    weights: TensorLike | None = None,
+    seed: TensorLike | None = None,
     stop_on_empty_dataset: bool = False,
 ) -> Dataset:
     """Elements of several datasets, each time of one that is chosen at random.
@@ -144,11 +146,11 @@ def sample_from_datasets(
     if len(datasets) == 1:
         return datasets[0]
     if weights is None:
-        logits: Any = [[1.0] * len(datasets)]
+        logits: TensorLike = [[1.0] * len(datasets)]
     else:
         logits = expand_dims(log(convert_to_tensor(weights, name="weights"), name="logits"), 0)
 
-    def select_dataset_constant_logits(choice_seed: Any) -> Tensor:
+    def select_dataset_constant_logits(choice_seed: TensorLike) -> Tensor:
         drawn = stateless_multinomial(logits, 1, seed=choice_seed)
         chosen: Tensor = squeeze(drawn, axis=[0, 1])
         return chosen

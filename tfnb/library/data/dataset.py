@@ -47,8 +47,10 @@ from tfnb.ops.dataset import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from tfnb.core.dtypes import DTypeLike
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import IntsLike, Nested, TensorLike
     from tfnb.library.data.iterators import Iterator
 
 EXPORTS = {
@@ -75,7 +77,7 @@ class Dataset:
     """
 
     def __init__(
-        self, variant_tensor: Tensor, element_spec: Any, inputs: Iterable[Dataset] = ()
+        self, variant_tensor: Tensor, element_spec: Nested, inputs: Iterable[Dataset] = ()
     ) -> None:
         self._variant_tensor = variant_tensor
         self.element_spec = element_spec
@@ -92,17 +94,17 @@ class Dataset:
         return flat_attrs(self.element_spec)
 
     @property
-    def output_types(self) -> Any:
+    def output_types(self) -> Nested:
         """A structure of the dtypes of an element."""
         return legacy_types(self.element_spec)
 
     @property
-    def output_shapes(self) -> Any:
+    def output_shapes(self) -> Nested:
         """A structure of the static shapes of an element."""
         return legacy_shapes(self.element_spec)
 
     @property
-    def output_classes(self) -> Any:
+    def output_classes(self) -> Nested:
         """A structure of the classes of an element."""
         return legacy_classes(self.element_spec)
 
@@ -129,7 +131,7 @@ class Dataset:
     # ------------------------------------------------------------------------------------- sources
 
     @staticmethod
-    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+    def from_tensors(tensors: TensorLike, name: str | None = None) -> Dataset:
         """One element: the given tensors."""
         element = normalized(tensors)
         spec = spec_of(element)
@@ -139,7 +141,7 @@ class Dataset:
         return Dataset(variant, spec)
 
     @staticmethod
-    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+    def from_tensor_slices(tensors: TensorLike, name: str | None = None) -> Dataset:
         """The slices of tensors along their first dimension.
 
         Raises:
@@ -148,7 +150,7 @@ class Dataset:
         return _slices(tensors, is_files=False)
 
     @staticmethod
-    def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset:
+    def from_sparse_tensor_slices(sparse_tensor: TensorLike) -> Dataset:
         """The slices of a sparse tensor along its first dimension."""
         if not isinstance(sparse_tensor, SparseTensor):
             raise TypeError(
@@ -195,11 +197,11 @@ class Dataset:
 
     @staticmethod
     def from_generator(
-        generator: Callable[..., Any],
-        output_types: Any = None,
-        output_shapes: Any = None,
+        generator: Callable[..., Nested],
+        output_types: Nested | None = None,
+        output_shapes: Nested | None = None,
         args: Any = None,
-        output_signature: Any = None,
+        output_signature: Nested | None = None,
         name: str | None = None,
     ) -> Dataset:
         """The elements of a Python generator; see :func:`from_generator.from_generator`."""
@@ -208,7 +210,7 @@ class Dataset:
         return from_generator(generator, output_types, output_shapes, args, output_signature)
 
     @staticmethod
-    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+    def zip(*args: Any, datasets: TensorLike | None = None, name: str | None = None) -> Dataset:
         """The elements of several datasets side by side, in the structure of ``datasets``.
 
         Raises:
@@ -240,7 +242,10 @@ class Dataset:
 
     @staticmethod
     def list_files(
-        file_pattern: Any, shuffle: bool | None = None, seed: Any = None, name: str | None = None
+        file_pattern: TensorLike,
+        shuffle: bool | None = None,
+        seed: TensorLike | None = None,
+        name: str | None = None,
     ) -> Dataset:
         """The names of files that match patterns; in a random order unless ``shuffle`` is False."""
         from tfnb.library.data.readers import list_files
@@ -249,7 +254,9 @@ class Dataset:
 
     @staticmethod
     def random(
-        seed: Any = None, rerandomize_each_iteration: Any = None, name: str | None = None
+        seed: TensorLike | None = None,
+        rerandomize_each_iteration: Any = None,
+        name: str | None = None,
     ) -> Dataset:
         """An endless sequence of random 32-bit numbers."""
         spec = TensorSpec([], dtypes.int64)
@@ -261,8 +268,8 @@ class Dataset:
 
     def map(
         self,
-        map_func: Callable[..., Any],
-        num_parallel_calls: Any = None,
+        map_func: Callable[..., Nested],
+        num_parallel_calls: TensorLike | None = None,
         deterministic: bool | None = None,
         synchronous: Any = None,
         use_unbounded_threadpool: bool = False,
@@ -275,15 +282,15 @@ class Dataset:
 
     def map_with_legacy_function(
         self,
-        map_func: Callable[..., Any],
-        num_parallel_calls: Any = None,
+        map_func: Callable[..., Nested],
+        num_parallel_calls: TensorLike | None = None,
         deterministic: bool | None = None,
         use_unbounded_threadpool: bool = False,
     ) -> Dataset:
         """The same as :meth:`map`; there is only one kind of function here."""
         return self.map(map_func, num_parallel_calls, deterministic)
 
-    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+    def flat_map(self, map_func: Callable[..., Nested], name: str | None = None) -> Dataset:
         """The elements of the datasets that ``map_func`` returns, one dataset after the other.
 
         Raises:
@@ -295,10 +302,10 @@ class Dataset:
 
     def interleave(
         self,
-        map_func: Callable[..., Any],
-        cycle_length: Any = None,
-        block_length: Any = None,
-        num_parallel_calls: Any = None,
+        map_func: Callable[..., Nested],
+        cycle_length: TensorLike | None = None,
+        block_length: TensorLike | None = None,
+        num_parallel_calls: TensorLike | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
@@ -318,7 +325,7 @@ class Dataset:
             self, map_func, cycle_length, block_length, num_parallel_calls, deterministic
         )
 
-    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+    def filter(self, predicate: Callable[..., Nested], name: str | None = None) -> Dataset:
         """The elements for which ``predicate`` is true.
 
         Raises:
@@ -328,11 +335,11 @@ class Dataset:
 
         return filtered(self, predicate, "filter", dataset_function_ops.filter_dataset)
 
-    def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> Dataset:
+    def filter_with_legacy_function(self, predicate: Callable[..., Nested]) -> Dataset:
         """The same as :meth:`filter`; there is only one kind of function here."""
         return self.filter(predicate)
 
-    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+    def take_while(self, predicate: Callable[..., Nested], name: str | None = None) -> Dataset:
         """The elements before the first one for which ``predicate`` is false.
 
         Raises:
@@ -344,8 +351,8 @@ class Dataset:
 
     def scan(
         self,
-        initial_state: Any,
-        scan_func: Callable[..., Any],
+        initial_state: Nested,
+        scan_func: Callable[..., Nested],
         name: str | None = None,
     ) -> Dataset:
         """The outputs of ``scan_func(state, element)``, which also returns the new state.
@@ -359,8 +366,8 @@ class Dataset:
 
     def reduce(
         self,
-        initial_state: Any,
-        reduce_func: Callable[..., Any],
+        initial_state: Nested,
+        reduce_func: Callable[..., Nested],
         name: str | None = None,
     ) -> Any:
         """The final state of ``reduce_func(state, element)`` over all elements.
@@ -374,10 +381,10 @@ class Dataset:
 
     def group_by_window(
         self,
-        key_func: Callable[..., Any],
-        reduce_func: Callable[..., Any],
-        window_size: Any = None,
-        window_size_func: Callable[..., Any] | None = None,
+        key_func: Callable[..., Nested],
+        reduce_func: Callable[..., Nested],
+        window_size: TensorLike | None = None,
+        window_size_func: Callable[..., Nested] | None = None,
         name: str | None = None,
     ) -> Dataset:
         """Groups elements by key, and applies ``reduce_func`` to each full group.
@@ -408,9 +415,9 @@ class Dataset:
 
     def batch(
         self,
-        batch_size: Any,
-        drop_remainder: Any = False,
-        num_parallel_calls: Any = None,
+        batch_size: TensorLike,
+        drop_remainder: TensorLike = False,
+        num_parallel_calls: TensorLike | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
@@ -444,10 +451,10 @@ class Dataset:
 
     def padded_batch(
         self,
-        batch_size: Any,
-        padded_shapes: Any = None,
-        padding_values: Any = None,
-        drop_remainder: Any = False,
+        batch_size: TensorLike,
+        padded_shapes: TensorLike | None = None,
+        padding_values: TensorLike | None = None,
+        drop_remainder: TensorLike = False,
         name: str | None = None,
     ) -> Dataset:
         """Batches of ``batch_size`` consecutive elements, padded to a common shape.
@@ -482,10 +489,10 @@ class Dataset:
 
     def window(
         self,
-        size: Any,
-        shift: Any = None,
-        stride: Any = 1,
-        drop_remainder: Any = False,
+        size: TensorLike,
+        shift: TensorLike | None = None,
+        stride: IntsLike = 1,
+        drop_remainder: TensorLike = False,
         name: str | None = None,
     ) -> Dataset:
         """Windows of elements, each a structure of datasets."""
@@ -521,7 +528,7 @@ class Dataset:
         return Dataset(variant, spec, [source])
 
     def rebatch(
-        self, batch_size: Any, drop_remainder: Any = False, name: str | None = None
+        self, batch_size: TensorLike, drop_remainder: TensorLike = False, name: str | None = None
     ) -> Dataset:
         """Batches split or joined to one size, or to several sizes in turn."""
         from tfnb.library.data.rebatching import rebatch
@@ -530,9 +537,9 @@ class Dataset:
 
     def ragged_batch(
         self,
-        batch_size: Any,
-        drop_remainder: Any = False,
-        row_splits_dtype: Any = dtypes.int64,
+        batch_size: TensorLike,
+        drop_remainder: TensorLike = False,
+        row_splits_dtype: DTypeLike = dtypes.int64,
         name: str | None = None,
     ) -> Dataset:
         """Batches of ``batch_size`` elements; tensors of varying shapes become ragged."""
@@ -540,7 +547,9 @@ class Dataset:
 
         return ragged_batch(self, batch_size, drop_remainder, row_splits_dtype)
 
-    def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
+    def sparse_batch(
+        self, batch_size: TensorLike, row_shape: TensorLike, name: str | None = None
+    ) -> Dataset:
         """Batches of tensors as one sparse tensor, with rows of a given shape."""
         from tfnb.library.data.rebatching import sparse_batch
 
@@ -548,10 +557,10 @@ class Dataset:
 
     def rejection_resample(
         self,
-        class_func: Callable[..., Any],
-        target_dist: Any,
-        initial_dist: Any = None,
-        seed: Any = None,
+        class_func: Callable[..., Nested],
+        target_dist: TensorLike,
+        initial_dist: TensorLike | None = None,
+        seed: TensorLike | None = None,
         name: str | None = None,
     ) -> Dataset:
         """Pairs (class, element); elements are dropped so that classes have a target frequency."""
@@ -559,7 +568,7 @@ class Dataset:
 
         return rejection_resample(self, class_func, target_dist, initial_dist, seed)
 
-    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
+    def enumerate(self, start: TensorLike = 0, name: str | None = None) -> Dataset:
         """Pairs (number, element)."""
         numbers = Dataset.range(start, np.iinfo(np.int64).max)
         return Dataset.zip((_rewritten(numbers), self))
@@ -571,22 +580,22 @@ class Dataset:
         variant = build(self._variant_tensor, *args, **attrs, **self._flat)
         return Dataset(variant, self.element_spec, [self])
 
-    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+    def repeat(self, count: TensorLike | None = None, name: str | None = None) -> Dataset:
         """Repeats the elements ``count`` times; endlessly if ``count`` is None or -1."""
         number = convert_to_tensor(-1 if count is None else count, dtypes.int64, name="count")
         return self.same_elements(dataset_sequence_ops.repeat_dataset, number)
 
-    def take(self, count: Any, name: str | None = None) -> Dataset:
+    def take(self, count: TensorLike, name: str | None = None) -> Dataset:
         """At most the first ``count`` elements; all if ``count`` is -1."""
         number = convert_to_tensor(count, dtypes.int64, name="count")
         return self.same_elements(dataset_sequence_ops.take_dataset, number)
 
-    def skip(self, count: Any, name: str | None = None) -> Dataset:
+    def skip(self, count: TensorLike, name: str | None = None) -> Dataset:
         """All except the first ``count`` elements; none if ``count`` is -1."""
         number = convert_to_tensor(count, dtypes.int64, name="count")
         return self.same_elements(dataset_sequence_ops.skip_dataset, number)
 
-    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
+    def shard(self, num_shards: TensorLike, index: TensorLike, name: str | None = None) -> Dataset:
         """Every ``num_shards``-th element, starting with element ``index``."""
         shards = convert_to_tensor(num_shards, dtypes.int64, name="num_shards")
         own = convert_to_tensor(index, dtypes.int64, name="index")
@@ -615,8 +624,8 @@ class Dataset:
 
     def shuffle(
         self,
-        buffer_size: Any,
-        seed: Any = None,
+        buffer_size: TensorLike,
+        seed: TensorLike | None = None,
         reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
     ) -> Dataset:
@@ -632,12 +641,12 @@ class Dataset:
             reshuffle_each_iteration=reshuffles,
         )
 
-    def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
+    def cache(self, filename: TensorLike = "", name: str | None = None) -> Dataset:
         """The elements, cached in memory or in a file after the first complete pass."""
         tensor = convert_to_tensor(filename, dtypes.string, name="filename")
         return self.same_elements(dataset_sequence_ops.cache_dataset, tensor)
 
-    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
+    def prefetch(self, buffer_size: TensorLike, name: str | None = None) -> Dataset:
         """The same elements."""
         size = convert_to_tensor(
             AUTOTUNE if buffer_size is None else buffer_size, dtypes.int64, name="buffer_size"
@@ -671,7 +680,7 @@ class Dataset:
         self,
         path: str,
         compression: str | None = None,
-        shard_func: Callable[..., Any] | None = None,
+        shard_func: Callable[..., Nested] | None = None,
         checkpoint_args: Any = None,
     ) -> Operation:
         """An operation that writes the elements to files, which ``load`` reads.
@@ -695,7 +704,7 @@ class Dataset:
     @staticmethod
     def load(
         path: str,
-        element_spec: Any = None,
+        element_spec: Nested | None = None,
         compression: str | None = None,
         reader_func: Callable[[Dataset], Dataset] | None = None,
         wait: bool = False,
@@ -723,7 +732,7 @@ class Dataset:
         path: str,
         compression: str | None = "AUTO",
         reader_func: Callable[[Dataset], Dataset] | None = None,
-        shard_func: Callable[..., Any] | None = None,
+        shard_func: Callable[..., Nested] | None = None,
         name: str | None = None,
     ) -> Dataset:
         """The same elements, written to files by the first iterator that reaches the end.
@@ -766,7 +775,10 @@ class Dataset:
 
     @staticmethod
     def counter(
-        start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64, name: str | None = None
+        start: TensorLike = 0,
+        step: TensorLike = 1,
+        dtype: DTypeLike = dtypes.int64,
+        name: str | None = None,
     ) -> Dataset:
         """An endless sequence of numbers."""
         from tfnb.library.data.experimental import Counter
@@ -776,8 +788,8 @@ class Dataset:
     @staticmethod
     def sample_from_datasets(
         datasets: Any,
-        weights: Any = None,
-        seed: Any = None,
+        weights: TensorLike | None = None,
+        seed: TensorLike | None = None,
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
     ) -> Dataset:
@@ -788,11 +800,11 @@ class Dataset:
 
     def bucket_by_sequence_length(
         self,
-        element_length_func: Callable[..., Any],
+        element_length_func: Callable[..., Nested],
         bucket_boundaries: Any,
         bucket_batch_sizes: Any,
-        padded_shapes: Any = None,
-        padding_values: Any = None,
+        padded_shapes: TensorLike | None = None,
+        padding_values: TensorLike | None = None,
         pad_to_bucket_boundary: bool = False,
         no_padding: bool = False,
         drop_remainder: bool = False,
@@ -860,7 +872,7 @@ class VariantDataset(Dataset):
 # ------------------------------------------------------------------------------------------ beside
 
 
-def _slices(tensors: Any, is_files: bool) -> Dataset:
+def _slices(tensors: TensorLike, is_files: bool) -> Dataset:
     element = normalized(tensors)
     whole = spec_of(element)
     if not flat_specs(whole):
@@ -884,17 +896,17 @@ def _rewritten(dataset: Dataset, rewrite: str = "replicate_on_split") -> Dataset
     return dataset.same_elements(dataset_sequence_ops.rewrite_dataset, rewrite)
 
 
-def get_output_types(dataset_or_iterator: Any) -> Any:
+def get_output_types(dataset_or_iterator: Any) -> Nested:
     """A structure of the dtypes of the elements of a dataset or iterator."""
     return legacy_types(dataset_or_iterator.element_spec)
 
 
-def get_output_shapes(dataset_or_iterator: Any) -> Any:
+def get_output_shapes(dataset_or_iterator: Any) -> Nested:
     """A structure of the static shapes of the elements of a dataset or iterator."""
     return legacy_shapes(dataset_or_iterator.element_spec)
 
 
-def get_output_classes(dataset_or_iterator: Any) -> Any:
+def get_output_classes(dataset_or_iterator: Any) -> Nested:
     """A structure of the classes of the elements of a dataset or iterator."""
     return legacy_classes(dataset_or_iterator.element_spec)
 

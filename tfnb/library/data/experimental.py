@@ -23,7 +23,9 @@ from tfnb.ops.dataset import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.core.dtypes import DTypeLike
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
     type_of_transformation = Callable[[Dataset], Dataset]
 
@@ -53,12 +55,14 @@ def to_variant(dataset: Dataset) -> Tensor:
     return dataset._variant_tensor
 
 
-def from_variant(variant: Tensor, structure: Any) -> Dataset:
+def from_variant(variant: Tensor, structure: Nested) -> Dataset:
     """Return the dataset of a variant tensor."""
     return Dataset(variant, structure)
 
 
-def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset:
+def Counter(
+    start: TensorLike = 0, step: TensorLike = 1, dtype: DTypeLike = dtypes.int64
+) -> Dataset:
     """Return an infinite dataset of evenly spaced numbers."""
     with name_scope("counter"):
         first = convert_to_tensor(start, dtype, name="start")
@@ -72,7 +76,7 @@ class RandomDataset(Dataset):
 
     def __init__(
         self,
-        seed: Any = None,
+        seed: TensorLike | None = None,
         rerandomize_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> None:
@@ -90,7 +94,7 @@ def unique() -> type_of_transformation:
     return lambda dataset: dataset.unique()
 
 
-def enumerate_dataset(start: Any = 0) -> type_of_transformation:
+def enumerate_dataset(start: TensorLike = 0) -> type_of_transformation:
     """:meth:`Dataset.enumerate` for ``apply``."""
     return lambda dataset: dataset.enumerate(start)
 
@@ -100,21 +104,21 @@ def ignore_errors(log_warning: bool = False) -> type_of_transformation:
     return lambda dataset: dataset.ignore_errors(log_warning)
 
 
-def take_while(predicate: Callable[..., Any]) -> type_of_transformation:
+def take_while(predicate: Callable[..., Nested]) -> type_of_transformation:
     """:meth:`Dataset.take_while` for ``apply``."""
     return lambda dataset: dataset.take_while(predicate)
 
 
-def scan(initial_state: Any, scan_func: Callable[..., Any]) -> type_of_transformation:
+def scan(initial_state: Nested, scan_func: Callable[..., Nested]) -> type_of_transformation:
     """:meth:`Dataset.scan` for ``apply``."""
     return lambda dataset: dataset.scan(initial_state, scan_func)
 
 
 def group_by_window(
-    key_func: Callable[..., Any],
-    reduce_func: Callable[..., Any],
+    key_func: Callable[..., Nested],
+    reduce_func: Callable[..., Nested],
     window_size: Any = None,
-    window_size_func: Callable[..., Any] | None = None,
+    window_size_func: Callable[..., Nested] | None = None,
 ) -> type_of_transformation:
     """:meth:`Dataset.group_by_window` for ``apply``."""
     return lambda dataset: dataset.group_by_window(
@@ -123,7 +127,7 @@ def group_by_window(
 
 
 def shuffle_and_repeat(
-    buffer_size: Any, count: Any = None, seed: Any = None
+    buffer_size: TensorLike, count: TensorLike | None = None, seed: TensorLike | None = None
 ) -> type_of_transformation:
     """Repeat the elements, shuffled anew in each repetition."""
 
@@ -139,11 +143,11 @@ def shuffle_and_repeat(
 
 
 def map_and_batch(
-    map_func: Callable[..., Any],
-    batch_size: Any,
+    map_func: Callable[..., Nested],
+    batch_size: TensorLike,
     num_parallel_batches: Any = None,
-    drop_remainder: Any = False,
-    num_parallel_calls: Any = None,
+    drop_remainder: TensorLike = False,
+    num_parallel_calls: TensorLike | None = None,
 ) -> type_of_transformation:
     """Map ``map_func`` over the elements and combine ``batch_size`` results into each batch.
 
@@ -184,9 +188,9 @@ def map_and_batch(
 
 
 def parallel_interleave(
-    map_func: Callable[..., Any],
-    cycle_length: Any,
-    block_length: Any = 1,
+    map_func: Callable[..., Nested],
+    cycle_length: TensorLike,
+    block_length: TensorLike = 1,
     sloppy: bool | None = False,
     buffer_output_elements: Any = None,
     prefetch_input_elements: Any = None,
@@ -222,7 +226,7 @@ def parallel_interleave(
     return apply
 
 
-def assert_cardinality(expected_cardinality: Any) -> type_of_transformation:
+def assert_cardinality(expected_cardinality: TensorLike) -> type_of_transformation:
     """Check that the dataset has exactly ``expected_cardinality`` elements."""
 
     def apply(dataset: Dataset) -> Dataset:

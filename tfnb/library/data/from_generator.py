@@ -23,11 +23,13 @@ from tfnb.ops.dataset import dataset_source_ops
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tfnb.framework.tensor_types import Nested, TensorLike
+
 
 class _GeneratorState:
     """The generators at work, by number; thread safe."""
 
-    def __init__(self, generator: Callable[..., Any]) -> None:
+    def __init__(self, generator: Callable[..., Nested]) -> None:
         self._generator = generator
         self._lock = threading.Lock()
         self._numbers = itertools.count()
@@ -60,11 +62,11 @@ class _GeneratorState:
 
 
 def from_generator(
-    generator: Callable[..., Any],
-    output_types: Any = None,
-    output_shapes: Any = None,
+    generator: Callable[..., Nested],
+    output_types: Nested | None = None,
+    output_shapes: Nested | None = None,
     args: Any = None,
-    output_signature: Any = None,
+    output_signature: Nested | None = None,
 ) -> Dataset:
     """A dataset of what a Python generator gives.
 
@@ -110,26 +112,26 @@ def from_generator(
     def get_iterator_id_fn(unused: Any) -> Any:
         return py_func(state.begin, list(given), dtypes.int64, stateful=True)
 
-    def next_element(number: Any) -> Any:
+    def next_element(number: TensorLike) -> Nested:
         value = next(state.iterator(int(number)))
         return [_component(part, one, value) for part, one in zip(_flat_parts(spec, value), specs)]
 
-    def generator_next_fn(number: Any) -> Any:
+    def generator_next_fn(number: TensorLike) -> Any:
         results = py_func(next_element, [number], [one.dtype for one in specs], stateful=True)
         for tensor, one in zip(results, specs):
             tensor.set_shape(one.shape)
         return from_components(spec, results)
 
-    def finalize(number: Any) -> Any:
+    def finalize(number: TensorLike) -> Any:
         state.end(int(number))
         return np.array(0, np.int64)
 
-    def finalize_fn(number: Any) -> Any:
+    def finalize_fn(number: TensorLike) -> Any:
         return py_func(finalize, [number], dtypes.int64, stateful=True)
 
     what = "Dataset.from_generator"
 
-    def flat_map_fn(dummy: Any) -> Dataset:
+    def flat_map_fn(dummy: TensorLike) -> Dataset:
         begin = StructuredFunction(get_iterator_id_fn, what, TensorSpec([], dtypes.int32))
         number = TensorSpec(None, dtypes.int64)
         go_on = StructuredFunction(generator_next_fn, what, number)
@@ -148,7 +150,7 @@ def from_generator(
     return Dataset.from_tensors(0).flat_map(flat_map_fn)
 
 
-def _flat_parts(spec: Any, value: Any) -> list[Any]:
+def _flat_parts(spec: Nested, value: TensorLike) -> list[Any]:
     """What the generator gave, part by part.
 
     Raises:
@@ -166,7 +168,7 @@ def _flat_parts(spec: Any, value: Any) -> list[Any]:
         ) from error
 
 
-def _component(part: Any, spec: TensorSpec, value: Any) -> Any:
+def _component(part: TensorLike, spec: TensorSpec, value: TensorLike) -> Any:
     """A part of an element as an array.
 
     Raises:

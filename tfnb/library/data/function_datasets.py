@@ -29,11 +29,13 @@ from tfnb.ops.dataset import dataset_function_ops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 
 def mapped(
     source: Dataset,
-    map_func: Callable[..., Any],
-    num_parallel_calls: Any,
+    map_func: Callable[..., Nested],
+    num_parallel_calls: TensorLike,
     deterministic: bool | None,
 ) -> Dataset:
     """``Dataset.map``."""
@@ -54,7 +56,7 @@ def mapped(
 
 
 def function_of_datasets(
-    source: Dataset, map_func: Callable[..., Any], transformation: str
+    source: Dataset, map_func: Callable[..., Nested], transformation: str
 ) -> tuple[StructuredFunction, Any]:
     """A function that gives datasets, and what their elements are.
 
@@ -69,7 +71,7 @@ def function_of_datasets(
     return function, function.output_spec.element_spec
 
 
-def flat_mapped(source: Dataset, map_func: Callable[..., Any]) -> Dataset:
+def flat_mapped(source: Dataset, map_func: Callable[..., Nested]) -> Dataset:
     """``Dataset.flat_map``."""
     function, spec = function_of_datasets(source, map_func, "Dataset.flat_map")
     variant = dataset_function_ops.flat_map_dataset(
@@ -80,10 +82,10 @@ def flat_mapped(source: Dataset, map_func: Callable[..., Any]) -> Dataset:
 
 def interleaved(
     source: Dataset,
-    map_func: Callable[..., Any],
-    cycle_length: Any,
-    block_length: Any,
-    num_parallel_calls: Any,
+    map_func: Callable[..., Nested],
+    cycle_length: TensorLike,
+    block_length: TensorLike,
+    num_parallel_calls: TensorLike,
     deterministic: bool | None,
 ) -> Dataset:
     """``Dataset.interleave``."""
@@ -114,7 +116,7 @@ def interleaved(
     return Dataset(variant, spec, [source])
 
 
-def filtered(source: Dataset, predicate: Callable[..., Any], kind: str, build: Any) -> Dataset:
+def filtered(source: Dataset, predicate: Callable[..., Nested], kind: str, build: Any) -> Dataset:
     """``Dataset.filter`` and ``take_while``, of which ``build`` is the op."""
     function = StructuredFunction(predicate, f"Dataset.{kind}", source.element_spec)
     spec = function.output_spec
@@ -133,13 +135,13 @@ def filtered(source: Dataset, predicate: Callable[..., Any], kind: str, build: A
 
 
 def with_state(
-    func: Callable[..., Any],
+    func: Callable[..., Nested],
     transformation: str,
-    state_spec: Any,
-    element_spec: Any,
+    state_spec: TensorLike,
+    element_spec: Nested,
     check: Callable[[Any], Any],
     state_of: Callable[[Any], Any],
-) -> tuple[StructuredFunction, Any]:
+) -> tuple[StructuredFunction, Nested]:
     """A function of a state and an element; the state's shape is made as vague as it must be."""
     while True:
         function = StructuredFunction(
@@ -159,7 +161,7 @@ def with_state(
         state_spec = common
 
 
-def scanned(source: Dataset, initial_state: Any, scan_func: Callable[..., Any]) -> Dataset:
+def scanned(source: Dataset, initial_state: Nested, scan_func: Callable[..., Nested]) -> Dataset:
     """``Dataset.scan``."""
     state = normalized(initial_state)
     state_spec = spec_of(state)
@@ -187,7 +189,7 @@ def scanned(source: Dataset, initial_state: Any, scan_func: Callable[..., Any]) 
     return Dataset(variant, spec, [source])
 
 
-def reduced(source: Dataset, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
+def reduced(source: Dataset, initial_state: Nested, reduce_func: Callable[..., Nested]) -> Any:
     """``Dataset.reduce``."""
     with name_scope("initial_state"):
         state = normalized(initial_state)
@@ -207,10 +209,10 @@ def reduced(source: Dataset, initial_state: Any, reduce_func: Callable[..., Any]
 
 def grouped(
     source: Dataset,
-    key_func: Callable[..., Any],
-    reduce_func: Callable[..., Any],
-    window_size: Any,
-    window_size_func: Callable[..., Any] | None,
+    key_func: Callable[..., Nested],
+    reduce_func: Callable[..., Nested],
+    window_size: TensorLike,
+    window_size_func: Callable[..., Nested] | None,
 ) -> Dataset:
     """``Dataset.group_by_window``."""
     if (window_size is None) == (window_size_func is None):
@@ -220,16 +222,16 @@ def grouped(
         )
     if window_size_func is None:
 
-        def window_size_func(_: Any) -> Any:
+        def window_size_func(_: Any) -> TensorResult:
             return convert_to_tensor(window_size, dtypes.int64)
 
-    def as_int64(value: Any) -> Any:
+    def as_int64(value: TensorLike) -> TensorResult:
         return convert_to_tensor(value, dtypes.int64)
 
     def key_func_wrapper(*args: Any) -> Any:
         return as_int64(key_func(*args))
 
-    def window_size_func_wrapper(key: Any) -> Any:
+    def window_size_func_wrapper(key: TensorLike) -> Any:
         return as_int64(window_size_func(key))
 
     what = "Dataset.group_by_window"

@@ -26,6 +26,7 @@ from tfnb.ops.dataset import iterator_ops
 if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
 EXPORTS = {
     "data": ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"],
@@ -52,7 +53,7 @@ class Iterator:
     """
 
     def __init__(
-        self, iterator_resource: Tensor, initializer: Operation | None, element_spec: Any
+        self, iterator_resource: Tensor, initializer: Operation | None, element_spec: Nested
     ) -> None:
         self._iterator_resource = iterator_resource
         self._initializer = initializer
@@ -62,10 +63,10 @@ class Iterator:
 
     @staticmethod
     def from_structure(
-        output_types: Any,
-        output_shapes: Any = None,
+        output_types: Nested,
+        output_shapes: Nested | None = None,
         shared_name: str | None = None,
-        output_classes: Any = None,
+        output_classes: Nested | None = None,
     ) -> Iterator:
         """An iterator without a dataset: :meth:`make_initializer` gives it one.
 
@@ -83,10 +84,10 @@ class Iterator:
 
     @staticmethod
     def from_string_handle(
-        string_handle: Any,
-        output_types: Any,
-        output_shapes: Any = None,
-        output_classes: Any = None,
+        string_handle: TensorLike,
+        output_types: Nested,
+        output_shapes: Nested | None = None,
+        output_classes: Nested | None = None,
     ) -> Iterator:
         """The iterator whose handle is fed as text; see :meth:`string_handle`."""
         spec = spec_from_legacy(output_types, output_shapes, output_classes)
@@ -125,7 +126,7 @@ class Iterator:
                 )
                 return op
 
-    def get_next(self, name: str | None = None) -> Any:
+    def get_next(self, name: str | None = None) -> Nested:
         """The next element, as tensors: each run that needs one of them takes one element.
 
         Call it once and use the tensors again and again: in a loop it makes new operations.
@@ -161,17 +162,17 @@ class Iterator:
         return text
 
     @property
-    def output_types(self) -> Any:
+    def output_types(self) -> Nested:
         """A structure of the dtypes of an element."""
         return legacy_types(self.element_spec)
 
     @property
-    def output_shapes(self) -> Any:
+    def output_shapes(self) -> Nested:
         """A structure of the static shapes of an element."""
         return legacy_shapes(self.element_spec)
 
     @property
-    def output_classes(self) -> Any:
+    def output_classes(self) -> Nested:
         """A structure of the classes of an element."""
         return legacy_classes(self.element_spec)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.framework.scopes import colocate_with
 from tfnb.library.data.attributes import flat_attrs
@@ -11,6 +11,7 @@ from tfnb.ops.containers import optional_ops
 
 if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
 EXPORTS = {"data.experimental": ["Optional"]}
 
@@ -23,7 +24,7 @@ class Optional:
       element_spec: of the element.
     """
 
-    def __init__(self, variant_tensor: Tensor, element_spec: Any) -> None:
+    def __init__(self, variant_tensor: Tensor, element_spec: Nested) -> None:
         self._variant_tensor = variant_tensor
         self.element_spec = element_spec
 
@@ -33,7 +34,7 @@ class Optional:
             found: Tensor = optional_ops.optional_has_value(self._variant_tensor, name=name)
             return found
 
-    def get_value(self, name: str | None = None) -> Any:
+    def get_value(self, name: str | None = None) -> Nested:
         """The element; InvalidArgumentError when there is none."""
         with colocate_with(self._variant_tensor):
             parts = optional_ops.optional_get_value(
@@ -42,18 +43,18 @@ class Optional:
             return from_components(self.element_spec, parts)
 
     @staticmethod
-    def from_value(value: Any) -> Optional:
+    def from_value(value: TensorLike) -> Optional:
         """An optional with an element."""
         element = normalized(value)
         spec = spec_of(element)
         return Optional(optional_ops.optional_from_value(to_components(spec, element)), spec)
 
     @staticmethod
-    def none_from_structure(structure: Any) -> Optional:
+    def none_from_structure(structure: Nested) -> Optional:
         """An optional without an element."""
         return Optional(optional_ops.optional_none(), structure)
 
     @staticmethod
-    def empty(element_spec: Any) -> Optional:
+    def empty(element_spec: Nested) -> Optional:
         """An optional without an element."""
         return Optional.none_from_structure(element_spec)

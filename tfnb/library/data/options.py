@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike
 
 EXPORTS = {
     "data": ["Options", "ThreadingOptions"],
@@ -28,7 +31,7 @@ class _Settings:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return self._set.get(name, self._defaults.get(name))
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: TensorLike) -> None:
         if name == "_set":
             object.__setattr__(self, name, value)
         elif name in type(self)._names:
@@ -132,7 +135,7 @@ class Options(_Settings):
         }
         return super().__getattr__(renamed.get(name, name))
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: TensorLike) -> None:
         renamed = {
             "experimental_threading": "threading",
             "experimental_deterministic": "deterministic",

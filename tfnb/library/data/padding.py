@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,13 @@ from tfnb.framework.tensor import Tensor
 from tfnb.library.data.structure import SparseTensorSpec, flat_specs
 from tfnb.library.data.tensor_spec import TensorSpec
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor_types import Nested, TensorLike
+
 
 def padding_of(
-    element_spec: Any, padded_shapes: Any, padding_values: Any
+    element_spec: Nested, padded_shapes: TensorLike, padding_values: TensorLike
 ) -> tuple[list[TensorShape], list[Tensor], list[Tensor]]:
     """The static padded shapes of the components, the tensors of them, and the padding values.
 
@@ -48,7 +52,7 @@ def padding_of(
     return shapes, tensors, [_value(value, spec.dtype) for value, spec in zip(values, specs)]
 
 
-def _is_shape(value: Any) -> bool:
+def _is_shape(value: TensorLike) -> bool:
     if isinstance(value, dict):
         return False
     if isinstance(value, tuple):
@@ -56,7 +60,7 @@ def _is_shape(value: Any) -> bool:
     return True
 
 
-def _parts(like: Any, structure: Any, is_leaf: Any) -> list[Any]:
+def _parts(like: TensorLike, structure: Nested, is_leaf: Any) -> list[Nested]:
     """The parts of a structure where another one has its specs."""
     if isinstance(like, dict):
         if not isinstance(structure, dict) or set(structure) != set(like):
@@ -73,7 +77,7 @@ def _parts(like: Any, structure: Any, is_leaf: Any) -> list[Any]:
     return [structure]
 
 
-def _padded_shape(wanted: Any, shape: TensorShape) -> tuple[TensorShape, Tensor]:
+def _padded_shape(wanted: TensorLike, shape: TensorShape) -> tuple[TensorShape, Tensor]:
     if isinstance(wanted, Tensor):
         if wanted.dtype is not dtypes.int64 or wanted.shape.rank not in (None, 1):
             raise TypeError(
@@ -108,7 +112,7 @@ def _text(shape: TensorShape) -> str:
     return str(tuple(shape.as_list())) if shape.rank is not None else "<unknown>"
 
 
-def _value(value: Any, dtype: Any) -> Tensor:
+def _value(value: TensorLike, dtype: DType) -> Tensor:
     if value is None:
         value = b"" if dtype is dtypes.string else np.zeros((), dtype.as_numpy_dtype)
     tensor: Tensor = convert_to_tensor(value, name="padding_value")

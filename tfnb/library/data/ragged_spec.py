@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
 EXPORTS = {"tf": ["RaggedTensorSpec"]}
 
@@ -37,7 +38,7 @@ class RaggedTensorSpec(TypeSpec):
 
     proto_class: ClassVar[str] = "RAGGED_TENSOR_SPEC"
 
-    shape: Any = None
+    shape: TensorLike = None
     dtype: Any = dtypes.float32
     ragged_rank: Any = None
     row_splits_dtype: Any = dtypes.int64
@@ -61,7 +62,7 @@ class RaggedTensorSpec(TypeSpec):
         object.__setattr__(self, "dtype", dtypes.as_dtype(self.dtype))
         object.__setattr__(self, "row_splits_dtype", dtypes.as_dtype(self.row_splits_dtype))
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: TensorLike) -> bool:
         """Whether a ragged tensor or spec has these dtypes and may have this shape."""
         if not isinstance(spec_or_value, (RaggedTensorSpec, RaggedTensor)):
             return False
@@ -72,7 +73,7 @@ class RaggedTensorSpec(TypeSpec):
         )
 
     @classmethod
-    def from_value(cls, value: Any) -> RaggedTensorSpec:
+    def from_value(cls, value: TensorLike) -> RaggedTensorSpec:
         """The spec of a ragged tensor."""
         return ragged_spec_of(as_ragged(value))
 
@@ -80,7 +81,7 @@ class RaggedTensorSpec(TypeSpec):
         """What the message of the spec holds."""
         return self.shape, self.dtype, self.ragged_rank, self.row_splits_dtype
 
-    def flatten(self) -> list[Any]:
+    def flatten(self) -> list[Nested]:
         """The specs of its values and of the ends of its rows, the outermost first."""
         if self.ragged_rank <= 0:
             return [TensorSpec(self.shape, self.dtype)]
@@ -93,12 +94,12 @@ class RaggedTensorSpec(TypeSpec):
             *(TensorSpec(shape, self.row_splits_dtype) for shape in ends),
         ]
 
-    def to_tensors(self, value: Any) -> list[Any]:
+    def to_tensors(self, value: TensorLike) -> list[Nested]:
         """Its values and the ends of its rows."""
         splits, values = self._parts(value)
         return [values, *splits]
 
-    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+    def from_tensors(self, tensors: Iterator[TensorLike]) -> Nested:
         """The ragged tensor of values and ends of rows."""
         values, *splits = [next(tensors) for _ in range(max(self.ragged_rank, 0) + 1)]
         if not splits:
@@ -120,26 +121,26 @@ class RaggedTensorSpec(TypeSpec):
         """Of the variant nothing is said."""
         return TensorShape(None)
 
-    def _parts(self, value: Any) -> tuple[list[Tensor], Tensor]:
+    def _parts(self, value: TensorLike) -> tuple[list[Tensor], Tensor]:
         if isinstance(value, RaggedTensor):
             return list(value.nested_row_splits), value.flat_values
         return [], convert_to_tensor(value, self.dtype)
 
-    def _variant(self, value: Any, batched_input: bool) -> Tensor:
+    def _variant(self, value: TensorLike, batched_input: bool) -> Tensor:
         splits, values = self._parts(value)
         with name_scope("RaggedToVariant"):
             tensor: Tensor = ragged_tensor_to_variant(splits, values, batched_input=batched_input)
         return tensor
 
-    def to_component(self, value: Any) -> Tensor:
+    def to_component(self, value: TensorLike) -> Tensor:
         """The ragged tensor as a variant."""
         return self._variant(value, False)
 
-    def to_rows(self, value: Any) -> Tensor:
+    def to_rows(self, value: TensorLike) -> Tensor:
         """The rows of the ragged tensor, a variant each."""
         return self._variant(value, True)
 
-    def from_component(self, tensor: Tensor) -> Any:
+    def from_component(self, tensor: Tensor) -> Nested:
         """The ragged tensor of such variants."""
         rank = self.ragged_rank
         with name_scope("RaggedFromVariant"):
@@ -170,7 +171,7 @@ class RaggedTensorSpec(TypeSpec):
         rank = self.ragged_rank - 1
         return RaggedTensorSpec(self.shape[1:], self.dtype, rank, self.row_splits_dtype)
 
-    def most_general(self, other: Any) -> RaggedTensorSpec:
+    def most_general(self, other: TensorLike) -> RaggedTensorSpec:
         """The spec of both.
 
         Raises:
@@ -190,7 +191,7 @@ class RaggedTensorSpec(TypeSpec):
         )
 
 
-def ragged_spec_of(value: Any) -> RaggedTensorSpec:
+def ragged_spec_of(value: TensorLike) -> RaggedTensorSpec:
     """The spec of a ragged tensor, or a spec itself."""
     if isinstance(value, RaggedTensorSpec):
         return value

@@ -18,14 +18,16 @@ from tfnb.ops.io import io_ops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.dtypes import DTypeLike
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {"data": ["FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"]}
 
 _BUFFER_BYTES = 256 * 1024
 
 
-def _filenames_dataset(filenames: Any) -> Dataset:
+def _filenames_dataset(filenames: TensorLike) -> Dataset:
     """The names as a dataset.
 
     Raises:
@@ -45,18 +47,20 @@ def _filenames_dataset(filenames: Any) -> Dataset:
     return _slices(reshape(names, [-1], name="flat_filenames"), is_files=True)
 
 
-def _or_default(value: Any, name: str, default: Any, dtype: Any = dtypes.int64) -> Tensor:
+def _or_default(
+    value: TensorLike, name: str, default: Any, dtype: DTypeLike = dtypes.int64
+) -> Tensor:
     tensor: Tensor = convert_to_tensor(default if value is None else value, dtype, name=name)
     return tensor
 
 
 def _read(
-    filenames: Any, num_parallel_reads: Any, build: Callable[[Any], Any]
-) -> tuple[Tensor, Any, list[Dataset]]:
+    filenames: TensorLike, num_parallel_reads: TensorLike, build: Callable[[Any], Any]
+) -> tuple[Tensor, Nested, list[Dataset]]:
     """A dataset over the records of all files, file after file or several in turn."""
     names = _filenames_dataset(filenames)
 
-    def read_one_file(filename: Any) -> Dataset:
+    def read_one_file(filename: TensorLike) -> Dataset:
         return Dataset(build(filename), TensorSpec([], dtypes.string))
 
     if num_parallel_reads is None:
@@ -69,11 +73,15 @@ def _read(
 
 
 def _records(
-    op: Any, filenames: Any, compression_type: Any, buffer_size: Any, num_parallel_reads: Any
+    op: Callable[..., TensorResult],
+    filenames: TensorLike,
+    compression_type: TensorLike,
+    buffer_size: TensorLike,
+    num_parallel_reads: TensorLike,
 ) -> tuple[Any, ...]:
     """Files that may be compressed, as one op reads them."""
 
-    def of_file(filename: Any) -> Any:
+    def of_file(filename: TensorLike) -> Any:
         return op(
             filename,
             _or_default(compression_type, "compression_type", "", dtypes.string),
@@ -96,10 +104,10 @@ class TextLineDataset(Dataset):
 
     def __init__(
         self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
+        filenames: TensorLike,
+        compression_type: TensorLike | None = None,
+        buffer_size: TensorLike | None = None,
+        num_parallel_reads: TensorLike | None = None,
         name: str | None = None,
     ) -> None:
         op = dataset_file_ops.text_line_dataset
@@ -113,10 +121,10 @@ class TFRecordDataset(Dataset):
 
     def __init__(
         self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
+        filenames: TensorLike,
+        compression_type: TensorLike | None = None,
+        buffer_size: TensorLike | None = None,
+        num_parallel_reads: TensorLike | None = None,
         name: str | None = None,
     ) -> None:
         op = dataset_file_ops.tf_record_dataset
@@ -141,16 +149,16 @@ class FixedLengthRecordDataset(Dataset):
 
     def __init__(
         self,
-        filenames: Any,
-        record_bytes: Any,
-        header_bytes: Any = None,
-        footer_bytes: Any = None,
-        buffer_size: Any = None,
-        compression_type: Any = None,
-        num_parallel_reads: Any = None,
+        filenames: TensorLike,
+        record_bytes: TensorLike,
+        header_bytes: TensorLike | None = None,
+        footer_bytes: TensorLike | None = None,
+        buffer_size: TensorLike | None = None,
+        compression_type: TensorLike | None = None,
+        num_parallel_reads: TensorLike | None = None,
         name: str | None = None,
     ) -> None:
-        def build(filename: Any) -> Any:
+        def build(filename: TensorLike) -> TensorResult:
             size = convert_to_tensor(record_bytes, dtypes.int64, name="record_bytes")
             return dataset_file_ops.fixed_length_record_dataset_v2(
                 filename,
@@ -164,7 +172,7 @@ class FixedLengthRecordDataset(Dataset):
         super().__init__(*_read(filenames, num_parallel_reads, build))
 
 
-def list_files(file_pattern: Any, shuffle: bool | None, seed: Any) -> Dataset:
+def list_files(file_pattern: TensorLike, shuffle: bool | None, seed: TensorLike) -> Dataset:
     """The names of files that match; in a random order unless ``shuffle`` is False."""
     from tfnb.ops.math.comparison_ops import greater
     from tfnb.ops.math.cwise_binary_ops import maximum

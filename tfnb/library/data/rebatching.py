@@ -27,6 +27,9 @@ from tfnb.ops.dataset import dataset_rebatch_ops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike
+
     type_of_transformation = Callable[[Dataset], Dataset]
 
 EXPORTS = {
@@ -37,7 +40,7 @@ EXPORTS = {
 }  # fmt: skip
 
 
-def rebatch(dataset: Dataset, batch_size: Any, drop_remainder: Any) -> Dataset:
+def rebatch(dataset: Dataset, batch_size: TensorLike, drop_remainder: TensorLike) -> Dataset:
     """:meth:`Dataset.rebatch`."""
     if any(one.shape.rank == 0 for one in flat_specs(dataset.element_spec)):
         raise ValueError(
@@ -54,7 +57,7 @@ def rebatch(dataset: Dataset, batch_size: Any, drop_remainder: Any) -> Dataset:
     return Dataset(variant, spec, [source])
 
 
-def sparse_batch(dataset: Dataset, batch_size: Any, row_shape: Any) -> Dataset:
+def sparse_batch(dataset: Dataset, batch_size: TensorLike, row_shape: TensorLike) -> Dataset:
     """:meth:`Dataset.sparse_batch`.
 
     Raises:
@@ -78,11 +81,14 @@ def sparse_batch(dataset: Dataset, batch_size: Any, row_shape: Any) -> Dataset:
 
 
 def ragged_batch(
-    dataset: Dataset, batch_size: Any, drop_remainder: Any, row_splits_dtype: Any
+    dataset: Dataset,
+    batch_size: TensorLike,
+    drop_remainder: TensorLike,
+    row_splits_dtype: DTypeLike,
 ) -> Dataset:
     """:meth:`Dataset.ragged_batch`."""
 
-    def ragged(one: Any) -> Any:
+    def ragged(one: TensorLike) -> Any:
         """Return the spec of a tensor that becomes a row of a ragged tensor."""
         if not isinstance(one, TensorSpec) or one.shape.is_fully_defined():
             return one
@@ -106,7 +112,7 @@ def ragged_batch(
     return Dataset(mapped._variant_tensor, spec, [mapped]).batch(batch_size, drop_remainder)
 
 
-def _with_rank(tensor: Any, spec: RaggedTensorSpec) -> Any:
+def _with_rank(tensor: TensorLike, spec: RaggedTensorSpec) -> Any:
     """Return a tensor as a ragged tensor with the spec's ragged rank."""
     from tfnb.library.ragged.ragged_tensor import RaggedTensor
 
@@ -118,13 +124,15 @@ def _with_rank(tensor: Any, spec: RaggedTensorSpec) -> Any:
 
 
 def dense_to_ragged_batch(
-    batch_size: Any, drop_remainder: Any = False, row_splits_dtype: Any = dtypes.int64
+    batch_size: TensorLike,
+    drop_remainder: TensorLike = False,
+    row_splits_dtype: DTypeLike = dtypes.int64,
 ) -> type_of_transformation:
     """:meth:`Dataset.ragged_batch` for ``apply``."""
     return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
 
 
-def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> type_of_transformation:
+def dense_to_sparse_batch(batch_size: TensorLike, row_shape: TensorLike) -> type_of_transformation:
     """:meth:`Dataset.sparse_batch` for ``apply``."""
     return lambda dataset: dataset.sparse_batch(batch_size, row_shape)
 
@@ -134,12 +142,14 @@ def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> type_of
     return lambda dataset: dataset
 
 
-def prefetch_to_device(device: str, buffer_size: Any = None) -> type_of_transformation:
+def prefetch_to_device(
+    device: str, buffer_size: TensorLike | None = None
+) -> type_of_transformation:
     """Return the same elements: the session copies them to devices."""
     return lambda dataset: dataset.prefetch(1 if buffer_size is None else buffer_size)
 
 
-def from_list(elements: Any, name: str | None = None) -> Dataset:
+def from_list(elements: Nested, name: str | None = None) -> Dataset:
     """Return a dataset of a list's elements, which must have one structure.
 
     Raises:
@@ -211,7 +221,7 @@ class Reducer:
     def __init__(
         self,
         init_func: Callable[..., Any],
-        reduce_func: Callable[..., Any],
+        reduce_func: Callable[..., Nested],
         finalize_func: Callable[..., Any],
     ) -> None:
         self.init_func = init_func
@@ -219,7 +229,7 @@ class Reducer:
         self.finalize_func = finalize_func
 
 
-def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> type_of_transformation:
+def group_by_reducer(key_func: Callable[..., Nested], reducer: Reducer) -> type_of_transformation:
     """Reduce the elements of each key; the results come in ascending order of keys.
 
     Raises:

@@ -14,15 +14,17 @@ from tfnb.ops.random.random_ops import random_uniform
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import Nested, TensorLike
+
 EXPORTS = {"data.experimental": ["rejection_resample:rejection_resample_transformation"]}
 
 
 def rejection_resample(
     dataset: Dataset,
-    class_func: Callable[..., Any],
-    target_dist: Any,
-    initial_dist: Any = None,
-    seed: Any = None,
+    class_func: Callable[..., Nested],
+    target_dist: TensorLike,
+    initial_dist: TensorLike | None = None,
+    seed: TensorLike | None = None,
 ) -> Dataset:
     """:meth:`Dataset.rejection_resample`.
 
@@ -34,7 +36,7 @@ def rejection_resample(
     pairs = Dataset.zip((classes, dataset))
     if initial_dist is None:
 
-        def count(counts: Any, pair: Any) -> Any:
+        def count(counts: TensorLike, pair: TensorLike) -> Nested:
             counts += array_ops.one_hot(pair[0], array_ops.shape(counts)[0], dtype=counts.dtype)
             return counts, (pair, counts / math_ops.reduce_sum(counts))
 
@@ -44,7 +46,7 @@ def rejection_resample(
         initial = convert_to_tensor(initial_dist, target.dtype, name="initial_dist")
         found = pairs.map(lambda *pair: (pair, initial))
 
-    def is_kept(pair: Any, share: Any) -> Any:
+    def is_kept(pair: TensorLike, share: TensorLike) -> Any:
         share = math_ops.cast(share, target.dtype)
         tiny = target.dtype.as_numpy_dtype(1e-30) if target.dtype is not dtypes.float16 else 1e-7
         ratio = target / math_ops.maximum(share, tiny)
@@ -55,7 +57,10 @@ def rejection_resample(
 
 
 def rejection_resample_transformation(
-    class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None
+    class_func: Callable[..., Nested],
+    target_dist: TensorLike,
+    initial_dist: TensorLike | None = None,
+    seed: TensorLike | None = None,
 ) -> Callable[[Dataset], Dataset]:
     """:meth:`Dataset.rejection_resample` for ``apply``."""
     return lambda dataset: rejection_resample(dataset, class_func, target_dist, initial_dist, seed)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Nested
 
 EXPORTS = {"data.experimental": ["snapshot"]}
 
@@ -53,7 +54,7 @@ def _in_turn(datasets: Dataset) -> Dataset:
 
 
 def saved(
-    source: Dataset, path: str, compression: str | None, shard_func: Callable[..., Any] | None
+    source: Dataset, path: str, compression: str | None, shard_func: Callable[..., Nested] | None
 ) -> Operation:
     """``Dataset.save``."""
     function = StructuredFunction(
@@ -78,7 +79,7 @@ def saved(
 
 def loaded(
     path: str,
-    element_spec: Any,
+    element_spec: Nested,
     compression: str | None,
     reader_func: Callable[[Dataset], Dataset] | None,
     wait: bool,
@@ -122,7 +123,7 @@ def snapshotted(
     path: str,
     compression: str | None,
     reader_func: Callable[[Dataset], Dataset] | None,
-    shard_func: Callable[..., Any] | None,
+    shard_func: Callable[..., Nested] | None,
 ) -> Dataset:
     """``Dataset.snapshot``."""
     if shard_func is None:
@@ -138,7 +139,7 @@ def _snapshot(
     path: str,
     compression: str | None,
     reader_func: Callable[[Dataset], Dataset] | None,
-    shard_func: Callable[..., Any],
+    shard_func: Callable[..., Nested],
 ) -> Dataset:
     spec = source.element_spec
     reader = StructuredFunction(
@@ -169,7 +170,7 @@ def snapshot(
     path: str,
     compression: str | None = "AUTO",
     reader_func: Callable[[Dataset], Dataset] | None = None,
-    shard_func: Callable[..., Any] | None = None,
+    shard_func: Callable[..., Nested] | None = None,
 ) -> Callable[[Dataset], Dataset]:
     """``Dataset.snapshot`` as a function for ``Dataset.apply``.
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
 EXPORTS = {
     "tf": ["SparseTensorSpec"],
@@ -43,21 +44,21 @@ class SparseTensorSpec(TypeSpec):
 
     proto_class: ClassVar[str] = "SPARSE_TENSOR_SPEC"
 
-    shape: Any = None
+    shape: TensorLike = None
     dtype: Any = dtypes.float32
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", as_shape(self.shape))
         object.__setattr__(self, "dtype", dtypes.as_dtype(self.dtype))
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: TensorLike) -> bool:
         """Whether a sparse tensor or spec is of this dtype and may be of this shape."""
         return isinstance(spec_or_value, (SparseTensor, SparseTensorSpec)) and bool(
             self.dtype is spec_or_value.dtype and self.shape.is_compatible_with(spec_or_value.shape)
         )
 
     @classmethod
-    def from_value(cls, value: Any) -> SparseTensorSpec:
+    def from_value(cls, value: TensorLike) -> SparseTensorSpec:
         """The spec of a sparse tensor.
 
         Raises:
@@ -73,7 +74,7 @@ class SparseTensorSpec(TypeSpec):
             f"{type(value).__name__}."
         )
 
-    def flatten(self) -> list[Any]:
+    def flatten(self) -> list[Nested]:
         """The specs of its indices, its values and its shape."""
         rank = self.shape.rank
         return [
@@ -82,11 +83,11 @@ class SparseTensorSpec(TypeSpec):
             TensorSpec([rank], dtypes.int64),
         ]
 
-    def to_tensors(self, value: Any) -> list[Any]:
+    def to_tensors(self, value: TensorLike) -> list[Nested]:
         """Its indices, its values and its shape."""
         return [value.indices, value.values, value.dense_shape]
 
-    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+    def from_tensors(self, tensors: Iterator[TensorLike]) -> SparseTensor:
         """The sparse tensor of indices, values and a shape."""
         return SparseTensor(next(tensors), next(tensors), next(tensors))
 
@@ -105,21 +106,21 @@ class SparseTensorSpec(TypeSpec):
         """The shape of the variant is unknown."""
         return TensorShape(None)
 
-    def to_component(self, value: Any) -> Tensor:
+    def to_component(self, value: TensorLike) -> Tensor:
         """The sparse tensor as a vector of three variants."""
         from tfnb.library.sparse.sparse_functions import serialize_sparse
 
         tensor: Tensor = serialize_sparse(value, out_type=dtypes.variant)
         return tensor
 
-    def to_rows(self, value: Any) -> Tensor:
+    def to_rows(self, value: TensorLike) -> Tensor:
         """The rows of the sparse tensor, three variants each."""
         from tfnb.library.sparse.sparse_functions import serialize_many_sparse
 
         tensor: Tensor = serialize_many_sparse(value, out_type=dtypes.variant)
         return tensor
 
-    def from_component(self, tensor: Tensor) -> Any:
+    def from_component(self, tensor: Tensor) -> SparseTensor:
         """Returns the sparse tensor of serialized variants."""
         from tfnb.ops.array.concat_ops import stack, unstack
         from tfnb.ops.sparse.sparse_form_ops import deserialize_sparse_op
@@ -147,7 +148,7 @@ class SparseTensorSpec(TypeSpec):
         """The spec of one of them."""
         return SparseTensorSpec(self.shape[1:], self.dtype)
 
-    def most_general(self, other: Any) -> SparseTensorSpec:
+    def most_general(self, other: TensorLike) -> SparseTensorSpec:
         """The spec of both.
 
         Raises:
@@ -167,7 +168,7 @@ class DatasetSpec(TypeSpec):
 
     proto_class: ClassVar[str] = "DATA_DATASET_SPEC"
 
-    element_spec: Any
+    element_spec: Nested
     dataset_shape: Any = ()
 
     @property
@@ -179,15 +180,15 @@ class DatasetSpec(TypeSpec):
         """What the message of the spec holds."""
         return self.element_spec, as_shape(self.dataset_shape)
 
-    def flatten(self) -> list[Any]:
+    def flatten(self) -> list[Nested]:
         """The spec of its variant."""
         return [TensorSpec(self.dataset_shape, dtypes.variant)]
 
-    def to_tensors(self, value: Any) -> list[Any]:
+    def to_tensors(self, value: TensorLike) -> list[Nested]:
         """Its variant."""
         return [value._variant_tensor]
 
-    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+    def from_tensors(self, tensors: Iterator[TensorLike]) -> Nested:
         """The dataset of a variant."""
         return self.from_component(next(tensors))
 
@@ -211,12 +212,12 @@ class DatasetSpec(TypeSpec):
         except (ValueError, AttributeError):
             return False
 
-    def to_component(self, value: Any) -> Tensor:
+    def to_component(self, value: TensorLike) -> Tensor:
         """The dataset's variant."""
         tensor: Tensor = value._variant_tensor
         return tensor
 
-    def to_rows(self, value: Any) -> Tensor:
+    def to_rows(self, value: TensorLike) -> Tensor:
         """The dataset's variant."""
         return self.to_component(value)
 
@@ -234,7 +235,7 @@ class DatasetSpec(TypeSpec):
         """The spec of one of them."""
         return DatasetSpec(self.element_spec, self.flat_shape[1:])
 
-    def most_general(self, other: Any) -> DatasetSpec:
+    def most_general(self, other: TensorLike) -> DatasetSpec:
         """The spec of both.
 
         Raises:
@@ -254,7 +255,7 @@ _SPECS = (TensorSpec, SparseTensorSpec, RaggedTensorSpec, DatasetSpec)
 # --------------------------------------------------------------------------------------- structures
 
 
-def map_values(function: Callable[..., Any], value: Any) -> Any:
+def map_values(function: Callable[..., Nested], value: TensorLike) -> Nested:
     """A structure of what a function gives for each value; a list is one value."""
     if isinstance(value, Mapping):
         made = {key: map_values(function, value[key]) for key in sorted(value)}
@@ -267,32 +268,32 @@ def map_values(function: Callable[..., Any], value: Any) -> Any:
     return function(value)
 
 
-def flat_specs(spec: Any) -> list[Any]:
+def flat_specs(spec: Nested) -> list[Any]:
     """The specs of a structure in order."""
     return nest.flatten(spec)
 
 
-def map_specs(function: Callable[..., Any], *specs: Any) -> Any:
+def map_specs(function: Callable[..., Nested], *specs: Any) -> Any:
     """A structure of what a function gives for the specs of one or more structures."""
     return nest.map_structure(function, *specs)
 
 
-def types_of(spec: Any) -> list[DType]:
+def types_of(spec: Nested) -> list[DType]:
     """The types that a dataset op has for such elements."""
     return [one.flat_type for one in flat_specs(spec)]
 
 
-def shapes_of(spec: Any) -> list[TensorShape]:
+def shapes_of(spec: Nested) -> list[TensorShape]:
     """The shapes that a dataset op has for such elements."""
     return [one.flat_shape for one in flat_specs(spec)]
 
 
-def spec_of(value: Any) -> Any:
+def spec_of(value: TensorLike) -> Nested:
     """The spec of a value of a graph: a structure of tensors, sparse tensors and datasets."""
     return map_values(_spec_of_one, value)
 
 
-def _spec_of_one(value: Any) -> Any:
+def _spec_of_one(value: TensorLike) -> Any:
     if isinstance(value, Tensor):
         return TensorSpec(value.shape, value.dtype.base_dtype)
     if isinstance(value, SparseTensor):
@@ -305,11 +306,11 @@ def _spec_of_one(value: Any) -> Any:
     raise TypeError(f"Could not build a `TypeSpec` for {value!r} with type {type(value).__name__}.")
 
 
-def normalized(element: Any) -> Any:
+def normalized(element: Nested) -> Any:
     """An element whose values are tensors, sparse tensors and datasets."""
     number = -1
 
-    def convert(value: Any) -> Any:
+    def convert(value: TensorLike) -> Any:
         nonlocal number
         number += 1
         if isinstance(value, SparseTensorValue):
@@ -324,12 +325,12 @@ def normalized(element: Any) -> Any:
         return map_values(convert, element)
 
 
-def to_components(spec: Any, value: Any) -> list[Tensor]:
+def to_components(spec: Nested, value: TensorLike) -> list[Tensor]:
     """The tensors that stand for an element."""
     return [one.to_component(part) for one, part in zip(flat_specs(spec), flat_values(spec, value))]
 
 
-def flat_values(spec: Any, value: Any) -> list[Any]:
+def flat_values(spec: Nested, value: TensorLike) -> list[Nested]:
     """The values of an element in the order of its specs."""
     found: list[Any] = []
     map_values(found.append, value)
@@ -338,7 +339,7 @@ def flat_values(spec: Any, value: Any) -> list[Any]:
     return found
 
 
-def from_components(spec: Any, tensors: Sequence[Tensor]) -> Any:
+def from_components(spec: Nested, tensors: Sequence[Tensor]) -> Nested:
     """The element that tensors stand for."""
     values = [one.from_component(tensor) for one, tensor in zip(flat_specs(spec), tensors)]
     return nest.pack_sequence_as(spec, values)
@@ -347,22 +348,22 @@ def from_components(spec: Any, tensors: Sequence[Tensor]) -> Any:
 # -------------------------------------------------------- types, shapes and classes, as they were
 
 
-def legacy_types(spec: Any) -> Any:
+def legacy_types(spec: Nested) -> Nested:
     """A structure of dtypes."""
     return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.dtype, spec)
 
 
-def legacy_shapes(spec: Any) -> Any:
+def legacy_shapes(spec: Nested) -> Nested:
     """A structure of shapes."""
     return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.shape, spec)
 
 
-def legacy_classes(spec: Any) -> Any:
+def legacy_classes(spec: Nested) -> Nested:
     """A structure of classes."""
     return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.value_type, spec)
 
 
-def spec_from_legacy(types: Any, shapes: Any = None, classes: Any = None) -> Any:
+def spec_from_legacy(types: Nested, shapes: Nested | None = None, classes: Any = None) -> Nested:
     """The spec of types, shapes and classes.
 
     Args:
@@ -398,7 +399,7 @@ def spec_from_legacy(types: Any, shapes: Any = None, classes: Any = None) -> Any
     return map_values(make, types)
 
 
-def _leaves(like: Any, structure: Any) -> list[Any]:
+def _leaves(like: TensorLike, structure: Nested) -> list[Nested]:
     """The members of a structure where another one has its values."""
     if isinstance(like, Mapping):
         if not isinstance(structure, Mapping) or set(structure) != set(like):
@@ -411,7 +412,7 @@ def _leaves(like: Any, structure: Any) -> list[Any]:
     return [structure]
 
 
-def get_structure(dataset_or_iterator: Any) -> Any:
+def get_structure(dataset_or_iterator: Any) -> Nested:
     """What the elements of a dataset or an iterator look like.
 
     Raises:

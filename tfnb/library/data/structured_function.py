@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested
 
 _numbers = itertools.count()
 
@@ -46,7 +47,7 @@ class StructuredFunction:
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., Nested],
         transformation: str,
         *specs: Any,
         make_result: Callable[[Any], Any] | None = None,
@@ -57,7 +58,7 @@ class StructuredFunction:
         outer = get_default_graph()
         spec_found: Any = None
 
-        def body(*tensors: Tensor) -> list[Any]:
+        def body(*tensors: Tensor) -> list[Nested]:
             get_default_graph().seed = outer.seed
             for tensor, shape in zip(tensors, flat_shapes):
                 tensor.set_shape(shape)
@@ -105,12 +106,12 @@ class StructuredFunction:
         return NameAttrList(self._function.name, {"_tf_data_function": True})
 
     @property
-    def output_types(self) -> list[Any]:
+    def output_types(self) -> list[Nested]:
         """The types of its results."""
         return types_of(self.output_spec)
 
     @property
-    def output_shapes(self) -> list[Any]:
+    def output_shapes(self) -> list[Nested]:
         """The shapes of its results."""
         return shapes_of(self.output_spec)
 

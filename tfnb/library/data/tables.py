@@ -32,6 +32,9 @@ from tfnb.ops.dataset.dataset_parse_ops import parse_example_dataset_v2
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "data.experimental": [
         "CsvDataset", "DatasetInitializer", "SqlDataset", "TFRecordWriter",
@@ -44,7 +47,7 @@ _BUFFER_BYTES = 4 * 1024 * 1024
 _CSV_DTYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
 
 
-def _default_of(value: Any) -> Tensor:
+def _default_of(value: TensorLike) -> Tensor:
     """A column's default: a vector of one value, or of none where only a dtype is given.
 
     Raises:
@@ -59,7 +62,7 @@ def _default_of(value: Any) -> Tensor:
     return tensor
 
 
-def _vector(value: Any, name: str) -> Tensor:
+def _vector(value: TensorLike, name: str) -> Tensor:
     found: Tensor = convert_to_tensor([] if value is None else value, dtypes.int64, name=name)
     return found
 
@@ -82,16 +85,16 @@ class CsvDataset(Dataset):
 
     def __init__(
         self,
-        filenames: Any,
+        filenames: TensorLike,
         record_defaults: Sequence[Any],
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        header: Any = False,
-        field_delim: Any = ",",
-        use_quote_delim: Any = True,
-        na_value: Any = "",
-        select_cols: Any = None,
-        exclude_cols: Any = None,
+        compression_type: TensorLike | None = None,
+        buffer_size: TensorLike | None = None,
+        header: TensorLike = False,
+        field_delim: TensorLike = ",",
+        use_quote_delim: TensorLike = True,
+        na_value: TensorLike = "",
+        select_cols: TensorLike | None = None,
+        exclude_cols: TensorLike | None = None,
     ) -> None:
         defaults = [_default_of(value) for value in record_defaults]
         spec = tuple(TensorSpec([], default.dtype) for default in defaults)
@@ -119,7 +122,7 @@ class SqlDataset(Dataset):
     """The rows that a query gives; the driver is "sqlite", the source the path of a database."""
 
     def __init__(
-        self, driver_name: Any, data_source_name: Any, query: Any, output_types: Sequence[Any]
+        self, driver_name: Any, data_source_name: Any, query: Any, output_types: Sequence[Nested]
     ) -> None:
         spec = tuple(TensorSpec([], dtype) for dtype in output_types)
         variant = dataset_table_ops.sql_dataset(
@@ -195,7 +198,7 @@ def _inferred(texts: Sequence[str], na_value: str) -> Any:
     return kinds[level]
 
 
-def _fits(text: str, dtype: Any) -> bool:
+def _fits(text: str, dtype: DType) -> bool:
     try:
         if dtype.is_integer:
             return bool(dtype.min <= int(text) <= dtype.max)
@@ -206,7 +209,7 @@ def _fits(text: str, dtype: Any) -> bool:
 
 
 def _shuffled_and_repeated(
-    dataset: Dataset, num_epochs: Any, shuffle: bool, buffer_size: Any, seed: Any
+    dataset: Dataset, num_epochs: Any, shuffle: bool, buffer_size: TensorLike, seed: TensorLike
 ) -> Dataset:
     if shuffle:
         dataset = dataset.shuffle(buffer_size, seed)
@@ -214,8 +217,8 @@ def _shuffled_and_repeated(
 
 
 def make_csv_dataset(
-    file_pattern: Any,
-    batch_size: Any,
+    file_pattern: TensorLike,
+    batch_size: TensorLike,
     column_names: Sequence[str] | None = None,
     column_defaults: Sequence[Any] | None = None,
     label_name: str | None = None,
@@ -226,13 +229,13 @@ def make_csv_dataset(
     header: bool = True,
     num_epochs: int | None = None,
     shuffle: bool = True,
-    shuffle_buffer_size: Any = 10000,
-    shuffle_seed: Any = None,
-    prefetch_buffer_size: Any = None,
-    num_parallel_reads: Any = None,
+    shuffle_buffer_size: TensorLike = 10000,
+    shuffle_seed: TensorLike | None = None,
+    prefetch_buffer_size: TensorLike | None = None,
+    num_parallel_reads: TensorLike | None = None,
     sloppy: bool = False,
     num_rows_for_inference: int | None = 100,
-    compression_type: Any = None,
+    compression_type: TensorLike | None = None,
     ignore_errors: bool = False,
     encoding: str = "utf-8",
 ) -> Dataset:
@@ -295,14 +298,14 @@ def make_csv_dataset(
     if label_name is not None and label_name not in labels:
         raise ValueError("`label_name` provided must be one of the columns.")
 
-    def rows_of(filename: Any) -> Dataset:
+    def rows_of(filename: TensorLike) -> Dataset:
         rows: Dataset = CsvDataset(
             filename, column_defaults, compression_type, None, header, field_delim,
             use_quote_delim, na_value, chosen if select_columns is not None else None,
         )  # fmt: skip
         return rows.ignore_errors() if ignore_errors else rows
 
-    def as_dict(*values: Any) -> Any:
+    def as_dict(*values: Any) -> Nested:
         features = OrderedDict(zip(labels, values, strict=True))
         if label_name is None:
             return features
@@ -324,7 +327,7 @@ def make_csv_dataset(
 
 def _dtypes_of_columns(
     files: Any, count: int, chosen: Sequence[int], header: bool, na_value: str, limit: int | None
-) -> list[Any]:
+) -> list[Nested]:
     texts: list[list[str]] = [[] for _ in chosen]
     for rows in files:
         if header:
@@ -347,7 +350,7 @@ def _dtypes_of_columns(
 
 
 def parse_example_dataset(
-    features: Mapping[str, Any], num_parallel_calls: Any = 1, deterministic: Any = None
+    features: Mapping[str, Any], num_parallel_calls: TensorLike = 1, deterministic: Any = None
 ) -> Callable[[Dataset], Dataset]:
     """Batches of serialized Example messages as dicts of their features, for ``apply``.
 
@@ -367,7 +370,9 @@ def parse_example_dataset(
         columns = columns_of_example(features)
         value_types, split_types = columns.ragged_types
         rows = spec.shape.concatenate([None])
-        all_specs: list[Any] = [SparseTensorSpec(rows, kind) for kind in columns.sparse_types]
+        all_specs: list[TensorLike] = [
+            SparseTensorSpec(rows, kind) for kind in columns.sparse_types
+        ]
         all_specs += [
             TensorSpec(spec.shape.concatenate(shape), kind)
             for kind, shape in zip(columns.dense_types, columns.dense_shapes, strict=True)
@@ -399,17 +404,17 @@ def parse_example_dataset(
 
 
 def make_batched_features_dataset(
-    file_pattern: Any,
-    batch_size: Any,
+    file_pattern: TensorLike,
+    batch_size: TensorLike,
     features: Mapping[str, Any],
     reader: Any = None,
     label_key: str | None = None,
     reader_args: Sequence[Any] | None = None,
     num_epochs: int | None = None,
     shuffle: bool = True,
-    shuffle_buffer_size: Any = 10000,
-    shuffle_seed: Any = None,
-    prefetch_buffer_size: Any = None,
+    shuffle_buffer_size: TensorLike = 10000,
+    shuffle_seed: TensorLike | None = None,
+    prefetch_buffer_size: TensorLike | None = None,
     reader_num_threads: Any = None,
     parser_num_threads: Any = None,
     sloppy_ordering: bool = False,
@@ -440,7 +445,7 @@ def make_batched_features_dataset(
     """
     if label_key is not None and label_key not in features:
         raise ValueError(f"The `label_key` provided ({label_key!r}) must be one of the features.")
-    make: Any = TFRecordDataset if reader is None else reader
+    make: Callable[..., Nested] = TFRecordDataset if reader is None else reader
     files = Dataset.from_tensor_slices(_file_names(file_pattern, False))
     if shuffle:
         files = files.shuffle(len(_file_names(file_pattern, False)), shuffle_seed)
@@ -460,7 +465,7 @@ def make_batched_features_dataset(
     dataset = dataset.apply(parse_example_dataset(features))
     if label_key is not None:
 
-        def with_label(parsed: dict[str, Any]) -> Any:
+        def with_label(parsed: dict[str, Any]) -> Nested:
             others = dict(parsed)
             return others, others.pop(label_key)
 
@@ -474,13 +479,13 @@ def make_batched_features_dataset(
 class TFRecordWriter:
     """Writes a dataset of strings to a file of records."""
 
-    def __init__(self, filename: Any, compression_type: Any = None) -> None:
+    def __init__(self, filename: TensorLike, compression_type: TensorLike | None = None) -> None:
         self._filename = convert_to_tensor(filename, dtypes.string, name="filename")
         self._compression = convert_to_tensor(
             compression_type or "", dtypes.string, name="compression_type"
         )
 
-    def write(self, dataset: Dataset) -> Any:
+    def write(self, dataset: Dataset) -> TensorResult:
         """An operation that writes the elements.
 
         Raises:
@@ -508,7 +513,7 @@ class DatasetInitializer(TableInitializer):
         self.dataset = dataset
         super().__init__(spec[0].dtype, spec[1].dtype)
 
-    def initialize(self, table: Any) -> Any:
+    def initialize(self, table: Any) -> TensorResult:
         """The operation that fills a table."""
         op = dataset_table_ops.initialize_table_from_dataset(
             table.resource_handle, self.dataset._variant_tensor
@@ -521,9 +526,9 @@ def table_from_dataset(
     dataset: Dataset | None = None,
     num_oov_buckets: int = 0,
     vocab_size: int | None = None,
-    default_value: Any = None,
+    default_value: TensorLike | None = None,
     hasher_spec: Any = ("fasthash", None),
-    key_dtype: Any = dtypes.string,
+    key_dtype: DTypeLike = dtypes.string,
     name: str | None = None,
 ) -> Any:
     """A table of a dataset's pairs of keys and values.
@@ -566,11 +571,11 @@ def index_table_from_dataset(
     dataset: Dataset | None = None,
     num_oov_buckets: int = 0,
     vocab_size: int | None = None,
-    default_value: Any = -1,
+    default_value: TensorLike = -1,
     hasher_spec: Any = ("fasthash", None),
-    key_dtype: Any = dtypes.string,
+    key_dtype: DTypeLike = dtypes.string,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """A table of a dataset's keys, each with its number; see :func:`table_from_dataset`."""
     if dataset is None:
         raise ValueError("`dataset` must be specified.")

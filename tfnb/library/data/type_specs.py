@@ -19,7 +19,9 @@ from tfnb.library.data.tensor_spec import TensorSpec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tfnb.core.dtypes import DTypeLike
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
 EXPORTS = {
     "tf": [
@@ -48,7 +50,7 @@ class IndexedSlicesSpec(TypeSpec):
 
     proto_class: ClassVar[str] = "INDEXED_SLICES_SPEC"
 
-    shape: Any = None
+    shape: TensorLike = None
     dtype: Any = dtypes.float32
     indices_dtype: Any = dtypes.int64
     dense_shape_dtype: Any = None
@@ -73,12 +75,12 @@ class IndexedSlicesSpec(TypeSpec):
             parts.append(TensorSpec([self.shape.rank], self.dense_shape_dtype))
         return parts
 
-    def to_tensors(self, value: Any) -> list[Any]:
+    def to_tensors(self, value: TensorLike) -> list[Any]:
         """Its values, its indices and, where it has one, its shape."""
         parts = [value.values, value.indices]
         return parts if value.dense_shape is None else [*parts, value.dense_shape]
 
-    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+    def from_tensors(self, tensors: Iterator[TensorLike]) -> IndexedSlices:
         """The slices of values, indices and perhaps a shape."""
         return IndexedSlices(*(next(tensors) for _ in self.flatten()))
 
@@ -97,17 +99,17 @@ class OptionalSpec(TypeSpec):
 
     proto_class: ClassVar[str] = "OPTIONAL_SPEC"
 
-    element_spec: Any
+    element_spec: Nested
 
-    def flatten(self) -> list[Any]:
+    def flatten(self) -> list[Nested]:
         """The spec of its variant."""
         return [TensorSpec([], dtypes.variant)]
 
-    def to_tensors(self, value: Any) -> list[Any]:
+    def to_tensors(self, value: TensorLike) -> list[Nested]:
         """Its variant."""
         return [value._variant_tensor]
 
-    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+    def from_tensors(self, tensors: Iterator[TensorLike]) -> Optional:
         """The optional of a variant."""
         return Optional(next(tensors), self.element_spec)
 
@@ -131,7 +133,7 @@ class TensorArraySpec(TypeSpec):
 
     proto_class: ClassVar[str] = "TENSOR_ARRAY_SPEC"
 
-    element_shape: Any = None
+    element_shape: TensorLike = None
     dtype: Any = dtypes.float32
     dynamic_size: bool = False
     infer_shape: bool = True
@@ -145,16 +147,16 @@ class TensorArraySpec(TypeSpec):
         """The class of what it describes."""
         return TensorArray
 
-    def flatten(self) -> list[Any]:
+    def flatten(self) -> list[Nested]:
         """The spec of its list of elements, a variant."""
         return [TensorSpec([], dtypes.variant)]
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: TensorLike) -> bool:
         """Whether a spec may be of the same arrays."""
         return super().is_compatible_with(other)
 
     @classmethod
-    def from_value(cls, value: Any) -> TensorArraySpec:
+    def from_value(cls, value: TensorLike) -> TensorArraySpec:
         """The spec of a TensorArray; its elements may get any shape."""
         infers = bool(value._infer_shape)
         return cls(None, value.dtype, bool(value._dynamic_size), infers)
@@ -169,15 +171,15 @@ class NoneTensorSpec(TypeSpec):
 
     proto_class: ClassVar[str] = "tf.NoneTensorSpec"
 
-    def flatten(self) -> list[Any]:
+    def flatten(self) -> list[Nested]:
         """None has no parts."""
         return []
 
-    def to_tensors(self, value: Any) -> list[Any]:
+    def to_tensors(self, value: TensorLike) -> list[Nested]:
         """None has no parts."""
         return []
 
-    def from_tensors(self, tensors: Iterator[Any]) -> None:
+    def from_tensors(self, tensors: Iterator[TensorLike]) -> None:
         """None."""
         return
 
@@ -195,29 +197,31 @@ class NoneTensorSpec(TypeSpec):
         return "NoneTensorSpec()"
 
 
-def tensor_structure(dtype: Any, shape: Any) -> TensorSpec:
+def tensor_structure(dtype: DTypeLike, shape: TensorLike) -> TensorSpec:
     """A ``TensorSpec``, as it was made before there were specs."""
     return TensorSpec(shape, dtype)
 
 
-def sparse_tensor_structure(dtype: Any, shape: Any) -> SparseTensorSpec:
+def sparse_tensor_structure(dtype: DTypeLike, shape: TensorLike) -> SparseTensorSpec:
     """A ``SparseTensorSpec``, as it was made before there were specs."""
     return SparseTensorSpec(shape, dtype)
 
 
 def tensor_array_structure(
-    dtype: Any, element_shape: Any, dynamic_size: bool, infer_shape: bool
+    dtype: DTypeLike, element_shape: TensorLike, dynamic_size: bool, infer_shape: bool
 ) -> TensorArraySpec:
     """A ``TensorArraySpec``, as it was made before there were specs."""
     return TensorArraySpec(element_shape, dtype, dynamic_size, infer_shape)
 
 
-def ragged_tensor_structure(dtype: Any, shape: Any, ragged_rank: Any) -> RaggedTensorSpec:
+def ragged_tensor_structure(
+    dtype: DTypeLike, shape: TensorLike, ragged_rank: Any
+) -> RaggedTensorSpec:
     """A ``RaggedTensorSpec``, as it was made before there were specs."""
     return RaggedTensorSpec(shape, dtype, ragged_rank)
 
 
-def type_spec_from_value(value: Any) -> Any:
+def type_spec_from_value(value: TensorLike) -> Any:
     """The spec of a tensor, of a value of several parts, or of what can become a tensor.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape, dimension_value
@@ -22,6 +22,10 @@ from tfnb.ops.nn.cross_entropy_ops import (
 )
 from tfnb.ops.nn.softmax_ops import log_softmax, softmax
 from tfnb.ops.random import random_ops
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {"distributions": ["Bernoulli", "Categorical"]}
 
@@ -43,9 +47,9 @@ class Bernoulli(Distribution):
 
     def __init__(
         self,
-        logits: Any = None,
-        probs: Any = None,
-        dtype: Any = dtypes.int32,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
+        dtype: DTypeLike = dtypes.int32,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Bernoulli",
@@ -66,38 +70,38 @@ class Bernoulli(Distribution):
         )
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Any]:
         return {"logits": convert_to_tensor(sample_shape, dtype=dtypes.int32)}
 
     @property
-    def logits(self) -> Any:
+    def logits(self) -> TensorResult:
         """The log-odds of 1."""
         return self._logits
 
     @property
-    def probs(self) -> Any:
+    def probs(self) -> TensorResult:
         """The probability of 1."""
         return self._probs
 
-    def _batch_shape_tensor(self) -> Any:
+    def _batch_shape_tensor(self) -> TensorResult:
         return array_ops.shape(self._logits)
 
     def _batch_shape(self) -> TensorShape:
         found: TensorShape = self._logits.get_shape()
         return found
 
-    def _event_shape_tensor(self) -> Any:
+    def _event_shape_tensor(self) -> TensorResult:
         return array_ops.constant([], dtype=dtypes.int32)
 
     def _event_shape(self) -> TensorShape:
         return TensorShape([])
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         shape = array_ops.concat([[n], self.batch_shape_tensor()], 0)
         drawn = random_ops.random_uniform(shape, seed=seed, dtype=self.probs.dtype)
         return math_ops.cast(math_ops.less(drawn, self.probs), self.dtype)
 
-    def _log_prob(self, event: Any) -> Any:
+    def _log_prob(self, event: TensorLike) -> TensorResult:
         if self.validate_args:
             event = checked_class(event, largest=1)
         event = math_ops.cast(event, self.logits.dtype)
@@ -108,16 +112,16 @@ class Bernoulli(Distribution):
             event = array_ops.ones_like(logits) * event
         return -sigmoid_cross_entropy_with_logits(labels=event, logits=logits)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> TensorResult:
         return -self.logits * (math_ops.sigmoid(self.logits) - 1) + softplus(-self.logits)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> TensorResult:
         return array_ops.identity(self.probs)
 
-    def _variance(self) -> Any:
+    def _variance(self) -> TensorResult:
         return self._mean() * (1.0 - self.probs)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> TensorResult:
         return math_ops.cast(self.probs > 0.5, self.dtype)
 
 
@@ -138,9 +142,9 @@ class Categorical(Distribution):
 
     def __init__(
         self,
-        logits: Any = None,
-        probs: Any = None,
-        dtype: Any = dtypes.int32,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
+        dtype: DTypeLike = dtypes.int32,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Categorical",
@@ -185,7 +189,7 @@ class Categorical(Distribution):
         )
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Any]:
         return {"logits": convert_to_tensor(sample_shape, dtype=dtypes.int32)}
 
     @property
@@ -194,29 +198,29 @@ class Categorical(Distribution):
         return self._event_size
 
     @property
-    def logits(self) -> Any:
+    def logits(self) -> TensorResult:
         """The logarithms of weights."""
         return self._logits
 
     @property
-    def probs(self) -> Any:
+    def probs(self) -> TensorResult:
         """The probabilities."""
         return self._probs
 
-    def _batch_shape_tensor(self) -> Any:
+    def _batch_shape_tensor(self) -> TensorResult:
         return array_ops.identity(self._batch_sizes)
 
     def _batch_shape(self) -> TensorShape:
         found: TensorShape = self.logits.get_shape()[:-1]
         return found
 
-    def _event_shape_tensor(self) -> Any:
+    def _event_shape_tensor(self) -> TensorResult:
         return array_ops.constant([], dtype=dtypes.int32)
 
     def _event_shape(self) -> TensorShape:
         return TensorShape([])
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         rows = self.logits
         if rows.get_shape().ndims != 2:
             rows = array_ops.reshape(rows, [-1, self.event_size])
@@ -227,7 +231,7 @@ class Categorical(Distribution):
         )
         return math_ops.cast(drawn, self.dtype)
 
-    def _broadcast(self, event: Any, parameters: Any) -> tuple[Any, Any]:
+    def _broadcast(self, event: TensorLike, parameters: TensorLike) -> tuple[Nested, Nested]:
         """A value and the parameters, as many of each."""
         shape = parameters.get_shape()
         same = (
@@ -244,7 +248,7 @@ class Categorical(Distribution):
             )
         return event, parameters
 
-    def _cdf(self, k: Any) -> Any:
+    def _cdf(self, k: TensorLike) -> TensorResult:
         k = convert_to_tensor(k, name="k")
         if self.validate_args:
             k = checked_class(k)
@@ -256,17 +260,17 @@ class Categorical(Distribution):
         kept = array_ops.where(before, rows, array_ops.zeros_like(rows))
         return array_ops.reshape(math_ops.reduce_sum(kept, axis=-1), array_ops.shape(k))
 
-    def _log_prob(self, k: Any) -> Any:
+    def _log_prob(self, k: TensorLike) -> TensorResult:
         k = convert_to_tensor(k, name="k")
         if self.validate_args:
             k = checked_class(k)
         k, logits = self._broadcast(k, self.logits)
         return -sparse_softmax_cross_entropy_with_logits(labels=k, logits=logits)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> TensorResult:
         return -math_ops.reduce_sum(log_softmax(self.logits) * self.probs, axis=-1)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> TensorResult:
         best = argmax(self.logits, axis=self._batch_rank)
         best = math_ops.cast(best, self.dtype)
         best.set_shape(self.batch_shape)
@@ -274,7 +278,7 @@ class Categorical(Distribution):
 
 
 @RegisterKL(Bernoulli, Bernoulli)
-def _kl_bernoulli_bernoulli(a: Bernoulli, b: Bernoulli, name: str | None = None) -> Any:
+def _kl_bernoulli_bernoulli(a: Bernoulli, b: Bernoulli, name: str | None = None) -> TensorResult:
     with name_scope(name, "kl_bernoulli_bernoulli", values=[a.logits, b.logits]):
         no = softplus(-b.logits) - softplus(-a.logits)
         yes = softplus(b.logits) - softplus(a.logits)
@@ -282,7 +286,9 @@ def _kl_bernoulli_bernoulli(a: Bernoulli, b: Bernoulli, name: str | None = None)
 
 
 @RegisterKL(Categorical, Categorical)
-def _kl_categorical_categorical(a: Categorical, b: Categorical, name: str | None = None) -> Any:
+def _kl_categorical_categorical(
+    a: Categorical, b: Categorical, name: str | None = None
+) -> TensorResult:
     with name_scope(name, "kl_categorical_categorical", values=[a.logits, b.logits]):
         difference = log_softmax(a.logits) - log_softmax(b.logits)
         return math_ops.reduce_sum(softmax(a.logits) * difference, axis=-1)

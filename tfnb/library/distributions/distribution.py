@@ -26,7 +26,8 @@ from tfnb.ops.math.cwise_unary_ops import log1p
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.framework.tensor_types import Config, Nested, TensorLike, TensorResult
 
 EXPORTS = {
     "distributions": [
@@ -79,7 +80,7 @@ class Distribution:
 
     def __init__(
         self,
-        dtype: Any,
+        dtype: DTypeLike,
         reparameterization_type: ReparameterizationType,
         validate_args: bool,
         allow_nan_stats: bool,
@@ -113,10 +114,10 @@ class Distribution:
     @property
     def dtype(self) -> DType:
         """The type of samples."""
-        return self._dtype  # type: ignore[return-value]
+        return self._dtype
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Config:
         """What it was made with."""
         return {
             name: value
@@ -144,13 +145,15 @@ class Distribution:
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
 
     @classmethod
-    def param_shapes(cls, sample_shape: Any, name: str = "DistributionParamShapes") -> Any:
+    def param_shapes(
+        cls, sample_shape: TensorLike, name: str = "DistributionParamShapes"
+    ) -> dict[str, TensorResult]:
         """The shapes of parameters for samples of a shape, as tensors by name."""
         with name_scope(name, values=[sample_shape]):
             return cls._param_shapes(sample_shape)
 
     @classmethod
-    def param_static_shapes(cls, sample_shape: Any) -> dict[str, TensorShape]:
+    def param_static_shapes(cls, sample_shape: TensorLike) -> dict[str, TensorShape]:
         """The shapes of parameters for samples of a shape, by name.
 
         Raises:
@@ -169,7 +172,7 @@ class Distribution:
         return found
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Any]:
         raise NotImplementedError("_param_shapes not implemented")
 
     def __str__(self) -> str:
@@ -190,7 +193,7 @@ class Distribution:
         return f"{batch}{self.batch_shape}{event}{self.event_shape}"
 
     @contextmanager
-    def _name_scope(self, name: str | None = None, values: Any = ()) -> Iterator[str]:
+    def _name_scope(self, name: str | None = None, values: TensorLike = ()) -> Iterator[str]:
         with name_scope(self.name), name_scope(name, values=[*values, *self._graph_parents]) as one:
             yield one
 
@@ -207,7 +210,7 @@ class Distribution:
 
     # -- shapes ------------------------------------------------------------------------------------
 
-    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Any:
+    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> TensorResult:
         """How many distributions there are, a tensor of sizes."""
         with self._name_scope(name):
             if self.batch_shape.is_fully_defined():
@@ -221,7 +224,7 @@ class Distribution:
         found = getattr(self, "_batch_shape", None)
         return as_shape(None if found is None else found())
 
-    def event_shape_tensor(self, name: str = "event_shape_tensor") -> Any:
+    def event_shape_tensor(self, name: str = "event_shape_tensor") -> TensorResult:
         """The shape of one draw, a tensor of sizes."""
         with self._name_scope(name):
             if self.event_shape.is_fully_defined():
@@ -235,20 +238,20 @@ class Distribution:
         found = getattr(self, "_event_shape", None)
         return as_shape(None if found is None else found())
 
-    def is_scalar_event(self, name: str = "is_scalar_event") -> Any:
+    def is_scalar_event(self, name: str = "is_scalar_event") -> TensorResult:
         """Whether a draw is a scalar, as a tensor."""
         with self._name_scope(name):
             answer = self._is_scalar(self.event_shape, self.event_shape_tensor)
             return convert_to_tensor(answer, name="is_scalar_event")
 
-    def is_scalar_batch(self, name: str = "is_scalar_batch") -> Any:
+    def is_scalar_batch(self, name: str = "is_scalar_batch") -> TensorResult:
         """Whether there is one distribution only, as a tensor."""
         with self._name_scope(name):
             answer = self._is_scalar(self.batch_shape, self.batch_shape_tensor)
             return convert_to_tensor(answer, name="is_scalar_batch")
 
     @staticmethod
-    def _is_scalar(static: TensorShape, sizes: Callable[[], Any]) -> Any:
+    def _is_scalar(static: TensorShape, sizes: Callable[[], Any]) -> TensorResult:
         if static.ndims is not None:
             return static.ndims == 0
         shape = sizes()
@@ -258,7 +261,9 @@ class Distribution:
 
     # -- drawing -----------------------------------------------------------------------------------
 
-    def sample(self, sample_shape: Any = (), seed: int | None = None, name: str = "sample") -> Any:
+    def sample(
+        self, sample_shape: TensorLike = (), seed: int | None = None, name: str = "sample"
+    ) -> TensorResult:
         """Draws.
 
         Args:
@@ -277,7 +282,7 @@ class Distribution:
             drawn = array_ops.reshape(drawn, array_ops.concat([sizes, inner], 0))
             return self._with_static_shape(drawn, sizes)
 
-    def _as_vector(self, sizes: Any, name: str) -> tuple[Any, Any]:
+    def _as_vector(self, sizes: TensorLike, name: str) -> tuple[Nested, Nested]:
         """Sizes as a vector, and their product."""
         known = constant_value(sizes)
         if known is not None:
@@ -299,18 +304,18 @@ class Distribution:
             )
         return sizes, product
 
-    def _with_static_shape(self, drawn: Any, sample_shape: Any) -> Any:
+    def _with_static_shape(self, drawn: Any, sample_shape: TensorLike) -> Any:
         outer = constant_value_as_shape(sample_shape)
         drawn.set_shape(outer.concatenate(self.batch_shape).concatenate(self.event_shape))
         return drawn
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: TensorLike) -> TensorResult:
         preferred = None if isinstance(value, Tensor) else self._dtype
         return convert_to_tensor(value, name="value", preferred_dtype=preferred)
 
     # -- densities ---------------------------------------------------------------------------------
 
-    def log_prob(self, value: Any, name: str = "log_prob") -> Any:
+    def log_prob(self, value: TensorLike, name: str = "log_prob") -> TensorResult:
         """The logarithm of the density, or of the probability of a discrete value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
@@ -318,7 +323,7 @@ class Distribution:
                 return self._log_prob(value)
             return math_ops.log(self._known("prob", "log_prob")(value))
 
-    def prob(self, value: Any, name: str = "prob") -> Any:
+    def prob(self, value: TensorLike, name: str = "prob") -> TensorResult:
         """The density, or the probability of a discrete value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
@@ -326,7 +331,7 @@ class Distribution:
                 return self._prob(value)
             return math_ops.exp(self._known("log_prob", "prob")(value))
 
-    def log_cdf(self, value: Any, name: str = "log_cdf") -> Any:
+    def log_cdf(self, value: TensorLike, name: str = "log_cdf") -> TensorResult:
         """The logarithm of the probability of a value not larger."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
@@ -334,7 +339,7 @@ class Distribution:
                 return self._log_cdf(value)
             return math_ops.log(self._known("cdf", "log_cdf")(value))
 
-    def cdf(self, value: Any, name: str = "cdf") -> Any:
+    def cdf(self, value: TensorLike, name: str = "cdf") -> TensorResult:
         """The probability of a value not larger."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
@@ -342,7 +347,7 @@ class Distribution:
                 return self._cdf(value)
             return math_ops.exp(self._known("log_cdf", "cdf")(value))
 
-    def log_survival_function(self, value: Any, name: str = "log_survival_function") -> Any:
+    def log_survival_function(self, value: TensorLike, name: str = "log_survival_function") -> Any:
         """The logarithm of the probability of a larger value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
@@ -354,7 +359,7 @@ class Distribution:
                 )
             return log1p(-self.cdf(value))
 
-    def survival_function(self, value: Any, name: str = "survival_function") -> Any:
+    def survival_function(self, value: TensorLike, name: str = "survival_function") -> Any:
         """The probability of a larger value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
@@ -366,24 +371,24 @@ class Distribution:
                 )
             return 1.0 - self.cdf(value)
 
-    def quantile(self, value: Any, name: str = "quantile") -> Any:
+    def quantile(self, value: TensorLike, name: str = "quantile") -> TensorResult:
         """The value that is not exceeded with a probability."""
         with self._name_scope(name, values=[value]):
             return self._known("quantile")(self._value(value))
 
     # -- statistics --------------------------------------------------------------------------------
 
-    def entropy(self, name: str = "entropy") -> Any:
+    def entropy(self, name: str = "entropy") -> TensorResult:
         """Shannon's entropy in nats."""
         with self._name_scope(name):
             return self._known("entropy")()
 
-    def mean(self, name: str = "mean") -> Any:
+    def mean(self, name: str = "mean") -> TensorResult:
         """The mean."""
         with self._name_scope(name):
             return self._known("mean")()
 
-    def variance(self, name: str = "variance") -> Any:
+    def variance(self, name: str = "variance") -> TensorResult:
         """The variance."""
         with self._name_scope(name):
             if hasattr(self, "_variance"):
@@ -392,7 +397,7 @@ class Distribution:
                 return math_ops.square(self._stddev())
             raise NotImplementedError(f"variance is not implemented: {type(self).__name__}")
 
-    def stddev(self, name: str = "stddev") -> Any:
+    def stddev(self, name: str = "stddev") -> TensorResult:
         """The standard deviation."""
         with self._name_scope(name):
             if hasattr(self, "_stddev"):
@@ -401,24 +406,24 @@ class Distribution:
                 return math_ops.sqrt(self._variance())
             raise NotImplementedError(f"stddev is not implemented: {type(self).__name__}")
 
-    def covariance(self, name: str = "covariance") -> Any:
+    def covariance(self, name: str = "covariance") -> TensorResult:
         """The covariance of the parts of a draw."""
         with self._name_scope(name):
             return self._known("covariance")()
 
-    def mode(self, name: str = "mode") -> Any:
+    def mode(self, name: str = "mode") -> TensorResult:
         """The likeliest value."""
         with self._name_scope(name):
             return self._known("mode")()
 
-    def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Any:
+    def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> TensorResult:
         """How many nats values of this distribution cost in a code made for another."""
         from tfnb.library.distributions import kullback_leibler
 
         with self._name_scope(name):
             return kullback_leibler.cross_entropy(self, other, self._allow_nan_stats)
 
-    def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Any:
+    def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> TensorResult:
         """The Kullback-Leibler divergence from this distribution to another."""
         from tfnb.library.distributions import kullback_leibler
 

@@ -27,6 +27,7 @@ from tfnb.ops.random import random_ops
 
 if TYPE_CHECKING:
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.tensor_types import IntsLike, TensorLike, TensorResult
 
 EXPORTS = {"distributions": ["Beta", "Exponential", "Gamma"]}
 
@@ -34,11 +35,11 @@ EXPORTS = {"distributions": ["Beta", "Exponential", "Gamma"]}
 class _Positive(_OnALine):
     """What Gamma and Beta have in common."""
 
-    def _nan(self) -> Any:
+    def _nan(self) -> TensorResult:
         nan = np.array(math.nan, dtype=self.dtype.as_numpy_dtype)
         return array_ops.fill(self.batch_shape_tensor(), nan, name="nan")
 
-    def _checked(self, value: Any, checks: list[Any]) -> Any:
+    def _checked(self, value: TensorLike, checks: list[TensorLike]) -> TensorResult:
         """A value behind checks, which there are with ``validate_args`` only."""
         return with_dependencies(checks, value) if checks else value
 
@@ -56,8 +57,8 @@ class Gamma(_Positive):
 
     def __init__(
         self,
-        concentration: Any,
-        rate: Any,
+        concentration: TensorLike,
+        rate: IntsLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Gamma",
@@ -82,21 +83,21 @@ class Gamma(_Positive):
         )
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Any]:
         shape = convert_to_tensor(sample_shape, dtype=dtypes.int32)
         return {"concentration": shape, "rate": shape}
 
     @property
-    def concentration(self) -> Any:
+    def concentration(self) -> TensorResult:
         """The shape parameter."""
         return self._concentration
 
     @property
-    def rate(self) -> Any:
+    def rate(self) -> IntsLike:
         """The inverse of the scale."""
         return self._rate
 
-    def _batch_shape_tensor(self) -> Any:
+    def _batch_shape_tensor(self) -> TensorResult:
         return array_ops.broadcast_dynamic_shape(
             array_ops.shape(self.concentration), array_ops.shape(self.rate)
         )
@@ -106,29 +107,29 @@ class Gamma(_Positive):
             self.concentration.get_shape(), self.rate.get_shape()
         )
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         return random_ops.random_gamma(
             [n], self.concentration, beta=self.rate, dtype=self.dtype, seed=seed
         )
 
-    def _positive(self, x: Any) -> Any:
+    def _positive(self, x: TensorLike) -> TensorResult:
         if not self.validate_args:
             return x
         assert_same_float_dtype(tensors=[x], dtype=self.dtype)
         return self._checked(x, [assert_positive(x)])
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> TensorResult:
         x = self._positive(x)
         unnormalized = math_ops.xlogy(self.concentration - 1.0, x) - self.rate * x
         return unnormalized - (
             lgamma(self.concentration) - self.concentration * math_ops.log(self.rate)
         )
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> TensorResult:
         # A value below 0 would give NaN where it is not looked at.
         return igamma(self.concentration, self.rate * self._positive(x))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> TensorResult:
         return (
             self.concentration
             - math_ops.log(self.rate)
@@ -136,16 +137,16 @@ class Gamma(_Positive):
             + (1.0 - self.concentration) * digamma(self.concentration)
         )
 
-    def _mean(self) -> Any:
+    def _mean(self) -> TensorResult:
         return self.concentration / self.rate
 
-    def _variance(self) -> Any:
+    def _variance(self) -> TensorResult:
         return self.concentration / math_ops.square(self.rate)
 
-    def _stddev(self) -> Any:
+    def _stddev(self) -> TensorResult:
         return math_ops.sqrt(self.concentration) / self.rate
 
-    def _mode(self) -> Any:
+    def _mode(self) -> TensorResult:
         mode = (self.concentration - 1.0) / self.rate
         if self.allow_nan_stats:
             nan = self._nan()
@@ -167,7 +168,7 @@ class Exponential(Gamma):
 
     def __init__(
         self,
-        rate: Any,
+        rate: IntsLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Exponential",
@@ -186,10 +187,10 @@ class Exponential(Gamma):
         self._graph_parents = [*self._graph_parents, self._rate]
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Any]:
         return {"rate": convert_to_tensor(sample_shape, dtype=dtypes.int32)}
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         shape = array_ops.concat([[n], array_ops.shape(self._rate)], 0)
         # From the least positive number on: the logarithm of 0 is infinite.
         drawn = random_ops.random_uniform(
@@ -201,7 +202,7 @@ class Exponential(Gamma):
         )
         return -math_ops.log(drawn) / self._rate
 
-    def _log_survival_function(self, value: Any) -> Any:
+    def _log_survival_function(self, value: TensorLike) -> TensorResult:
         return self._log_prob(value) - math_ops.log(self._rate)
 
 
@@ -218,8 +219,8 @@ class Beta(_Positive):
 
     def __init__(
         self,
-        concentration1: Any = None,
-        concentration0: Any = None,
+        concentration1: TensorLike | None = None,
+        concentration0: TensorLike | None = None,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Beta",
@@ -241,7 +242,7 @@ class Beta(_Positive):
         )
 
     @staticmethod
-    def _weight(value: Any, name: str, is_checked: bool) -> Any:
+    def _weight(value: TensorLike, name: str, is_checked: bool) -> TensorResult:
         tensor = convert_to_tensor(value, name=name)
         if not is_checked:
             return tensor
@@ -249,33 +250,33 @@ class Beta(_Positive):
         return with_dependencies([assert_positive(tensor, message=message)], tensor)
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Any]:
         shape = convert_to_tensor(sample_shape, dtype=dtypes.int32)
         return {"concentration1": shape, "concentration0": shape}
 
     @property
-    def concentration1(self) -> Any:
+    def concentration1(self) -> TensorResult:
         """The weight of 1."""
         return self._concentration1
 
     @property
-    def concentration0(self) -> Any:
+    def concentration0(self) -> TensorResult:
         """The weight of 0."""
         return self._concentration0
 
     @property
-    def total_concentration(self) -> Any:
+    def total_concentration(self) -> TensorResult:
         """The sum of both."""
         return self._total
 
-    def _batch_shape_tensor(self) -> Any:
+    def _batch_shape_tensor(self) -> TensorResult:
         return array_ops.shape(self.total_concentration)
 
     def _batch_shape(self) -> TensorShape:
         found: TensorShape = self.total_concentration.get_shape()
         return found
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         ones = array_ops.ones_like(self.total_concentration, dtype=self.dtype)
         first = ones * self.concentration1
         second = array_ops.ones_like(self.total_concentration, dtype=self.dtype)
@@ -284,7 +285,7 @@ class Beta(_Positive):
         b = random_ops.random_gamma([n], second, dtype=self.dtype, seed=new_seed(seed, "beta"))
         return a / (a + b)
 
-    def _inside(self, x: Any) -> Any:
+    def _inside(self, x: TensorLike) -> TensorResult:
         if not self.validate_args:
             return x
         one = array_ops.ones([], self.dtype)
@@ -296,27 +297,27 @@ class Beta(_Positive):
             ],
         )
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> TensorResult:
         x = self._inside(x)
         unnormalized = math_ops.xlogy(self.concentration1 - 1.0, x) + (
             self.concentration0 - 1.0
         ) * log1p(-x)
         return unnormalized - self._log_normalization()
 
-    def _log_normalization(self) -> Any:
+    def _log_normalization(self) -> TensorResult:
         return (
             lgamma(self.concentration1)
             + lgamma(self.concentration0)
             - lgamma(self.total_concentration)
         )
 
-    def _log_cdf(self, x: Any) -> Any:
+    def _log_cdf(self, x: TensorLike) -> TensorResult:
         return math_ops.log(self._cdf(x))
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> TensorResult:
         return betainc(self.concentration1, self.concentration0, self._inside(x))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> TensorResult:
         return (
             self._log_normalization()
             - (self.concentration1 - 1.0) * digamma(self.concentration1)
@@ -324,13 +325,13 @@ class Beta(_Positive):
             + (self.total_concentration - 2.0) * digamma(self.total_concentration)
         )
 
-    def _mean(self) -> Any:
+    def _mean(self) -> TensorResult:
         return self._concentration1 / self._total
 
-    def _variance(self) -> Any:
+    def _variance(self) -> TensorResult:
         return self._mean() * (1.0 - self._mean()) / (1.0 + self.total_concentration)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> TensorResult:
         mode = (self.concentration1 - 1.0) / (self.total_concentration - 2.0)
         if not self.allow_nan_stats:
             one = array_ops.ones([], dtype=self.dtype)
@@ -348,7 +349,7 @@ class Beta(_Positive):
 
 
 @RegisterKL(Gamma, Gamma)
-def _kl_gamma_gamma(a: Gamma, b: Gamma, name: str | None = None) -> Any:
+def _kl_gamma_gamma(a: Gamma, b: Gamma, name: str | None = None) -> TensorResult:
     with name_scope(name, "kl_gamma_gamma", [a.concentration, b.concentration, a.rate, b.rate]):
         return (
             (a.concentration - b.concentration) * digamma(a.concentration)
@@ -361,8 +362,8 @@ def _kl_gamma_gamma(a: Gamma, b: Gamma, name: str | None = None) -> Any:
 
 
 @RegisterKL(Beta, Beta)
-def _kl_beta_beta(a: Beta, b: Beta, name: str | None = None) -> Any:
-    def change(part: str) -> Any:
+def _kl_beta_beta(a: Beta, b: Beta, name: str | None = None) -> TensorResult:
+    def change(part: str) -> TensorResult:
         first, second = getattr(a, part), getattr(b, part)
         return digamma(first) * (second - first)
 

@@ -14,6 +14,8 @@ from tfnb.ops.math.cwise_unary_ops import is_nan, logical_not
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import TensorLike, TensorResult, VariableLike
+
 EXPORTS = {"distributions": ["RegisterKL", "kl_divergence"]}
 
 _DIVERGENCES: dict[tuple[type, type], Callable[..., Any]] = {}
@@ -32,7 +34,7 @@ def _registered(a: type, b: type) -> Callable[..., Any] | None:
 
 def kl_divergence(
     distribution_a: Any, distribution_b: Any, allow_nan_stats: bool = True, name: str | None = None
-) -> Any:
+) -> TensorResult:
     """The Kullback-Leibler divergence from one distribution to another.
 
     Args:
@@ -69,8 +71,8 @@ def kl_divergence(
 
 
 def cross_entropy(
-    ref: Any, other: Any, allow_nan_stats: bool = True, name: str | None = None
-) -> Any:
+    ref: VariableLike, other: TensorLike, allow_nan_stats: bool = True, name: str | None = None
+) -> TensorResult:
     """The entropy of a distribution and its divergence to another."""
     with name_scope(name, "cross_entropy"):
         return ref.entropy() + kl_divergence(ref, other, allow_nan_stats=allow_nan_stats)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,19 +23,22 @@ from tfnb.ops.math.cwise_unary_ops import is_nan, log1p
 from tfnb.ops.math.special_math_ops import betainc, digamma, lbeta, lgamma
 from tfnb.ops.random import random_ops
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {"distributions": ["Laplace", "StudentT", "Uniform"]}
 
 
 class _OnALine(Distribution):
     """A distribution of scalars."""
 
-    def _event_shape_tensor(self) -> Any:
+    def _event_shape_tensor(self) -> TensorResult:
         return array_ops.constant([], dtype=dtypes.int32)
 
     def _event_shape(self) -> TensorShape:
         return TensorShape([])
 
-    def _shape_of_draws(self, n: Any) -> Any:
+    def _shape_of_draws(self, n: TensorLike) -> TensorResult:
         return array_ops.concat([[n], self.batch_shape_tensor()], 0)
 
 
@@ -52,8 +55,8 @@ class Uniform(_OnALine):
 
     def __init__(
         self,
-        low: Any = 0.0,
-        high: Any = 1.0,
+        low: TensorLike = 0.0,
+        high: TensorLike = 1.0,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Uniform",
@@ -80,26 +83,26 @@ class Uniform(_OnALine):
         )
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Any]:
         shape = convert_to_tensor(sample_shape, dtype=dtypes.int32)
         return {"low": shape, "high": shape}
 
     @property
-    def low(self) -> Any:
+    def low(self) -> TensorResult:
         """The lower bound."""
         return self._low
 
     @property
-    def high(self) -> Any:
+    def high(self) -> TensorResult:
         """The upper bound."""
         return self._high
 
-    def range(self, name: str = "range") -> Any:
+    def range(self, name: str = "range") -> TensorResult:
         """What lies between the bounds."""
         with self._name_scope(name):
             return self.high - self.low
 
-    def _batch_shape_tensor(self) -> Any:
+    def _batch_shape_tensor(self) -> TensorResult:
         return array_ops.broadcast_dynamic_shape(
             array_ops.shape(self.low), array_ops.shape(self.high)
         )
@@ -107,11 +110,11 @@ class Uniform(_OnALine):
     def _batch_shape(self) -> TensorShape:
         return array_ops.broadcast_static_shape(self.low.get_shape(), self.high.get_shape())
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         drawn = random_ops.random_uniform(self._shape_of_draws(n), dtype=self.dtype, seed=seed)
         return self.low + self.range() * drawn
 
-    def _prob(self, x: Any) -> Any:
+    def _prob(self, x: TensorLike) -> TensorResult:
         x = x * array_ops.ones(self.batch_shape_tensor(), dtype=x.dtype)
         unknown = is_nan(x)
         outside = math_ops.logical_or(x < self.low, x >= self.high)
@@ -120,7 +123,7 @@ class Uniform(_OnALine):
         )
         return array_ops.where_v2(unknown, x, inside)
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> TensorResult:
         shape = array_ops.broadcast_dynamic_shape(array_ops.shape(x), self.batch_shape_tensor())
         zeros = array_ops.zeros(shape, dtype=self.dtype)
         ones = array_ops.ones(shape, dtype=self.dtype)
@@ -128,16 +131,16 @@ class Uniform(_OnALine):
         not_left = array_ops.where_v2(x < self.low, zeros, (wide - self.low) / self.range())
         return array_ops.where_v2(x >= self.high, ones, not_left)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> TensorResult:
         return math_ops.log(self.range())
 
-    def _mean(self) -> Any:
+    def _mean(self) -> TensorResult:
         return (self.low + self.high) / 2.0
 
-    def _variance(self) -> Any:
+    def _variance(self) -> TensorResult:
         return math_ops.square(self.range()) / 12.0
 
-    def _stddev(self) -> Any:
+    def _stddev(self) -> TensorResult:
         return self.range() / math.sqrt(12.0)
 
 
@@ -154,8 +157,8 @@ class Laplace(_OnALine):
 
     def __init__(
         self,
-        loc: Any,
-        scale: Any,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Laplace",
@@ -177,21 +180,21 @@ class Laplace(_OnALine):
         )
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Any]:
         shape = convert_to_tensor(sample_shape, dtype=dtypes.int32)
         return {"loc": shape, "scale": shape}
 
     @property
-    def loc(self) -> Any:
+    def loc(self) -> TensorResult:
         """The middle."""
         return self._loc
 
     @property
-    def scale(self) -> Any:
+    def scale(self) -> TensorResult:
         """How wide it is."""
         return self._scale
 
-    def _batch_shape_tensor(self) -> Any:
+    def _batch_shape_tensor(self) -> TensorResult:
         return array_ops.broadcast_dynamic_shape(
             array_ops.shape(self.loc), array_ops.shape(self.scale)
         )
@@ -199,7 +202,7 @@ class Laplace(_OnALine):
     def _batch_shape(self) -> TensorShape:
         return array_ops.broadcast_static_shape(self.loc.get_shape(), self.scale.get_shape())
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         # Drawn from (-1, 1): -1 itself would give an infinite value.
         least = np.nextafter(self.dtype.as_numpy_dtype(-1.0), self.dtype.as_numpy_dtype(0.0))
         drawn = random_ops.random_uniform(
@@ -208,40 +211,40 @@ class Laplace(_OnALine):
         side = self.scale * math_ops.sign(drawn)
         return self.loc - side * log1p(-math_ops.abs(drawn))
 
-    def _z(self, x: Any) -> Any:
+    def _z(self, x: TensorLike) -> TensorResult:
         return (x - self.loc) / self.scale
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> TensorResult:
         return -math_ops.abs(self._z(x)) - (math.log(2.0) + math_ops.log(self.scale))
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> TensorResult:
         z = self._z(x)
         return 0.5 + 0.5 * math_ops.sign(z) * (1.0 - math_ops.exp(-math_ops.abs(z)))
 
-    def _log_cdf(self, x: Any) -> Any:
+    def _log_cdf(self, x: TensorLike) -> TensorResult:
         return _log_cdf_laplace(self._z(x))
 
-    def _log_survival_function(self, x: Any) -> Any:
+    def _log_survival_function(self, x: TensorLike) -> TensorResult:
         return _log_cdf_laplace(-self._z(x))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> TensorResult:
         scale = self.scale + array_ops.zeros_like(self.loc)
         return math.log(2.0) + 1.0 + math_ops.log(scale)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> TensorResult:
         return self.loc + array_ops.zeros_like(self.scale)
 
-    def _stddev(self) -> Any:
+    def _stddev(self) -> TensorResult:
         return math.sqrt(2.0) * self.scale + array_ops.zeros_like(self.loc)
 
-    def _median(self) -> Any:
+    def _median(self) -> TensorResult:
         return self._mean()
 
-    def _mode(self) -> Any:
+    def _mode(self) -> TensorResult:
         return self._mean()
 
 
-def _log_cdf_laplace(x: Any) -> Any:
+def _log_cdf_laplace(x: TensorLike) -> TensorResult:
     with name_scope("log_cdf_laplace", values=[x]):
         left = -math.log(2.0) + x
         # exp of a positive number could be infinite, and its gradient NaN, also where not wanted.
@@ -263,9 +266,9 @@ class StudentT(_OnALine):
 
     def __init__(
         self,
-        df: Any,
-        loc: Any,
-        scale: Any,
+        df: TensorLike,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "StudentT",
@@ -288,26 +291,26 @@ class StudentT(_OnALine):
         )
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Any]:
         shape = convert_to_tensor(sample_shape, dtype=dtypes.int32)
         return {"df": shape, "loc": shape, "scale": shape}
 
     @property
-    def df(self) -> Any:
+    def df(self) -> TensorResult:
         """The degrees of freedom."""
         return self._df
 
     @property
-    def loc(self) -> Any:
+    def loc(self) -> TensorResult:
         """The middle."""
         return self._loc
 
     @property
-    def scale(self) -> Any:
+    def scale(self) -> TensorResult:
         """How wide it is."""
         return self._scale
 
-    def _batch_shape_tensor(self) -> Any:
+    def _batch_shape_tensor(self) -> TensorResult:
         inner = array_ops.broadcast_dynamic_shape(
             array_ops.shape(self.loc), array_ops.shape(self.scale)
         )
@@ -318,14 +321,14 @@ class StudentT(_OnALine):
         inner = static(self.loc.get_shape(), self.scale.get_shape())
         return static(static(self.df.get_shape(), self.loc.get_shape()), inner)
 
-    def _ones(self) -> Any:
+    def _ones(self) -> TensorResult:
         return array_ops.ones(self.batch_shape_tensor(), dtype=self.dtype)
 
-    def _filled(self, value: float, name: str | None = None) -> Any:
+    def _filled(self, value: float, name: str | None = None) -> TensorResult:
         number = np.array(value, dtype=self.dtype.as_numpy_dtype)
         return array_ops.fill(self.batch_shape_tensor(), number, name=name)
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         normal = random_ops.random_normal(self._shape_of_draws(n), dtype=self.dtype, seed=seed)
         df = self.df * self._ones()
         gamma = random_ops.random_gamma(
@@ -333,12 +336,12 @@ class StudentT(_OnALine):
         )
         return normal * math_ops.rsqrt(gamma / df) * self.scale + self.loc
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> TensorResult:
         y = (x - self.loc) / self.scale
         unnormalized = -0.5 * (self.df + 1.0) * log1p(y**2.0 / self.df)
         return unnormalized - self._log_normalization()
 
-    def _log_normalization(self) -> Any:
+    def _log_normalization(self) -> TensorResult:
         return (
             math_ops.log(math_ops.abs(self.scale))
             + 0.5 * math_ops.log(self.df)
@@ -347,12 +350,12 @@ class StudentT(_OnALine):
             - lgamma(0.5 * (self.df + 1.0))
         )
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> TensorResult:
         y = (x - self.loc) / math_ops.abs(self.scale)
         tail = 0.5 * betainc(0.5 * self.df, 0.5, self.df / (y**2.0 + self.df))
         return array_ops.where_v2(math_ops.less(y, 0.0), tail, 1.0 - tail)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> TensorResult:
         column = self._ones()[..., None]
         arguments = array_ops.concat([column * self.df[..., None], column], -1) / 2.0
         return (
@@ -362,7 +365,7 @@ class StudentT(_OnALine):
             + 0.5 * (self.df + 1.0) * (digamma(0.5 * (self.df + 1.0)) - digamma(0.5 * self.df))
         )
 
-    def _mean(self) -> Any:
+    def _mean(self) -> TensorResult:
         mean = self.loc * self._ones()
         if not self.allow_nan_stats:
             one = array_ops.ones([], dtype=self.dtype)
@@ -372,7 +375,7 @@ class StudentT(_OnALine):
         is_there = self.df > self._ones()
         return array_ops.where_v2(is_there, mean, self._filled(math.nan, "nan"))
 
-    def _variance(self) -> Any:
+    def _variance(self) -> TensorResult:
         above = array_ops.where_v2(self.df > 2.0, self.df - 2.0, array_ops.ones_like(self.df))
         variance = self._ones() * math_ops.square(self.scale) * self.df / above
         two = self._filled(2.0)
@@ -385,5 +388,5 @@ class StudentT(_OnALine):
         is_there = self.df > self._ones()
         return array_ops.where_v2(is_there, result, self._filled(math.nan, "nan"))
 
-    def _mode(self) -> Any:
+    def _mode(self) -> TensorResult:
         return array_ops.identity(self.loc)

@@ -39,11 +39,12 @@ from tfnb.ops.random import random_ops
 
 if TYPE_CHECKING:
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {"distributions": ["Dirichlet", "DirichletMultinomial", "Multinomial"]}
 
 
-def _checked_concentration(concentration: Any, is_checked: bool) -> Any:
+def _checked_concentration(concentration: TensorLike, is_checked: bool) -> TensorResult:
     if not is_checked:
         return concentration
     return with_dependencies(
@@ -69,23 +70,23 @@ class _OfConcentration(Distribution):
     _total: Any
 
     @property
-    def concentration(self) -> Any:
+    def concentration(self) -> TensorResult:
         """The weights of the parts."""
         return self._concentration
 
     @property
-    def total_concentration(self) -> Any:
+    def total_concentration(self) -> TensorResult:
         """The sum of the weights."""
         return self._total
 
-    def _batch_shape_tensor(self) -> Any:
+    def _batch_shape_tensor(self) -> TensorResult:
         return array_ops.shape(self.total_concentration)
 
     def _batch_shape(self) -> TensorShape:
         found: TensorShape = self.total_concentration.get_shape()
         return found
 
-    def _event_shape_tensor(self) -> Any:
+    def _event_shape_tensor(self) -> TensorResult:
         return array_ops.shape(self.concentration)[-1:]
 
     def _event_shape(self) -> TensorShape:
@@ -94,11 +95,11 @@ class _OfConcentration(Distribution):
 
     if TYPE_CHECKING:
 
-        def _mean(self) -> Any: ...
-        def _variance(self) -> Any: ...
-        def _scale(self) -> Any: ...
+        def _mean(self) -> TensorResult: ...
+        def _variance(self) -> TensorResult: ...
+        def _scale(self) -> TensorResult: ...
 
-    def _covariance(self) -> Any:
+    def _covariance(self) -> TensorResult:
         x = self._scale() * self._mean()
         outer = -math_ops.matmul(x[..., None], x[..., None, :])
         return array_ops.matrix_set_diag(outer, self._variance())
@@ -116,7 +117,7 @@ class Dirichlet(_OfConcentration):
 
     def __init__(
         self,
-        concentration: Any,
+        concentration: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Dirichlet",
@@ -137,11 +138,11 @@ class Dirichlet(_OfConcentration):
             name=name,
         )
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         gamma = random_ops.random_gamma([n], self.concentration, dtype=self.dtype, seed=seed)
         return gamma / math_ops.reduce_sum(gamma, -1, keepdims=True)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> TensorResult:
         if self.validate_args:
             checks = [assert_positive(x, message="samples must be positive")]
             one = array_ops.ones([], dtype=self.dtype)
@@ -151,7 +152,7 @@ class Dirichlet(_OfConcentration):
         unnormalized = math_ops.reduce_sum(math_ops.xlogy(self.concentration - 1.0, x), -1)
         return unnormalized - lbeta(self.concentration)
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> TensorResult:
         k = math_ops.cast(self.event_shape_tensor()[0], self.dtype)
         return (
             lbeta(self.concentration)
@@ -159,18 +160,18 @@ class Dirichlet(_OfConcentration):
             - math_ops.reduce_sum((self.concentration - 1.0) * digamma(self.concentration), axis=-1)
         )
 
-    def _mean(self) -> Any:
+    def _mean(self) -> TensorResult:
         return self.concentration / self.total_concentration[..., None]
 
-    def _scale(self) -> Any:
+    def _scale(self) -> TensorResult:
         return math_ops.rsqrt(1.0 + self.total_concentration[..., None])
 
-    def _variance(self) -> Any:
+    def _variance(self) -> TensorResult:
         scale = self._scale()
         x = scale * self._mean()
         return x * (scale - x)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> TensorResult:
         k = math_ops.cast(self.event_shape_tensor()[0], self.dtype)
         mode = (self.concentration - 1.0) / (self.total_concentration[..., None] - k)
         if not self.allow_nan_stats:
@@ -189,11 +190,11 @@ class _Counts(Distribution):
     _total_count: Any
 
     @property
-    def total_count(self) -> Any:
+    def total_count(self) -> TensorResult:
         """How many draws are counted."""
         return self._total_count
 
-    def _checked(self, counts: Any) -> Any:
+    def _checked(self, counts: TensorLike) -> TensorResult:
         """Counts, looked at while running with ``validate_args``."""
         if not self.validate_args:
             return counts
@@ -217,9 +218,9 @@ class Multinomial(_Counts):
 
     def __init__(
         self,
-        total_count: Any,
-        logits: Any = None,
-        probs: Any = None,
+        total_count: TensorLike,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Multinomial",
@@ -244,30 +245,30 @@ class Multinomial(_Counts):
         )
 
     @property
-    def logits(self) -> Any:
+    def logits(self) -> TensorResult:
         """The logarithms of weights."""
         return self._logits
 
     @property
-    def probs(self) -> Any:
+    def probs(self) -> TensorResult:
         """The probabilities."""
         return self._probs
 
-    def _batch_shape_tensor(self) -> Any:
+    def _batch_shape_tensor(self) -> TensorResult:
         return array_ops.shape(self._mean_val)[:-1]
 
     def _batch_shape(self) -> TensorShape:
         found: TensorShape = self._mean_val.get_shape().with_rank_at_least(1)[:-1]
         return found
 
-    def _event_shape_tensor(self) -> Any:
+    def _event_shape_tensor(self) -> TensorResult:
         return array_ops.shape(self._mean_val)[-1:]
 
     def _event_shape(self) -> TensorShape:
         found: TensorShape = self._mean_val.get_shape().with_rank_at_least(1)[-1:]
         return found
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         counts = math_ops.cast(self.total_count, dtype=dtypes.int32)
         k = self.event_shape_tensor()[0]
         # Both as large as the batch, whichever of them is.
@@ -276,7 +277,7 @@ class Multinomial(_Counts):
         flat_logits = array_ops.reshape(logits, [-1, k])
         flat_counts = array_ops.reshape(n * counts, [-1])
 
-        def draw(pair: tuple[Any, Any]) -> Any:
+        def draw(pair: tuple[TensorLike, TensorLike]) -> TensorResult:
             row, count = pair[0], pair[1]
             drawn = random_ops.multinomial(row[None, ...], count, seed=seed)
             hits = array_ops.one_hot(array_ops.reshape(drawn, [n, -1]), depth=k)
@@ -287,22 +288,22 @@ class Multinomial(_Counts):
         shape = array_ops.concat([[n], self.batch_shape_tensor(), [k]], 0)
         return array_ops.reshape(x, shape)
 
-    def _log_prob(self, counts: Any) -> Any:
+    def _log_prob(self, counts: TensorLike) -> TensorResult:
         unnormalized = math_ops.reduce_sum(self._checked(counts) * log_softmax(self.logits), -1)
         return unnormalized - -log_combinations(self.total_count, self._checked(counts))
 
-    def _mean(self) -> Any:
+    def _mean(self) -> TensorResult:
         return array_ops.identity(self._mean_val)
 
-    def _weighted(self) -> Any:
+    def _weighted(self) -> TensorResult:
         return self._probs * array_ops.ones_like(self.total_count)[..., None]
 
-    def _covariance(self) -> Any:
+    def _covariance(self) -> TensorResult:
         p = self._weighted()
         outer = -math_ops.matmul(self._mean_val[..., None], p[..., None, :])
         return array_ops.matrix_set_diag(outer, self._variance())
 
-    def _variance(self) -> Any:
+    def _variance(self) -> TensorResult:
         return self._mean_val - self._mean_val * self._weighted()
 
 
@@ -319,8 +320,8 @@ class DirichletMultinomial(_OfConcentration, _Counts):
 
     def __init__(
         self,
-        total_count: Any,
-        concentration: Any,
+        total_count: TensorLike,
+        concentration: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "DirichletMultinomial",
@@ -344,7 +345,7 @@ class DirichletMultinomial(_OfConcentration, _Counts):
             name=name,
         )
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         count = math_ops.cast(self.total_count, dtype=dtypes.int32)
         k = self.event_shape_tensor()[0]
         gamma = random_ops.random_gamma([n], self.concentration, dtype=self.dtype, seed=seed)
@@ -354,26 +355,26 @@ class DirichletMultinomial(_OfConcentration, _Counts):
         shape = array_ops.concat([[n], self.batch_shape_tensor(), [k]], 0)
         return math_ops.cast(array_ops.reshape(x, shape), self.dtype)
 
-    def _log_prob(self, counts: Any) -> Any:
+    def _log_prob(self, counts: TensorLike) -> TensorResult:
         counts = self._checked(counts)
         ordered = lbeta(self.concentration + counts) - lbeta(self.concentration)
         return ordered + log_combinations(self.total_count, counts)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> TensorResult:
         return self.total_count * (self.concentration / self.total_concentration[..., None])
 
-    def _scale(self) -> Any:
+    def _scale(self) -> TensorResult:
         total = self.total_concentration[..., None]
         return math_ops.sqrt((1.0 + total / self.total_count) / (1.0 + total))
 
-    def _variance(self) -> Any:
+    def _variance(self) -> TensorResult:
         scale = self._scale()
         x = scale * self._mean()
         return x * (self.total_count * scale - x)
 
 
 @RegisterKL(Dirichlet, Dirichlet)
-def _kl_dirichlet_dirichlet(a: Dirichlet, b: Dirichlet, name: str | None = None) -> Any:
+def _kl_dirichlet_dirichlet(a: Dirichlet, b: Dirichlet, name: str | None = None) -> TensorResult:
     with name_scope(name, "kl_dirichlet_dirichlet", [a.concentration, b.concentration]):
         total = math_ops.reduce_sum(a.concentration, axis=-1, keepdims=True)
         excess = digamma(total)

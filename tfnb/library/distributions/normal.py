@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,16 +19,19 @@ from tfnb.ops.math import math_ops
 from tfnb.ops.math.special_math_ops import erf, erfc, ndtri
 from tfnb.ops.random import random_ops
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {"distributions": ["Normal"]}
 
 
-def ndtr(x: Any) -> Any:
+def ndtr(x: TensorLike) -> TensorResult:
     """The area under the standard normal density left of ``x``."""
     with name_scope("ndtr", values=[x]):
         return _ndtr(x)
 
 
-def _ndtr(x: Any) -> Any:
+def _ndtr(x: TensorLike) -> TensorResult:
     half_sqrt_2 = convert_to_tensor(
         np.array(0.5 * math.sqrt(2.0), x.dtype.as_numpy_dtype), name="half_sqrt_2"
     )
@@ -46,7 +49,7 @@ def _ndtr(x: Any) -> Any:
 _BOUNDS = {dtypes.float32: (-10.0, 5.0), dtypes.float64: (-20.0, 8.0)}
 
 
-def log_ndtr(x: Any, series_order: int = 3) -> Any:
+def log_ndtr(x: TensorLike, series_order: int = 3) -> TensorResult:
     """The logarithm of :func:`ndtr`, with all its digits far to the left, too.
 
     Args:
@@ -70,7 +73,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
         )
 
 
-def _log_ndtr_series(x: Any, order: int) -> Any:
+def _log_ndtr_series(x: TensorLike, order: int) -> TensorResult:
     scale = -0.5 * math_ops.square(x) - math_ops.log(-x) - 0.5 * math.log(2.0 * math.pi)
     squared = math_ops.square(x)
     even, odd = array_ops.zeros_like(x), array_ops.zeros_like(x)
@@ -101,8 +104,8 @@ class Normal(Distribution):
 
     def __init__(
         self,
-        loc: Any,
-        scale: Any,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Normal",
@@ -124,21 +127,21 @@ class Normal(Distribution):
         )
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Any]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Any]:
         shape = convert_to_tensor(sample_shape, dtype=dtypes.int32)
         return {"loc": shape, "scale": shape}
 
     @property
-    def loc(self) -> Any:
+    def loc(self) -> TensorResult:
         """The mean."""
         return self._loc
 
     @property
-    def scale(self) -> Any:
+    def scale(self) -> TensorResult:
         """The standard deviation."""
         return self._scale
 
-    def _batch_shape_tensor(self) -> Any:
+    def _batch_shape_tensor(self) -> TensorResult:
         return array_ops.broadcast_dynamic_shape(
             array_ops.shape(self.loc), array_ops.shape(self.scale)
         )
@@ -146,56 +149,56 @@ class Normal(Distribution):
     def _batch_shape(self) -> TensorShape:
         return array_ops.broadcast_static_shape(self.loc.get_shape(), self.scale.get_shape())
 
-    def _event_shape_tensor(self) -> Any:
+    def _event_shape_tensor(self) -> TensorResult:
         return array_ops.constant([], dtype=dtypes.int32)
 
     def _event_shape(self) -> TensorShape:
         return TensorShape([])
 
-    def _sample_n(self, n: Any, seed: int | None) -> Any:
+    def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         shape = array_ops.concat([[n], self.batch_shape_tensor()], 0)
         drawn = random_ops.random_normal(shape, mean=0.0, stddev=1.0, dtype=self.dtype, seed=seed)
         return drawn * self.scale + self.loc
 
-    def _z(self, x: Any) -> Any:
+    def _z(self, x: TensorLike) -> TensorResult:
         with name_scope("standardize", values=[x]):
             return (x - self.loc) / self.scale
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> TensorResult:
         unnormalized = -0.5 * math_ops.square(self._z(x))
         return unnormalized - (0.5 * math.log(2.0 * math.pi) + math_ops.log(self.scale))
 
-    def _log_cdf(self, x: Any) -> Any:
+    def _log_cdf(self, x: TensorLike) -> TensorResult:
         return log_ndtr(self._z(x))
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> TensorResult:
         return ndtr(self._z(x))
 
-    def _log_survival_function(self, x: Any) -> Any:
+    def _log_survival_function(self, x: TensorLike) -> TensorResult:
         return log_ndtr(-self._z(x))
 
-    def _survival_function(self, x: Any) -> Any:
+    def _survival_function(self, x: TensorLike) -> TensorResult:
         return ndtr(-self._z(x))
 
-    def _entropy(self) -> Any:
+    def _entropy(self) -> TensorResult:
         scale = self.scale * array_ops.ones_like(self.loc)
         return 0.5 + 0.5 * math.log(2.0 * math.pi) + math_ops.log(scale)
 
-    def _mean(self) -> Any:
+    def _mean(self) -> TensorResult:
         return self.loc * array_ops.ones_like(self.scale)
 
-    def _quantile(self, p: Any) -> Any:
+    def _quantile(self, p: TensorLike) -> TensorResult:
         return ndtri(p) * self.scale + self.loc
 
-    def _stddev(self) -> Any:
+    def _stddev(self) -> TensorResult:
         return self.scale * array_ops.ones_like(self.loc)
 
-    def _mode(self) -> Any:
+    def _mode(self) -> TensorResult:
         return self._mean()
 
 
 @RegisterKL(Normal, Normal)
-def _kl_normal_normal(a: Normal, b: Normal, name: str | None = None) -> Any:
+def _kl_normal_normal(a: Normal, b: Normal, name: str | None = None) -> TensorResult:
     with name_scope(name, "kl_normal_normal", [a.loc, b.loc]):
         one = array_ops.constant(1, dtype=a.dtype)
         two = array_ops.constant(2, dtype=a.dtype)

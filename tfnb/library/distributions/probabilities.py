@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
@@ -19,14 +19,17 @@ from tfnb.ops.math.cwise_unary_ops import log1p
 from tfnb.ops.math.special_math_ops import lgamma
 from tfnb.ops.nn.softmax_ops import softmax
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 
 def logits_and_probs(
-    logits: Any = None,
-    probs: Any = None,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
     multidimensional: bool = False,
     validate_args: bool = False,
     name: str = "get_logits_and_probs",
-) -> tuple[Any, Any]:
+) -> tuple[Nested, Nested]:
     """Both, from the one that is given.
 
     Args:
@@ -61,7 +64,7 @@ def logits_and_probs(
             return math_ops.log(probs) - log1p(-1.0 * probs), probs
 
 
-def _checked_probs(probs: Any, multidimensional: bool) -> Any:
+def _checked_probs(probs: TensorLike, multidimensional: bool) -> TensorResult:
     with name_scope("validate_probs"):
         one = array_ops.constant(1.0, probs.dtype)
         checks = [assert_non_negative(probs)]
@@ -74,7 +77,9 @@ def _checked_probs(probs: Any, multidimensional: bool) -> Any:
         return with_dependencies(checks, probs)
 
 
-def checked_counts(x: Any, name: str = "embed_check_nonnegative_integer_form") -> Any:
+def checked_counts(
+    x: TensorLike, name: str = "embed_check_nonnegative_integer_form"
+) -> TensorResult:
     """Numbers, looked at while running: whole and not negative."""
     with name_scope(name, values=[x]):
         x = convert_to_tensor(x, name="x")
@@ -90,7 +95,7 @@ def checked_counts(x: Any, name: str = "embed_check_nonnegative_integer_form") -
         return with_dependencies(checks, x)
 
 
-def checked_class(x: Any, largest: int | None = None) -> Any:
+def checked_class(x: TensorLike, largest: int | None = None) -> TensorResult:
     """Numbers of classes, looked at while running: not negative, and not too large."""
     with name_scope("embed_check_casting_closed", values=[x]):
         x = convert_to_tensor(x, name="x")
@@ -106,7 +111,9 @@ def checked_class(x: Any, largest: int | None = None) -> Any:
         return with_dependencies(checks, x)
 
 
-def log_combinations(n: Any, counts: Any, name: str = "log_combinations") -> Any:
+def log_combinations(
+    n: TensorLike, counts: TensorLike, name: str = "log_combinations"
+) -> TensorResult:
     """The logarithm of how many ways there are to put ``n`` things so that ``counts`` result."""
     with name_scope(name, values=[n, counts]):
         n = convert_to_tensor(n, name="n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from tfnb.ops.sparse.sparse_cross_ops import cross_hashed
 from tfnb.ops.strings.string_hash_ops import string_to_hash_bucket_fast
 from tfnb.ops.strings.string_number_ops import as_string
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.framework.tensor_types import CollectionNames, Nested, TensorLike
+
 EXPORTS = {
     "feature_column": [
         "categorical_column_with_hash_bucket", "categorical_column_with_identity",
@@ -33,12 +37,12 @@ EXPORTS = {
 }  # fmt: skip
 
 
-def _check_string_or_integer(dtype: Any, prefix: str) -> None:
+def _check_string_or_integer(dtype: DType, prefix: str) -> None:
     if dtype is not dtypes.string and not dtype.is_integer:
         raise ValueError(f"{prefix} dtype must be string or integer. dtype: {dtype}.")
 
 
-def _check_kind(key: str, dtype: Any, given: Any) -> None:
+def _check_kind(key: str, dtype: DType, given: Any) -> None:
     if (dtype is dtypes.string) != (given is dtypes.string):
         raise ValueError(
             f"Column dtype and SparseTensors dtype must be compatible. key: {key}, column "
@@ -46,7 +50,7 @@ def _check_kind(key: str, dtype: Any, given: Any) -> None:
         )
 
 
-def _check_key(key: Any) -> str:
+def _check_key(key: TensorLike) -> str:
     if not isinstance(key, str):
         raise ValueError(f"key must be a string. Got: type {type(key)}. Given key: {key}.")
     return key
@@ -60,7 +64,7 @@ class _OfOneFeature(CategoricalColumn):
       dtype: of the feature.
     """
 
-    def __init__(self, key: Any, dtype: Any, *parameters: Any) -> None:
+    def __init__(self, key: TensorLike, dtype: DType, *parameters: Any) -> None:
         super().__init__(_check_key(key), dtype, *parameters)
         self.key = key
         self.dtype = dtype
@@ -84,7 +88,7 @@ class HashedCategoricalColumn(_OfOneFeature):
 
     _fields = ("key", "hash_bucket_size", "dtype")
 
-    def __init__(self, key: Any, hash_bucket_size: int, dtype: Any) -> None:
+    def __init__(self, key: TensorLike, hash_bucket_size: int, dtype: DType) -> None:
         super().__init__(key, dtype, hash_bucket_size)
         self.hash_bucket_size = self._size = hash_bucket_size
 
@@ -103,7 +107,7 @@ class HashedCategoricalColumn(_OfOneFeature):
 
 
 def categorical_column_with_hash_bucket(
-    key: Any, hash_bucket_size: int, dtype: Any = dtypes.string
+    key: TensorLike, hash_bucket_size: int, dtype: DTypeLike | None = dtypes.string
 ) -> HashedCategoricalColumn:
     """Categories whose ids are the hashes of values.
 
@@ -131,7 +135,7 @@ class IdentityCategoricalColumn(_OfOneFeature):
 
     _fields = ("key", "number_buckets", "default_value")
 
-    def __init__(self, key: Any, number_buckets: int, default_value: int | None) -> None:
+    def __init__(self, key: TensorLike, number_buckets: int, default_value: int | None) -> None:
         super().__init__(key, dtypes.int64, number_buckets, default_value)
         self.number_buckets = self._size = number_buckets
         self.default_value = self._default = default_value
@@ -166,7 +170,7 @@ class IdentityCategoricalColumn(_OfOneFeature):
 
 
 def categorical_column_with_identity(
-    key: Any, num_buckets: int, default_value: int | None = None
+    key: TensorLike, num_buckets: int, default_value: int | None = None
 ) -> IdentityCategoricalColumn:
     """Categories whose values are ids.
 
@@ -192,8 +196,8 @@ class VocabularyColumn(_OfOneFeature):
 
     def __init__(
         self,
-        key: Any,
-        dtype: Any,
+        key: TensorLike,
+        dtype: DType,
         words: tuple[Any, ...] | None,
         path: str | None,
         size: int,
@@ -237,9 +241,9 @@ class VocabularyListCategoricalColumn(VocabularyColumn):
 
     def __init__(
         self,
-        key: Any,
+        key: TensorLike,
         vocabulary_list: tuple[Any, ...],
-        dtype: Any,
+        dtype: DType,
         default_value: int,
         num_oov_buckets: int,
     ) -> None:
@@ -258,11 +262,11 @@ class VocabularyFileCategoricalColumn(VocabularyColumn):
 
     def __init__(
         self,
-        key: Any,
+        key: TensorLike,
         vocabulary_file: str,
         vocabulary_size: int,
         num_oov_buckets: int,
-        dtype: Any,
+        dtype: DType,
         default_value: int,
         file_format: str | None = None,
     ) -> None:
@@ -272,7 +276,7 @@ class VocabularyFileCategoricalColumn(VocabularyColumn):
         self.file_format = file_format
 
 
-def _check_others(num_oov_buckets: int, default_value: int | None, key: Any) -> None:
+def _check_others(num_oov_buckets: int, default_value: int | None, key: TensorLike) -> None:
     if num_oov_buckets < 0:
         raise ValueError(f"Invalid num_oov_buckets {num_oov_buckets} in {key}.")
     if num_oov_buckets and default_value not in (None, -1):
@@ -280,9 +284,9 @@ def _check_others(num_oov_buckets: int, default_value: int | None, key: Any) -> 
 
 
 def categorical_column_with_vocabulary_list(
-    key: Any,
+    key: TensorLike,
     vocabulary_list: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     default_value: int = -1,
     num_oov_buckets: int = 0,
 ) -> VocabularyColumn:
@@ -315,12 +319,12 @@ def categorical_column_with_vocabulary_list(
 
 
 def categorical_column_with_vocabulary_file(
-    key: Any,
+    key: TensorLike,
     vocabulary_file: Any,
     vocabulary_size: int | None = None,
     num_oov_buckets: int = 0,
     default_value: int | None = None,
-    dtype: Any = dtypes.string,
+    dtype: DTypeLike | None = dtypes.string,
 ) -> VocabularyColumn:
     """Categories whose ids are the numbers of lines in a file.
 
@@ -357,7 +361,7 @@ class WeightedCategoricalColumn(CategoricalColumn):
 
     _fields = ("categorical_column", "weight_feature_key", "dtype")
 
-    def __init__(self, column: CategoricalColumn, weight_feature_key: str, dtype: Any) -> None:
+    def __init__(self, column: CategoricalColumn, weight_feature_key: str, dtype: DType) -> None:
         super().__init__(
             f"{column.name}_weighted_by_{weight_feature_key}", column, weight_feature_key, dtype
         )
@@ -378,7 +382,7 @@ class WeightedCategoricalColumn(CategoricalColumn):
         """How many ids the other column has."""
         return self._column.num_buckets
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> Nested:
         """Ids and weights."""
         weights = features.get(self._key)
         if not isinstance(weights, SparseTensor) and not isinstance(weights, Tensor):
@@ -394,14 +398,17 @@ class WeightedCategoricalColumn(CategoricalColumn):
         return features.get(self._column), weights
 
     def sparse_tensors(
-        self, features: Features, weight_collections: Any = None, trainable: bool = True
+        self,
+        features: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool = True,
     ) -> IdsAndWeights:
         """Ids and weights of each example."""
         return IdsAndWeights(*features.get(self))
 
 
 def weighted_categorical_column(
-    categorical_column: CategoricalColumn, weight_feature_key: str, dtype: Any = dtypes.float32
+    categorical_column: CategoricalColumn, weight_feature_key: str, dtype: DType = dtypes.float32
 ) -> WeightedCategoricalColumn:
     """The categories of another column, with a weight for each.
 
@@ -424,7 +431,9 @@ class CrossedColumn(CategoricalColumn):
 
     _fields = ("keys", "hash_bucket_size", "hash_key")
 
-    def __init__(self, keys: tuple[Any, ...], hash_bucket_size: int, hash_key: int | None) -> None:
+    def __init__(
+        self, keys: tuple[TensorLike, ...], hash_bucket_size: int, hash_key: int | None
+    ) -> None:
         names = sorted(self._leaf_names(keys))
         super().__init__("_X_".join(names), keys, hash_bucket_size, hash_key)
         self.keys = keys
@@ -432,7 +441,7 @@ class CrossedColumn(CategoricalColumn):
         self.hash_key = self._hash_key = hash_key
 
     @staticmethod
-    def _leaf_names(keys: tuple[Any, ...]) -> list[str]:
+    def _leaf_names(keys: tuple[TensorLike, ...]) -> list[str]:
         found: list[str] = []
         for key in keys:
             if isinstance(key, CrossedColumn):
@@ -465,7 +474,7 @@ class CrossedColumn(CategoricalColumn):
 
     def transform(self, features: Features) -> SparseTensor:
         """The hashes."""
-        inputs: list[Any] = []
+        inputs: list[TensorLike] = []
         for key in self._leaves():
             if isinstance(key, str):
                 inputs.append(features.get(key))
@@ -481,7 +490,9 @@ class CrossedColumn(CategoricalColumn):
         return crossed
 
 
-def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None) -> CrossedColumn:
+def crossed_column(
+    keys: TensorLike, hash_bucket_size: int, hash_key: int | None = None
+) -> CrossedColumn:
     """Combinations of categories, by their hashes.
 
     Args:

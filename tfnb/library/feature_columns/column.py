@@ -18,6 +18,7 @@ from tfnb.ops.math import math_ops
 
 if TYPE_CHECKING:
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.tensor_types import CollectionNames, TensorLike, TensorResult
 
 
 class FeatureColumn(ColumnFields):
@@ -45,7 +46,7 @@ class FeatureColumn(ColumnFields):
         return True
 
     @property
-    def parents(self) -> list[Any]:
+    def parents(self) -> list[TensorResult]:
         """The columns, or keys of raw features, that it is computed from."""
         names = ("categorical_column", "source_column", "key", "weight_feature_key")
         found = [getattr(self, name) for name in names if hasattr(self, name)]
@@ -61,7 +62,7 @@ class FeatureColumn(ColumnFields):
         """The raw features that it needs, for ``tf.parse_example``."""
         raise NotImplementedError
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> TensorResult:
         """Its value, from features."""
         raise NotImplementedError
 
@@ -75,8 +76,11 @@ class DenseColumn(FeatureColumn):
         raise NotImplementedError
 
     def dense_tensor(
-        self, features: Features, weight_collections: Any = None, trainable: bool = True
-    ) -> Any:
+        self,
+        features: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool = True,
+    ) -> TensorResult:
         """The value, [batch, ...]."""
         raise NotImplementedError
 
@@ -97,7 +101,10 @@ class CategoricalColumn(FeatureColumn):
         raise NotImplementedError
 
     def sparse_tensors(
-        self, features: Features, weight_collections: Any = None, trainable: bool = True
+        self,
+        features: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool = True,
     ) -> IdsAndWeights:
         """The ids of each example."""
         return IdsAndWeights(features.get(self), None)
@@ -112,9 +119,9 @@ class Features:
 
     def __init__(self, raw: dict[Any, Any]) -> None:
         self._raw = dict(raw)
-        self._values: dict[Any, Any] = {}
+        self._values: dict[TensorLike, TensorLike] = {}
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: TensorLike) -> Any:
         """The value of a raw feature or of a column.
 
         Args:
@@ -139,7 +146,7 @@ class Features:
         self._values[key] = value
         return value
 
-    def _raw_tensor(self, key: Any) -> Any:
+    def _raw_tensor(self, key: TensorLike) -> TensorResult:
         """A raw feature with a dimension of examples and at least one more."""
         value = convert_to_tensor_or_sparse_tensor(self._raw[key])
         rank = value.get_shape().ndims
@@ -159,7 +166,7 @@ class Features:
         return _with_column(value)
 
 
-def _with_column(value: Any) -> Any:
+def _with_column(value: TensorLike) -> TensorResult:
     """A vector as a matrix of one column."""
     if isinstance(value, SparseTensor):
         from tfnb.library.sparse.sparse_functions import sparse_reshape
@@ -168,7 +175,7 @@ def _with_column(value: Any) -> Any:
     return array_ops.expand_dims(value, -1)
 
 
-def to_sparse(value: Any, ignored: Any = None) -> SparseTensor:
+def to_sparse(value: TensorLike, ignored: TensorLike | None = None) -> SparseTensor:
     """A dense feature as a sparse tensor without the values that mean "nothing".
 
     Args:

@@ -16,6 +16,8 @@ from tfnb.library.variables import init_ops
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from tfnb.framework.tensor_types import Config, TensorLike, TensorResult
+
 
 class ColumnFields:
     """The fields of a column, as those of a named tuple.
@@ -26,13 +28,13 @@ class ColumnFields:
 
     _fields: ClassVar[tuple[str, ...]] = ()
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[TensorResult]:
         return (getattr(self, name) for name in self._fields)
 
     def __len__(self) -> int:
         return len(self._fields)
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, place: Any) -> TensorResult:
         return tuple(self)[place]
 
     def __bool__(self) -> bool:
@@ -42,11 +44,11 @@ class ColumnFields:
         pairs = zip(self._fields, self, strict=True)
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in pairs)})"
 
-    def count(self, value: Any) -> int:
+    def count(self, value: TensorLike) -> int:
         """How many fields have a value."""
         return tuple(self).count(value)
 
-    def index(self, value: Any) -> int:
+    def index(self, value: TensorLike) -> int:
         """The place of the first field with a value; ValueError where none has it."""
         return tuple(self).index(value)
 
@@ -63,7 +65,7 @@ class ColumnFields:
     def _from_fields(cls, fields: Mapping[str, Any]) -> Self:
         return cls(*(fields[name] for name in cls._fields))
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The fields as plain values, of which ``from_config`` makes an equal column."""
         return {name: _plain(value) for name, value in self._asdict().items()}
 
@@ -91,7 +93,7 @@ class ColumnFields:
         return cls._from_fields(fields)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: TensorLike) -> Any:
     if isinstance(value, ColumnFields):
         return {"class_name": type(value).__name__, "config": value.get_config()}
     if isinstance(value, tuple):
@@ -103,7 +105,9 @@ def _plain(value: Any) -> Any:
     return value.__name__ if callable(value) else value
 
 
-def _restored(name: str, value: Any, functions: Mapping[str, Any], known: dict[str, Any]) -> Any:
+def _restored(
+    name: str, value: TensorLike, functions: Mapping[str, Any], known: dict[str, Any]
+) -> TensorResult:
     if isinstance(value, (tuple, list)):
         return tuple(_restored("", one, functions, known) for one in value)
     if isinstance(value, dict):
@@ -117,7 +121,9 @@ def _restored(name: str, value: Any, functions: Mapping[str, Any], known: dict[s
     return value
 
 
-def _object_of(value: dict[str, Any], functions: Mapping[str, Any], known: dict[str, Any]) -> Any:
+def _object_of(
+    value: dict[str, Any], functions: Mapping[str, Any], known: dict[str, Any]
+) -> TensorResult:
     """The column or initializer of a class and a configuration."""
     name = value["class_name"]
     initializer = getattr(init_ops, name, None)

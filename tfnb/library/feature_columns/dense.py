@@ -33,6 +33,16 @@ from tfnb.ops.sparse.sparse_ops import sparse_slice, sparse_tensor_to_dense
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.framework.tensor_types import (
+        CollectionNames,
+        Config,
+        Initializer,
+        Nested,
+        TensorLike,
+        TensorResult,
+    )
+
 EXPORTS = {
     "feature_column": [
         "bucketized_column", "embedding_column", "indicator_column", "numeric_column",
@@ -50,9 +60,9 @@ class NumericColumn(DenseColumn):
         self,
         key: str,
         shape: tuple[int, ...],
-        default_value: Any,
-        dtype: Any,
-        normalizer_fn: Callable[[Any], Any] | None,
+        default_value: TensorLike,
+        dtype: DTypeLike,
+        normalizer_fn: Callable[[Nested], Nested] | None,
     ) -> None:
         super().__init__(key, shape, default_value, dtype, normalizer_fn)
         self.key = key
@@ -71,7 +81,7 @@ class NumericColumn(DenseColumn):
         """The shape for one example."""
         return TensorShape(self.shape)
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> TensorResult:
         """The numbers, normalized, as float32."""
         value = features.get(self.key)
         if isinstance(value, SparseTensor):
@@ -84,18 +94,21 @@ class NumericColumn(DenseColumn):
         return math_ops.cast(value, dtypes.float32)
 
     def dense_tensor(
-        self, features: Features, weight_collections: Any = None, trainable: bool = True
-    ) -> Any:
+        self,
+        features: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool = True,
+    ) -> TensorResult:
         """The numbers of each example."""
         return features.get(self)
 
 
 def numeric_column(
     key: str,
-    shape: Any = (1,),
-    default_value: Any = None,
-    dtype: Any = dtypes.float32,
-    normalizer_fn: Callable[[Any], Any] | None = None,
+    shape: TensorLike = (1,),
+    default_value: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
+    normalizer_fn: Callable[[Nested], Nested] | None = None,
 ) -> NumericColumn:
     """Numbers.
 
@@ -129,7 +142,7 @@ def numeric_column(
     return NumericColumn(key, sizes, default, dtype, normalizer_fn)
 
 
-def _default_of_shape(key: str, shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+def _default_of_shape(key: str, shape: tuple[int, ...], value: TensorLike, dtype: DType) -> Any:
     """A default as nested tuples of a shape; None stays None."""
     if value is None:
         return None
@@ -146,7 +159,7 @@ def _default_of_shape(key: str, shape: tuple[int, ...], value: Any, dtype: Any) 
         )
     cast = np.broadcast_to(array, shape).astype(dtype.as_numpy_dtype)
 
-    def nested(one: Any) -> Any:
+    def nested(one: TensorLike) -> TensorResult:
         return tuple(map(nested, one)) if isinstance(one, list) else one
 
     return nested(cast.tolist())
@@ -177,13 +190,16 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         """An id per interval and place."""
         return (len(self._boundaries) + 1) * self._source.shape[0]
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> TensorResult:
         """The number of the interval of each number."""
         return bucketize(features.get(self._source), boundaries=list(self._boundaries))
 
     def dense_tensor(
-        self, features: Features, weight_collections: Any = None, trainable: bool = True
-    ) -> Any:
+        self,
+        features: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool = True,
+    ) -> TensorResult:
         """1 for the interval of each number, 0 for the others."""
         return array_ops.one_hot(
             math_ops.cast(features.get(self), dtypes.int64),
@@ -193,7 +209,10 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         )
 
     def sparse_tensors(
-        self, features: Features, weight_collections: Any = None, trainable: bool = True
+        self,
+        features: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool = True,
     ) -> IdsAndWeights:
         """The interval of each number as an id; each place has ids of its own."""
         found = features.get(self)
@@ -209,7 +228,7 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         return IdsAndWeights(SparseTensor(indices, ids, shape), None)
 
 
-def bucketized_column(source_column: Any, boundaries: Any) -> BucketizedColumn:
+def bucketized_column(source_column: TensorLike, boundaries: TensorLike) -> BucketizedColumn:
     """In which interval each number of a column lies.
 
     Args:
@@ -252,7 +271,7 @@ class IndicatorColumn(DenseColumn):
         """One place per category."""
         return TensorShape([1, self._column.num_buckets])
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> TensorResult:
         """A count, or the sum of weights, per category."""
         ids, weights = self._column.sparse_tensors(features)
         depth = self._column.num_buckets
@@ -266,8 +285,11 @@ class IndicatorColumn(DenseColumn):
         return math_ops.reduce_sum(one_hot, axis=[-2])
 
     def dense_tensor(
-        self, features: Features, weight_collections: Any = None, trainable: bool = True
-    ) -> Any:
+        self,
+        features: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool = True,
+    ) -> TensorResult:
         """The counts of each example."""
         return features.get(self)
 
@@ -295,7 +317,7 @@ class EmbeddingColumn(DenseColumn):
         column: CategoricalColumn,
         dimension: int,
         combiner: str,
-        initializer: Any,
+        initializer: Initializer,
         ckpt_to_load_from: str | None,
         tensor_name_in_ckpt: str | None,
         max_norm: float | None,
@@ -321,7 +343,7 @@ class EmbeddingColumn(DenseColumn):
         self._shared_name = shared_name
         self._collection = collection
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The fields as plain values.
 
         Raises:
@@ -349,11 +371,11 @@ class EmbeddingColumn(DenseColumn):
         """One vector."""
         return TensorShape([self.dimension])
 
-    def transform(self, features: Features) -> Any:
+    def transform(self, features: Features) -> TensorResult:
         """The ids."""
         return features.get(self.categorical_column)
 
-    def _weights(self, weight_collections: Any, trainable: bool) -> Any:
+    def _weights(self, weight_collections: CollectionNames, trainable: bool) -> TensorResult:
         shape = (self.categorical_column.num_buckets, self.dimension)
         shared = get_collection(self._collection) if self._collection else []
         if len(shared) > 1:
@@ -389,8 +411,11 @@ class EmbeddingColumn(DenseColumn):
         return weights
 
     def dense_tensor(
-        self, features: Features, weight_collections: Any = None, trainable: bool = True
-    ) -> Any:
+        self,
+        features: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool = True,
+    ) -> TensorResult:
         """The vector of each example."""
         if self._collection:
             # The scope that the ops of a shared column are in has its own name.
@@ -398,7 +423,9 @@ class EmbeddingColumn(DenseColumn):
                 return self._vectors(features, weight_collections, trainable)
         return self._vectors(features, weight_collections, trainable)
 
-    def _vectors(self, features: Features, weight_collections: Any, trainable: bool) -> Any:
+    def _vectors(
+        self, features: Features, weight_collections: CollectionNames, trainable: bool
+    ) -> TensorResult:
         ids, id_weights = self.categorical_column.sparse_tensors(
             features, weight_collections=weight_collections, trainable=trainable
         )
@@ -418,7 +445,9 @@ class EmbeddingColumn(DenseColumn):
         )
 
 
-def _check_embedding(dimension: Any, initializer: Any, ckpt: Any, tensor_name: Any) -> None:
+def _check_embedding(
+    dimension: TensorLike, initializer: Initializer, ckpt: Any, tensor_name: Any
+) -> None:
     if dimension is None or dimension < 1:
         raise ValueError(f"Invalid dimension {dimension}.")
     if (ckpt is None) != (tensor_name is None):
@@ -433,7 +462,7 @@ def embedding_column(
     categorical_column: Any,
     dimension: int,
     combiner: str = "mean",
-    initializer: Any = None,
+    initializer: Initializer | None = None,
     ckpt_to_load_from: str | None = None,
     tensor_name_in_ckpt: str | None = None,
     max_norm: float | None = None,
@@ -472,7 +501,7 @@ def shared_embedding_columns(
     categorical_columns: Any,
     dimension: int,
     combiner: str = "mean",
-    initializer: Any = None,
+    initializer: Initializer | None = None,
     shared_embedding_collection_name: str | None = None,
     ckpt_to_load_from: str | None = None,
     tensor_name_in_ckpt: str | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.scopes import get_collection, name_scope
@@ -21,10 +21,13 @@ from tfnb.ops.array import array_ops
 from tfnb.ops.math import math_ops
 from tfnb.ops.nn.bias_ops import bias_add
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import CollectionNames, TensorLike, TensorResult, VariableLike
+
 EXPORTS = {"feature_column": ["input_layer", "linear_model"]}
 
 
-def _checked_features(features: Any) -> Features:
+def _checked_features(features: TensorLike) -> Features:
     if not isinstance(features, dict):
         raise ValueError(f"We expected a dictionary here. Instead we got: {features}")
     return Features(features)
@@ -38,13 +41,13 @@ def _collections(given: Any) -> list[str]:
 
 
 def input_layer(
-    features: Any,
+    features: TensorLike,
     feature_columns: Any,
-    weight_collections: Any = None,
+    weight_collections: CollectionNames | None = None,
     trainable: bool = True,
     cols_to_vars: dict[Any, Any] | None = None,
     cols_to_output_tensors: dict[Any, Any] | None = None,
-) -> Any:
+) -> TensorResult:
     """All dense columns side by side, in the order of their names.
 
     Args:
@@ -88,7 +91,7 @@ def input_layer(
         return array_ops.concat(found, 1)
 
 
-def _check_batch_sizes(tensors: list[Any], names: list[str]) -> None:
+def _check_batch_sizes(tensors: list[TensorLike], names: list[str]) -> None:
     sizes = {t.shape.dim_values[0] for t in tensors if t.shape.dim_values} - {None}
     if len(sizes) > 1:
         raise ValueError(
@@ -98,14 +101,14 @@ def _check_batch_sizes(tensors: list[Any], names: list[str]) -> None:
 
 
 def linear_model(
-    features: Any,
+    features: TensorLike,
     feature_columns: Any,
     units: int = 1,
     sparse_combiner: str = "sum",
-    weight_collections: Any = None,
+    weight_collections: CollectionNames | None = None,
     trainable: bool = True,
     cols_to_vars: dict[Any, Any] | None = None,
-) -> Any:
+) -> TensorResult:
     """The sum of what each column weighs, and a bias.
 
     Args:
@@ -133,7 +136,7 @@ def linear_model(
     collections = _collections(weight_collections)
     with variable_scope(None, default_name="linear_model") as variables:
         pass
-    sums: list[Any] = []
+    sums: list[TensorLike] = []
     own_name = variables.name.rpartition("/")[2]
     with name_scope(None, default_name=own_name), name_scope(own_name):
         values = _checked_features(features)
@@ -170,7 +173,7 @@ def linear_model(
         return bias_add(no_bias, bias, name="weighted_sum")
 
 
-def _parts(variable: Any) -> list[Any]:
+def _parts(variable: VariableLike) -> list[TensorResult]:
     return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 
@@ -183,8 +186,13 @@ def _size_of(column: Any) -> int:
 
 
 def _weighted_sum(
-    column: Any, values: Features, weights: Any, combiner: str, collections: Any, trainable: bool
-) -> Any:
+    column: Any,
+    values: Features,
+    weights: TensorLike,
+    combiner: str,
+    collections: CollectionNames,
+    trainable: bool,
+) -> TensorResult:
     if isinstance(column, CategoricalColumn):
         ids, id_weights = column.sparse_tensors(values, collections, trainable)
         ids = sparse_reshape(ids, [array_ops.shape(ids)[0], -1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -17,9 +17,13 @@ from tfnb.library.tables.lookup import (
 from tfnb.ops.array import array_ops
 from tfnb.ops.math import math_ops
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.framework.tensor_types import Initializer, TensorLike
+
 
 def table_of_words(
-    words: Any, num_oov_buckets: int, default_value: int, dtype: Any, name: str
+    words: TensorLike, num_oov_buckets: int, default_value: int, dtype: DTypeLike, name: str
 ) -> Any:
     """A table from the words of a list to their places.
 
@@ -43,7 +47,7 @@ def table_of_words(
 
 
 def table_of_lines(
-    path: str, count: int, num_oov_buckets: int, default_value: int, dtype: Any, name: str
+    path: str, count: int, num_oov_buckets: int, default_value: int, dtype: DType, name: str
 ) -> Any:
     """A table from the lines of a file to their numbers.
 
@@ -65,7 +69,9 @@ def table_of_lines(
         return _table(initializer, num_oov_buckets, default_value, dtype)
 
 
-def _table(initializer: Any, num_oov_buckets: int, default_value: int, dtype: Any) -> Any:
+def _table(
+    initializer: Initializer, num_oov_buckets: int, default_value: int, dtype: DTypeLike
+) -> Any:
     if num_oov_buckets:
         return StaticVocabularyTable(initializer, num_oov_buckets, lookup_key_dtype=dtype)
     return StaticHashTable(initializer, default_value)

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 _PARTITIONED_CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 
@@ -116,14 +117,19 @@ class Backprop:
         self._gate = gate
         self._sums_in_pairs = method in _TREE_METHODS
         self._give_zeros = give_zeros
-        self._grads: dict[Operation, list[Any]] = {}
+        self._grads: dict[Operation, list[TensorLike]] = {}
         self._pending: defaultdict[Operation, int] = defaultdict(int)
         self._queue: deque[Operation] = deque()
         self._loops: ControlFlowState | None = None
 
     def run(
-        self, ys: Any, xs: Any, grad_ys: Any = None, stop_gradients: Any = None, name: str = ""
-    ) -> list[Any]:
+        self,
+        ys: TensorLike,
+        xs: TensorLike,
+        grad_ys: TensorLike | None = None,
+        stop_gradients: TensorLike | None = None,
+        name: str = "",
+    ) -> list[Nested]:
         """Builds the gradients; arguments as of ``tf.gradients``."""
         ys = read_variables(_as_list(ys))
         targets = _as_list(xs)
@@ -159,7 +165,9 @@ class Backprop:
 
     # -- before the first visit --------------------------------------------------------------------
 
-    def _initial_gradients(self, grad_ys: Sequence[Any], ys: Sequence[Any]) -> list[Any]:
+    def _initial_gradients(
+        self, grad_ys: Sequence[TensorLike], ys: Sequence[TensorLike]
+    ) -> list[Any]:
         if len(grad_ys) != len(ys):
             raise ValueError(f"Length mismatch. Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
         grad_ys = convert_n_to_tensor_or_indexed_slices(grad_ys, name="grad_y")
@@ -336,7 +344,7 @@ class Backprop:
 
     # -- gradients that have arrived ---------------------------------------------------------------
 
-    def _add_gradient(self, tensor: Tensor, grad: Any) -> None:
+    def _add_gradient(self, tensor: Tensor, grad: TensorLike) -> None:
         op = tensor.op
         slots = self._grads.get(op)
         if slots is None:
@@ -366,7 +374,7 @@ class Backprop:
                 assert slot is None or queries.is_loop_switch(op)
         return slots
 
-    def _sum(self, op: Operation, index: int, grads: list[Any]) -> Any:
+    def _sum(self, op: Operation, index: int, grads: list[TensorLike]) -> TensorResult:
         if not all(grad is None or isinstance(grad, (Tensor, IndexedSlices)) for grad in grads):
             raise TypeError(
                 f"Invalid gradient {grads} [index = {index}]. Gradients have to be either all "
@@ -401,7 +409,7 @@ class Backprop:
                 sums.append(add_n(on_device))
         return add_n(sums)
 
-    def _gradient_of(self, x: Tensor) -> Any:
+    def _gradient_of(self, x: Tensor) -> TensorResult:
         slots = self._grads.get(x.op)
         grad = None if slots is None else slots[x.value_index]
         assert not isinstance(grad, list), "gradients were not summed"
@@ -419,18 +427,18 @@ def _add_n() -> Callable[[Sequence[Any]], Any]:
     return add_n
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: TensorLike) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _part_with_gradient(value: Any) -> Any:
+def _part_with_gradient(value: TensorLike) -> Any:
     """What gradients flow to: a composite value's values, a resource variable's handle."""
     if is_resource_variable(value):
         return value.handle
     return value.values if is_composite(value) else value
 
 
-def _as_gradient_of(x: Any, grad: Any) -> Any:
+def _as_gradient_of(x: TensorLike, grad: TensorLike) -> Any:
     """The gradient of a composite value as a composite value."""
     if grad is None or not is_composite(x):
         return grad
@@ -478,7 +486,7 @@ def _reached_from(ops: Iterable[Operation], bodies: Sequence[FunctionGraph]) -> 
     return reached
 
 
-def _initial_gradient(index: int, y: Tensor, grad_y: Any) -> Any:
+def _initial_gradient(index: int, y: Tensor, grad_y: TensorLike) -> Any:
     """What a tensor is weighted with: ones, or what the user gives.
 
     Raises:
@@ -507,7 +515,7 @@ def _initial_gradient(index: int, y: Tensor, grad_y: Any) -> Any:
     return identity(grad_y, name=f"grad_ys_{index}")
 
 
-def _check_initial_gradient(y: Tensor, grad_y: Any) -> None:
+def _check_initial_gradient(y: Tensor, grad_y: TensorLike) -> None:
     ours, given = y.dtype, grad_y.dtype
     if ours.is_floating or ours.is_integer:
         fits = given.is_floating or given.is_integer

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike
     from tfnb.library.control_flow.control_flow_context import ControlFlowContext
     from tfnb.library.control_flow.while_context import WhileContext
 
@@ -240,7 +241,7 @@ def _first_slices(
             with inside(outer):
                 first = constant(0, values.dtype, shape=slice_shape, name="b_acc")
         else:
-            dims: Any = _shape_behind(value)
+            dims: TensorLike = _shape_behind(value)
             first = zeros(concat([[1], dims[1:]], 0), dtype=values.dtype)
         start = [constant([0], grad.indices.dtype), first]
         if dense_shape is not None:

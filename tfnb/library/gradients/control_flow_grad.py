@@ -29,9 +29,10 @@ from tfnb.library.gradients.backprop_loops import add_accumulator, add_indexed_s
 
 if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Nested, TensorLike
 
 
-def switch_gradient(op: Operation, *grads: Any) -> Any:
+def switch_gradient(op: Operation, *grads: Any) -> Nested:
     """Return the gradients of a Switch: in a loop a Merge, else of the side that was taken."""
     context = queries.context_of(op)
     if context is not None and context.is_while_context:
@@ -42,7 +43,7 @@ def switch_gradient(op: Operation, *grads: Any) -> Any:
     return merge([switch(grads[0], pred)[0], switch(grads[1], pred)[1]])[0], None
 
 
-def _loop_switch_gradient(op: Operation, from_exit: Any, from_body: Any) -> Any:
+def _loop_switch_gradient(op: Operation, from_exit: Any, from_body: TensorLike) -> Nested:
     merges = _current_loop().grad_state.switch_merges
     merged = merges.get(op)
     if merged is not None:
@@ -56,7 +57,7 @@ def _loop_switch_gradient(op: Operation, from_exit: Any, from_body: Any) -> Any:
     return merged, None
 
 
-def _cond_switch_gradient(op: Operation, grads: tuple[Any, ...]) -> Any:
+def _cond_switch_gradient(op: Operation, grads: tuple[Tensor, ...]) -> Any:
     branch = op._control_flow_context.branch
     # Zeros for the side that was not taken were made behind a Switch of their own; there are none
     # for types that have no zeros.
@@ -67,7 +68,7 @@ def _cond_switch_gradient(op: Operation, grads: tuple[Any, ...]) -> Any:
     return None, None
 
 
-def merge_gradient(op: Operation, grad: Any, _: Any) -> Any:
+def merge_gradient(op: Operation, grad: Tensor, _: Any) -> Any:
     """Return the gradients of a Merge: a Switch."""
     context = queries.output_context(op.inputs[0].op)
     if context is not None and context.is_while_context:
@@ -96,7 +97,7 @@ def _real_pred(pred: Tensor) -> Tensor:
     return real
 
 
-def exit_gradient(op: Operation, grad: Any) -> Any:
+def exit_gradient(op: Operation, grad: Tensor | IndexedSlices) -> Any:
     """Return the gradient of an Exit: an Enter."""
     loop = _current_loop()
     if not loop.back_prop:
@@ -120,7 +121,7 @@ def exit_gradient(op: Operation, grad: Any) -> Any:
     return entered
 
 
-def enter_gradient(op: Operation, grad: Any) -> Any:
+def enter_gradient(op: Operation, grad: Tensor | IndexedSlices) -> Any:
     """Return the gradient of an Enter: an Exit, or a sum over iterations for a constant."""
     loop = get_default_graph()._get_control_flow_context()
     if loop is None or not loop.back_prop or loop.grad_state is None:

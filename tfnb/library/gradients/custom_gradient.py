@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorResult, VariableLike
 
 EXPORTS = {"tf": ["custom_gradient", "grad_pass_through", "recompute_grad"]}
 
@@ -35,7 +36,7 @@ _numbers = itertools.count()
 class _CustomGradient:
     """A decorated function; also as a method of a class."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Nested]) -> None:
         functools.update_wrapper(self, function)
         self._function = function
 
@@ -53,7 +54,7 @@ class _CustomGradient:
         return _build(self._function, args)
 
 
-def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
+def custom_gradient(f: Callable[..., Nested] | None = None) -> Any:
     """Decorates a function that brings its own gradient.
 
     Args:
@@ -69,12 +70,12 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     return _CustomGradient(f)
 
 
-def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+def grad_pass_through(f: Callable[..., Nested]) -> Callable[..., Any]:
     """A function like ``f`` whose gradient is that of the identity."""
 
     @custom_gradient
-    def through(*args: Any) -> Any:
-        def grad(*grads: Any, variables: Any = None) -> Any:
+    def through(*args: Any) -> Nested:
+        def grad(*grads: Any, variables: VariableLike | None = None) -> TensorResult:
             return grads if variables is None else (grads, [None] * len(variables))
 
         return f(*args), grad
@@ -86,20 +87,20 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     return decorated
 
 
-def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+def recompute_grad(f: Callable[..., Nested]) -> Callable[..., Any]:
     """A function like ``f`` whose gradient computes ``f`` again.
 
     What is computed within ``f`` is then not kept from forward until its gradient is computed.
     """
 
     @custom_gradient
-    def recomputing(*args: Any) -> Any:
+    def recomputing(*args: Any) -> Nested:
         from tfnb.library.variables.variable_scope import get_variable_scope
 
         scope = get_variable_scope()
         result = f(*args)
 
-        def grad(*grads: Any, variables: Any = None) -> Any:
+        def grad(*grads: Any, variables: VariableLike | None = None) -> Nested:
             from tfnb.library.gradients.gradients import gradients
             from tfnb.library.variables.variable_scope import variable_scope
 
@@ -123,7 +124,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     return decorated
 
 
-def _build(function: Callable[..., Any], args: Sequence[Any]) -> Any:
+def _build(function: Callable[..., Nested], args: Sequence[Any]) -> Any:
     graph = get_default_graph()
     args = nest.map_structure(convert_to_tensor, read_variables(list(args)))
     known = set(map(id, _all_variables()))
@@ -143,7 +144,7 @@ def _build(function: Callable[..., Any], args: Sequence[Any]) -> Any:
     name = f"CustomGradient-{next(_numbers)}"
 
     @RegisterGradient(name)
-    def _(op: Operation, *grads: Any) -> list[Any]:
+    def _(op: Operation, *grads: Tensor) -> list[Any]:
         result_grads = grads[: len(flat_result)]
         if variables:
             input_grads, variable_grads = grad_fn(*result_grads, variables=variables)
@@ -164,7 +165,7 @@ def _build(function: Callable[..., Any], args: Sequence[Any]) -> Any:
     return nest.pack_sequence_as(result, outputs[: len(flat_result)])
 
 
-def _all_variables() -> list[Any]:
+def _all_variables() -> list[Nested]:
     graph = get_default_graph()
     return [
         *graph.get_collection(GraphKeys.GLOBAL_VARIABLES),
@@ -172,7 +173,7 @@ def _all_variables() -> list[Any]:
     ]
 
 
-def _variables_between(inputs: Iterable[Tensor], results: Sequence[Any]) -> list[Any]:
+def _variables_between(inputs: Iterable[Tensor], results: Sequence[Any]) -> list[TensorResult]:
     """The trainable variables that ``results`` depend on other than through ``inputs``."""
     ends = [identity(one) for one in results]
     by_op = {
@@ -203,7 +204,7 @@ def _is_differentiable(op: Operation) -> bool:
         return False
 
 
-def _check_signature(grad_fn: Callable[..., Any], variables: Sequence[Any]) -> None:
+def _check_signature(grad_fn: Callable[..., Any], variables: Sequence[VariableLike]) -> None:
     if not variables:
         return
     parameters = inspect.signature(grad_fn).parameters

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike, VariableLike
 
 _MAX_VARIABLES = 3
 _MAX_PATH = 8
 
 
-def why_no_gradients(loss: Any, variables: Sequence[Any]) -> str:
+def why_no_gradients(loss: TensorLike, variables: Sequence[VariableLike]) -> str:
     """A line for each of the first variables: the way from the loss to it, and what cuts it."""
     lines = [_line(loss, variable) for variable in variables[:_MAX_VARIABLES]]
     if len(variables) > _MAX_VARIABLES:
@@ -23,7 +24,7 @@ def why_no_gradients(loss: Any, variables: Sequence[Any]) -> str:
     return "".join(f"\n{line}" for line in lines if line)
 
 
-def _line(loss: Any, variable: Any) -> str:
+def _line(loss: TensorLike, variable: VariableLike) -> str:
     start, end = getattr(loss, "op", None), getattr(variable, "op", None)
     if start is None or end is None:
         return ""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {"tf": ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians"]}
 
@@ -27,16 +28,16 @@ class UnconnectedGradients(enum.Enum):
 
 
 def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
+    ys: TensorLike,
+    xs: TensorLike,
+    grad_ys: TensorLike | None = None,
     name: str = "gradients",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
     stop_gradients: Any = None,
     unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-) -> list[Any]:
+) -> list[TensorResult]:
     """Adds operations that compute the derivatives of the sum of ``ys`` by each of ``xs``.
 
     Integer tensors count as constants.
@@ -80,8 +81,8 @@ def gradients(
 
 
 def hessians(
-    ys: Any,
-    xs: Any,
+    ys: TensorLike,
+    xs: TensorLike,
     name: str = "hessians",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
@@ -114,7 +115,7 @@ def hessians(
     return [_jacobian(gradient, x) for gradient, x in zip(first, xs, strict=True)]
 
 
-def _jacobian(gradient: Any, x: Any) -> Tensor:
+def _jacobian(gradient: TensorLike, x: TensorLike) -> Tensor:
     """The derivative of each element of ``gradient`` by ``x``, one row after another."""
     from tfnb.library.control_flow.tensor_array import TensorArray
     from tfnb.library.control_flow.while_loop import while_loop
@@ -122,10 +123,10 @@ def _jacobian(gradient: Any, x: Any) -> Tensor:
     from tfnb.ops.array.constant_ops import constant
     from tfnb.ops.array.shape_ops import reshape, shape, size
 
-    flat: Any = reshape(gradient, [-1])
+    flat: TensorLike = reshape(gradient, [-1])
     num_elements = size(x)
 
-    def row(index: Any, rows: Any) -> Sequence[Any]:
+    def row(index: TensorLike, rows: TensorLike) -> Sequence[Nested]:
         return index + 1, rows.write(index, gradients(flat[index], x)[0])
 
     _, rows = while_loop(

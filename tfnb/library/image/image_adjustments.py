@@ -5,7 +5,7 @@ Floating images have values in [0, 1]; integer ones use their type's whole range
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from tfnb.ops.math.math_ops import tensordot
 from tfnb.ops.math.reduction_ops import reduce_mean, reduce_prod, reduce_std
 from tfnb.ops.random.random_ops import random_uniform
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "image": [
         "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue",
@@ -48,7 +52,7 @@ EXPORTS = {
 
 
 def convert_image_dtype(
-    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+    image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Any:
     """The image in another type, its values scaled to that type's range.
 
@@ -88,7 +92,7 @@ def convert_image_dtype(
         return change(scaled, dtype, name=scope)
 
 
-def _kept(image: Any) -> tuple[Any, Any]:
+def _kept(image: TensorLike) -> tuple[Nested, Nested]:
     """The image as floats, and the type to give back."""
     original = image.dtype
     if original in (dtypes.float16, dtypes.float32):
@@ -96,7 +100,7 @@ def _kept(image: Any) -> tuple[Any, Any]:
     return convert_image_dtype(image, dtypes.float32), original
 
 
-def adjust_brightness(image: Any, delta: Any) -> Any:
+def adjust_brightness(image: TensorLike, delta: TensorLike) -> TensorResult:
     """Adds `delta`, in parts of the whole range, to every value."""
     with name_scope(None, "adjust_brightness", [image, delta]) as scope:
         image = convert_to_tensor(image, name="image")
@@ -105,7 +109,7 @@ def adjust_brightness(image: Any, delta: Any) -> Any:
         return convert_image_dtype(changed, original, saturate=True)
 
 
-def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> TensorResult:
     """Moves every value away from its channel's mean by a factor."""
     with name_scope(None, "adjust_contrast", [images, contrast_factor]) as scope:
         images = convert_to_tensor(images, name="images")
@@ -114,7 +118,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
         return convert_image_dtype(changed, original, saturate=True)
 
 
-def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Any:
+def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: Any = 1) -> TensorResult:
     """Gain * value ** gamma.
 
     Raises:
@@ -129,7 +133,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Any:
         return convert_image_dtype(changed, original, saturate=True)
 
 
-def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
+def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> TensorResult:
     """Turns the hue of RGB images by `delta` of the circle, which is in [-1, 1]."""
     with name_scope(name, "adjust_hue", [image]):
         image = convert_to_tensor(image, name="image")
@@ -137,7 +141,9 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
         return convert_image_dtype(adjust_hue_op(wide, delta), original)
 
 
-def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Any:
+def adjust_saturation(
+    image: TensorLike, saturation_factor: TensorLike, name: str | None = None
+) -> TensorResult:
     """Multiplies the saturation of RGB images."""
     with name_scope(name, "adjust_saturation", [image]):
         image = convert_to_tensor(image, name="image")
@@ -146,8 +152,8 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
 
 
 def adjust_jpeg_quality(
-    image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None
-) -> Any:
+    image: TensorLike, jpeg_quality: TensorLike, dct_method: str = "", name: str | None = None
+) -> TensorResult:
     """The image as it is after JPEG of that quality."""
     with name_scope(name, "adjust_jpeg_quality", [image]):
         image = convert_to_tensor(image, name="image")
@@ -167,20 +173,22 @@ def _check_range(lower: float, upper: float, name: str) -> None:
         raise ValueError("lower must be non-negative.")
 
 
-def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Any:
+def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> TensorResult:
     """Adds one random number in [-max_delta, max_delta) to all values."""
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
     return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))
 
 
-def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Any:
+def random_contrast(
+    image: TensorLike, lower: float, upper: float, seed: int | None = None
+) -> TensorResult:
     """Changes the contrast by a random factor in [lower, upper)."""
     _check_range(lower, upper, "contrast")
     return adjust_contrast(image, random_uniform([], lower, upper, seed=seed))
 
 
-def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Any:
+def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> TensorResult:
     """Turns the hue by a random part of the circle in [-max_delta, max_delta)."""
     if max_delta > 0.5:
         raise ValueError("max_delta must be <= 0.5.")
@@ -189,15 +197,17 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Any:
     return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))
 
 
-def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Any:
+def random_saturation(
+    image: TensorLike, lower: float, upper: float, seed: int | None = None
+) -> TensorResult:
     """Changes the saturation by a random factor in [lower, upper)."""
     _check_range(lower, upper, "saturation")
     return adjust_saturation(image, random_uniform([], lower, upper, seed=seed))
 
 
 def random_jpeg_quality(
-    image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
-) -> Any:
+    image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
+) -> TensorResult:
     """The image as it is after JPEG of a random quality."""
     if not 0 <= min_jpeg_quality < max_jpeg_quality <= 100:
         raise ValueError("jpeg qualities must be between 0 and 100, the first below the second.")
@@ -205,7 +215,7 @@ def random_jpeg_quality(
     return adjust_jpeg_quality(image, quality)
 
 
-def per_image_standardization(image: Any) -> Any:
+def per_image_standardization(image: TensorLike) -> TensorResult:
     """Each image with mean 0 and variance 1; the deviation counts as 1 / sqrt(pixels) at least."""
     with name_scope(None, "per_image_standardization", [image]) as scope:
         image = at_least_3d(convert_to_tensor(image, name="image"))
@@ -219,7 +229,7 @@ def per_image_standardization(image: Any) -> Any:
         return math_ops.divide(image, adjusted, name=scope)
 
 
-def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:
+def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> TensorResult:
     """0.2989 red + 0.5870 green + 0.1140 blue, as one channel."""
     with name_scope(name, "rgb_to_grayscale", [images]) as scope:
         images = convert_to_tensor(images, name="images")
@@ -230,7 +240,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:
         return convert_image_dtype(gray, original, name=scope)
 
 
-def grayscale_to_rgb(images: Any, name: str | None = None) -> Any:
+def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> TensorResult:
     """The one channel three times."""
     with name_scope(name, "grayscale_to_rgb", [images]) as scope:
         images = at_least_3d(convert_to_tensor(images, name="images"))
@@ -266,7 +276,7 @@ _YUV_TO_RGB: list[list[float]] = [
 ]
 
 
-def _colors_changed(images: Any, matrix: list[list[float]]) -> Any:
+def _colors_changed(images: TensorLike, matrix: list[list[float]]) -> TensorResult:
     images = convert_to_tensor(images, name="images")
     kernel = convert_to_tensor(np.array(matrix), images.dtype, name="kernel")
     rank = images.shape.ndims
@@ -275,22 +285,22 @@ def _colors_changed(images: Any, matrix: list[list[float]]) -> Any:
     return tensordot(images, kernel, [[rank - 1], [0]])
 
 
-def rgb_to_yiq(images: Any) -> Any:
+def rgb_to_yiq(images: TensorLike) -> TensorResult:
     """RGB images as luminance and two chrominances of NTSC."""
     return _colors_changed(images, _RGB_TO_YIQ)
 
 
-def yiq_to_rgb(images: Any) -> Any:
+def yiq_to_rgb(images: TensorLike) -> TensorResult:
     """The inverse of `rgb_to_yiq`."""
     return _colors_changed(images, _YIQ_TO_RGB)
 
 
-def rgb_to_yuv(images: Any) -> Any:
+def rgb_to_yuv(images: TensorLike) -> TensorResult:
     """RGB images as luminance and two chrominances of PAL."""
     return _colors_changed(images, _RGB_TO_YUV)
 
 
-def yuv_to_rgb(images: Any) -> Any:
+def yuv_to_rgb(images: TensorLike) -> TensorResult:
     """The inverse of `rgb_to_yuv`."""
     return _colors_changed(images, _YUV_TO_RGB)
 
@@ -299,8 +309,8 @@ def yuv_to_rgb(images: Any) -> Any:
 
 
 def draw_bounding_boxes(
-    images: Any, boxes: Any, name: str | None = None, colors: Any = None
-) -> Any:
+    images: TensorLike, boxes: TensorLike, name: str | None = None, colors: TensorLike | None = None
+) -> TensorResult:
     """The images with the edges of boxes (y1, x1, y2, x2 in parts of the size)."""
     if colors is None:
         return draw_bounding_boxes_op(images, boxes, name=name)
@@ -308,13 +318,13 @@ def draw_bounding_boxes(
 
 
 def non_max_suppression(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    iou_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = float("-inf"),
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Indices of boxes by falling score, without those that overlap a better one too much."""
     with name_scope(name, "non_max_suppression"):
         iou_threshold = convert_to_tensor(iou_threshold, name="iou_threshold")
@@ -325,13 +335,13 @@ def non_max_suppression(
 
 
 def non_max_suppression_overlaps(
-    overlaps: Any,
-    scores: Any,
-    max_output_size: Any,
-    overlap_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
+    overlaps: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    overlap_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = float("-inf"),
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The same where a matrix says how much every two boxes overlap."""
     with name_scope(name, "non_max_suppression_overlaps"):
         overlap_threshold = convert_to_tensor(overlap_threshold, name="overlap_threshold")
@@ -341,14 +351,14 @@ def non_max_suppression_overlaps(
 
 
 def non_max_suppression_with_scores(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
-    soft_nms_sigma: Any = 0.0,
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    iou_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = float("-inf"),
+    soft_nms_sigma: TensorLike = 0.0,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """Indices and scores; with a sigma, scores fall with the overlap."""
     with name_scope(name, "non_max_suppression_with_scores"):
         iou_threshold = convert_to_tensor(iou_threshold, name="iou_threshold")
@@ -367,17 +377,17 @@ def non_max_suppression_with_scores(
 
 
 def non_max_suppression_padded(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    iou_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = float("-inf"),
     pad_to_max_output_size: bool = False,
     name: str | None = None,
     sorted_input: bool = False,
     canonicalized_coordinates: bool = False,
     tile_size: int = 512,
-) -> Any:
+) -> TensorResult:
     """Indices, filled up with zeros if asked, and how many are valid.
 
     Args:
@@ -421,8 +431,12 @@ def non_max_suppression_padded(
 
 
 def _non_max_suppression_of_batch(
-    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any, score_threshold: Any
-) -> Any:
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    iou_threshold: TensorLike,
+    score_threshold: TensorLike,
+) -> Nested:
     from tfnb.library.control_flow.map_fn import map_fn
 
     scores = convert_to_tensor(scores, name="scores")
@@ -452,16 +466,16 @@ def _non_max_suppression_of_batch(
 
 
 def combined_non_max_suppression(
-    boxes: Any,
-    scores: Any,
-    max_output_size_per_class: Any,
-    max_total_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size_per_class: TensorLike,
+    max_total_size: TensorLike,
+    iou_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = float("-inf"),
     pad_per_class: bool = False,
     clip_boxes: bool = True,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The best boxes of all classes of each image: boxes, scores, classes, how many are valid."""
     with name_scope(name, "combined_non_max_suppression"):
         iou_threshold = convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold")

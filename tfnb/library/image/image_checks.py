@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.framework.tensor import Tensor
 from tfnb.library.control_flow.check_ops import assert_greater_equal, assert_positive
 from tfnb.library.control_flow.with_dependencies import with_dependencies
 from tfnb.ops.array import array_ops
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
-def unknown_at_least_3d(image: Any) -> list[Any]:
+
+def unknown_at_least_3d(image: TensorLike) -> list[Nested]:
     """The checks left for the run that an image has three dimensions or more, none of them empty.
 
     Raises:
@@ -34,7 +37,7 @@ def unknown_at_least_3d(image: Any) -> list[Any]:
     ]
 
 
-def at_least_3d(image: Any) -> Any:
+def at_least_3d(image: TensorLike) -> TensorResult:
     """The image behind checks that it has three dimensions or more, none of them empty.
 
     Raises:
@@ -43,7 +46,7 @@ def at_least_3d(image: Any) -> Any:
     return with_dependencies(unknown_at_least_3d(image), image)
 
 
-def sizes_of(image: Any, rank: int = 4) -> list[Any]:
+def sizes_of(image: TensorLike, rank: int = 4) -> list[Nested]:
     """The sizes of an image: numbers where they are known, else tensors."""
     if image.shape.is_fully_defined():
         return list(image.shape.as_list())
@@ -52,7 +55,7 @@ def sizes_of(image: Any, rank: int = 4) -> list[Any]:
     return [one if size is None else size for size, one in zip(known, dynamic, strict=True)]
 
 
-def require(condition: Any, error: type[Exception], message: str) -> list[Any]:
+def require(condition: TensorLike, error: type[Exception], message: str) -> list[Nested]:
     """Checks a condition now, or gives the op that will.
 
     Raises:

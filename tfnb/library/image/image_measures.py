@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from tfnb.ops.math import math_ops
 from tfnb.ops.math.reduction_ops import reduce_mean, reduce_prod, reduce_sum
 from tfnb.ops.nn.softmax_ops import softmax
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "image": [
         "image_gradients",
@@ -34,7 +37,7 @@ EXPORTS = {
 }
 
 
-def total_variation(images: Any, name: str | None = None) -> Any:
+def total_variation(images: TensorLike, name: str | None = None) -> TensorResult:
     """The sum of absolute differences of neighbouring pixels, for each image.
 
     Raises:
@@ -57,7 +60,7 @@ def total_variation(images: Any, name: str | None = None) -> Any:
         )
 
 
-def _checked_pair(a: Any, b: Any) -> tuple[list[Any], list[Any]]:
+def _checked_pair(a: TensorLike, b: TensorLike) -> tuple[list[Nested], list[Nested]]:
     """The images' shapes, and checks that both have the same."""
     a.shape.with_rank_at_least(3)
     b.shape.with_rank_at_least(3)
@@ -70,12 +73,14 @@ def _checked_pair(a: Any, b: Any) -> tuple[list[Any], list[Any]]:
     return [shape_a, shape_b], checks
 
 
-def reduce_all_equal(a: Any, b: Any) -> Any:
+def reduce_all_equal(a: TensorLike, b: TensorLike) -> TensorResult:
     """Whether two vectors have the same entries."""
     return math_ops.reduce_all(math_ops.equal(a, b))
 
 
-def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Any:
+def psnr(
+    a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = None
+) -> TensorResult:
     """The ratio of the largest value to the mean square error of images, in decibels."""
     with name_scope(name, "PSNR", [a, b]):
         a, b = convert_to_tensor(a), convert_to_tensor(b)
@@ -92,7 +97,7 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Any:
             return array_ops.identity(value)
 
 
-def _gaussian(size: Any, sigma: Any) -> Any:
+def _gaussian(size: TensorLike, sigma: TensorLike) -> TensorResult:
     """A window of weights that fall from its middle, with a sum of one."""
     places = cast(math_ops.range_(size), sigma.dtype)
     places -= cast(size - 1, sigma.dtype) / 2.0
@@ -103,15 +108,15 @@ def _gaussian(size: Any, sigma: Any) -> Any:
 
 
 def _ssim_per_channel(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     max_val: Any,
     filter_size: int,
     sigma: float,
     k1: float,
     k2: float,
     return_index_map: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Nested, Nested]:
     """The likeness of each channel, and its part that comes from contrast and structure.
 
     With ``return_index_map``, the likeness has a value for each place of the window.
@@ -130,7 +135,7 @@ def _ssim_per_channel(
         a = array_ops.identity(a)
     window = array_ops.tile(_gaussian(size, width), [1, 1, shapes[0][-1], 1])
 
-    def smoothed(x: Any) -> Any:
+    def smoothed(x: TensorLike) -> TensorResult:
         shape = array_ops.shape(x)
         flat = array_ops.reshape(x, array_ops.concat([[-1], shape[-3:]], 0))
         y = depthwise_conv2d(flat, window, strides=[1, 1, 1, 1], padding="VALID")
@@ -151,7 +156,9 @@ def _ssim_per_channel(
     return reduce_mean(luminance * contrast, axes), reduce_mean(contrast, axes)
 
 
-def _prepared(a: Any, b: Any, max_val: Any) -> tuple[list[Any], Any, list[Any]]:
+def _prepared(
+    a: TensorLike, b: TensorLike, max_val: TensorLike
+) -> tuple[list[Nested], Nested, list[Nested]]:
     """The images and the largest value as float32, and the images' shapes."""
     a = convert_to_tensor(a, name="img1")
     b = convert_to_tensor(b, name="img2")
@@ -163,15 +170,15 @@ def _prepared(a: Any, b: Any, max_val: Any) -> tuple[list[Any], Any, list[Any]]:
 
 
 def ssim(
-    img1: Any,
-    img2: Any,
-    max_val: Any,
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
     k1: float = 0.01,
     k2: float = 0.03,
     return_index_map: bool = False,
-) -> Any:
+) -> TensorResult:
     """The structural similarity of images (Wang et al., 2004), 1 for equal ones.
 
     Args:
@@ -197,15 +204,15 @@ _SCALES = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 
 
 def ssim_multiscale(
-    img1: Any,
-    img2: Any,
-    max_val: Any,
-    power_factors: Any = _SCALES,
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
+    power_factors: TensorLike = _SCALES,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
     k1: float = 0.01,
     k2: float = 0.03,
-) -> Any:
+) -> TensorResult:
     """The structural similarity at several sizes, each half of the one before."""
     with name_scope(None, "MS-SSIM", [img1, img2]):
         images, largest, shapes = _prepared(img1, img2, max_val)
@@ -233,7 +240,7 @@ def ssim_multiscale(
         return reduce_mean(reduce_prod(math_ops.pow(stacked, power_factors), [-1]), [-1])
 
 
-def _halved(images: list[Any], sizes: list[Any], two: Any) -> list[Any]:
+def _halved(images: list[TensorLike], sizes: list[TensorLike], two: TensorLike) -> list[Nested]:
     """Means of two by two pixels; an odd last row or column is repeated first."""
     flat = [
         array_ops.reshape(one, array_ops.concat([[-1], size], 0))
@@ -241,7 +248,7 @@ def _halved(images: list[Any], sizes: list[Any], two: Any) -> list[Any]:
     ]
     odd = sizes[0] % two
 
-    def padded() -> list[Any]:
+    def padded() -> list[Nested]:
         paddings = array_ops.pad(array_ops.expand_dims(odd, -1), [[1, 0], [1, 0]])
         return [array_ops.pad(one, paddings, mode="SYMMETRIC") for one in flat]
 
@@ -250,7 +257,7 @@ def _halved(images: list[Any], sizes: list[Any], two: Any) -> list[Any]:
     return [avg_pool(one, ksize=window, strides=window, padding="VALID") for one in even]
 
 
-def image_gradients(image: Any) -> tuple[Any, Any]:
+def image_gradients(image: TensorLike) -> tuple[Nested, Nested]:
     """Differences to the next row and to the next column; zero in the last ones.
 
     Raises:
@@ -277,7 +284,7 @@ _SOBEL = [
 ]
 
 
-def sobel_edges(image: Any) -> Any:
+def sobel_edges(image: TensorLike) -> TensorResult:
     """The Sobel filters for horizontal and vertical edges: [batch, height, width, channels, 2]."""
     static = image.shape
     shape = array_ops.shape(image)

@@ -35,6 +35,8 @@ from tfnb.ops.random.random_ops import random_uniform
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import IntsLike, Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "image": [
         "ResizeMethod", "central_crop", "crop_and_resize", "crop_to_bounding_box",
@@ -65,7 +67,7 @@ _METHODS: dict[int, Callable[..., Any]] = {
 }
 
 
-def _as_batch(image: Any) -> tuple[Any, bool]:
+def _as_batch(image: TensorLike) -> tuple[Nested, bool]:
     """The image with a batch dimension, and whether it had none; who has no rank, has none.
 
     Raises:
@@ -85,13 +87,13 @@ def _as_batch(image: Any) -> tuple[Any, bool]:
 
 
 def resize_images(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     method: int = ResizeMethod.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Images of another size.
 
     Args:
@@ -131,7 +133,7 @@ def resize_images(
         return array_ops.squeeze(result, axis=[0]) if is_single else result
 
 
-def _proportional(images: Any, size: Any) -> Any:
+def _proportional(images: TensorLike, size: TensorLike) -> TensorResult:
     """The largest size within `size` that keeps the proportions."""
     float32 = dtypes.float32
     current = sizes_of(images)[1:3]
@@ -144,12 +146,12 @@ def _proportional(images: Any, size: Any) -> Any:
 
 
 def resize_image_with_pad(
-    image: Any,
+    image: TensorLike,
     target_height: int,
     target_width: int,
     method: int = ResizeMethod.BILINEAR,
     align_corners: bool = False,
-) -> Any:
+) -> TensorResult:
     """Resizes with the proportions kept and adds a border of zeros around.
 
     Raises:
@@ -175,7 +177,9 @@ def resize_image_with_pad(
         return array_ops.squeeze(padded, axis=[0]) if is_single else padded
 
 
-def _with_target(image: Any, height: Any, width: Any) -> tuple[Any, list[Any]]:
+def _with_target(
+    image: TensorLike, height: TensorLike, width: TensorLike
+) -> tuple[Nested, list[Nested]]:
     """The image behind checks of it and of the size that is wanted, and these checks."""
     checks = unknown_at_least_3d(image)
     checks += require(width > 0, ValueError, "target_width must be > 0.")
@@ -183,7 +187,9 @@ def _with_target(image: Any, height: Any, width: Any) -> tuple[Any, list[Any]]:
     return with_dependencies(checks, image), checks
 
 
-def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Any:
+def resize_image_with_crop_or_pad(
+    image: TensorLike, target_height: TensorLike, target_width: TensorLike
+) -> TensorResult:
     """Cuts off borders or adds zeros on both sides, until the image has the target size.
 
     Raises:
@@ -216,27 +222,31 @@ def _any_tensor(*values: Any) -> bool:
     return any(isinstance(value, Tensor) for value in values)
 
 
-def _least(a: Any, b: Any) -> Any:
+def _least(a: TensorLike, b: TensorLike) -> TensorResult:
     return math_ops.minimum(a, b) if _any_tensor(a, b) else min(a, b)
 
 
-def _most(a: Any, b: Any) -> Any:
+def _most(a: TensorLike, b: TensorLike) -> TensorResult:
     return math_ops.maximum(a, b) if _any_tensor(a, b) else max(a, b)
 
 
-def _alike(a: Any, b: Any) -> Any:
+def _alike(a: TensorLike, b: TensorLike) -> TensorResult:
     return math_ops.equal(a, b) if _any_tensor(a, b) else a == b
 
 
-def _halves(size: Any, target: Any) -> tuple[Any, Any]:
+def _halves(size: TensorLike, target: Any) -> tuple[Nested, Nested]:
     """How much to cut off before, and how much to add."""
     difference = target - size
     return _most(-difference // 2, 0), _most(difference // 2, 0)
 
 
 def crop_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
-) -> Any:
+    image: TensorLike,
+    offset_height: TensorLike,
+    offset_width: TensorLike,
+    target_height: TensorLike,
+    target_width: TensorLike,
+) -> TensorResult:
     """The part of images with its upper left corner at an offset.
 
     Raises:
@@ -275,8 +285,12 @@ def _known_shape(*sizes: Any) -> list[int | None]:
 
 
 def pad_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
-) -> Any:
+    image: TensorLike,
+    offset_height: TensorLike,
+    offset_width: TensorLike,
+    target_height: TensorLike,
+    target_width: TensorLike,
+) -> TensorResult:
     """Images of the target size that have the given ones at an offset, and zeros around.
 
     Raises:
@@ -306,7 +320,7 @@ def pad_to_bounding_box(
         return array_ops.squeeze(padded, axis=[0]) if is_single else padded
 
 
-def central_crop(image: Any, central_fraction: Any) -> Any:
+def central_crop(image: TensorLike, central_fraction: TensorLike) -> TensorResult:
     """The middle of images.
 
     Args:
@@ -337,7 +351,7 @@ def central_crop(image: Any, central_fraction: Any) -> Any:
             )
         first = rank - 3
         known = image.shape.dim_values
-        sizes: list[Any] = [
+        sizes: list[TensorLike] = [
             array_ops.shape(image)[axis] if known[axis] is None else known[axis]
             for axis in (first, first + 1)
         ]
@@ -362,7 +376,7 @@ def central_crop(image: Any, central_fraction: Any) -> Any:
 # ---------------------------------------------------------------------------------- flips and turns
 
 
-def _of_either_rank(image: Any, rank3: Callable[[], Any], rank4: Callable[[], Any]) -> Any:
+def _of_either_rank(image: TensorLike, rank3: Callable[[], Any], rank4: Callable[[], Any]) -> Any:
     """What is done to one image or to a batch of them, by the rank; as the step runs, if need be.
 
     Raises:
@@ -376,13 +390,13 @@ def _of_either_rank(image: Any, rank3: Callable[[], Any], rank4: Callable[[], An
     return rank3() if rank == 3 else rank4()
 
 
-def _shaped_as(image: Any, result: Any) -> Any:
+def _shaped_as(image: TensorLike, result: TensorLike) -> TensorResult:
     """A turned image, of the image's shape, and of rank 3 if there is nothing to know."""
     result.set_shape([None] * 3 if image.shape.ndims is None else image.shape)
     return result
 
 
-def _flipped(image: Any, axis: int, scope_name: str) -> Any:
+def _flipped(image: TensorLike, axis: int, scope_name: str) -> TensorResult:
     with name_scope(None, scope_name, [image]):
         image = at_least_3d(convert_to_tensor(image, name="image"))
         return _of_either_rank(
@@ -392,28 +406,30 @@ def _flipped(image: Any, axis: int, scope_name: str) -> Any:
         )
 
 
-def flip_left_right(image: Any) -> Any:
+def flip_left_right(image: TensorLike) -> TensorResult:
     """Images with their columns in the other order."""
     return _flipped(image, 1, "flip_left_right")
 
 
-def flip_up_down(image: Any) -> Any:
+def flip_up_down(image: TensorLike) -> TensorResult:
     """Images with their rows in the other order."""
     return _flipped(image, 0, "flip_up_down")
 
 
-def _perhaps_flipped(image: Any, axis: int, seed: int | None, scope_name: str) -> Any:
+def _perhaps_flipped(
+    image: TensorLike, axis: int, seed: int | None, scope_name: str
+) -> TensorResult:
     with name_scope(None, scope_name, [image]) as scope:
         image = at_least_3d(convert_to_tensor(image, name="image"))
 
-        def one() -> Any:
+        def one() -> TensorResult:
             chosen = math_ops.less(random_uniform([], 0, 1.0, seed=seed), 0.5)
             result = cond(
                 chosen, lambda: array_ops.reverse(image, [axis]), lambda: image, name=scope
             )
             return _shaped_as(image, result)
 
-        def batch() -> Any:  # Each image by itself.
+        def batch() -> TensorResult:  # Each image by itself.
             count = array_ops.shape(image)[0]
             numbers = random_uniform([count], 0, 1.0, seed=seed)
             flips = math_ops.round(array_ops.reshape(numbers, [count, 1, 1, 1]))
@@ -424,17 +440,17 @@ def _perhaps_flipped(image: Any, axis: int, seed: int | None, scope_name: str) -
         return _of_either_rank(image, one, batch)
 
 
-def random_flip_left_right(image: Any, seed: int | None = None) -> Any:
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> TensorResult:
     """Flips each image left to right with probability 1/2."""
     return _perhaps_flipped(image, 1, seed, "random_flip_left_right")
 
 
-def random_flip_up_down(image: Any, seed: int | None = None) -> Any:
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> TensorResult:
     """Flips each image upside down with probability 1/2."""
     return _perhaps_flipped(image, 0, seed, "random_flip_up_down")
 
 
-def transpose(image: Any, name: str | None = None) -> Any:
+def transpose(image: TensorLike, name: str | None = None) -> TensorResult:
     """Images with rows and columns exchanged."""
     with name_scope(name, "transpose", [image]):
         image = at_least_3d(convert_to_tensor(image, name="image"))
@@ -445,7 +461,7 @@ def transpose(image: Any, name: str | None = None) -> Any:
         )
 
 
-def rot90(image: Any, k: Any = 1, name: str | None = None) -> Any:
+def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> TensorResult:
     """Images turned counter-clockwise by `k` quarters."""
     with name_scope(name, "rot90", [image, k]) as scope:
         image = at_least_3d(convert_to_tensor(image, name="image"))
@@ -453,17 +469,17 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Any:
         k.shape.assert_has_rank(0)
         k = k % 4
 
-        def turned(rows: int) -> Any:
+        def turned(rows: int) -> TensorResult:
             columns = rows + 1
             order = [columns, rows, 2] if rows == 0 else [0, columns, rows, 3]
 
-            def quarter() -> Any:
+            def quarter() -> TensorResult:
                 return array_ops.transpose(array_ops.reverse(image, [columns]), order)
 
-            def half() -> Any:
+            def half() -> TensorResult:
                 return array_ops.reverse(image, [rows, columns])
 
-            def three_quarters() -> Any:
+            def three_quarters() -> TensorResult:
                 return array_ops.reverse(array_ops.transpose(image, order), [columns])
 
             cases = [
@@ -485,15 +501,15 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Any:
 
 
 def crop_and_resize(
-    image: Any,
-    boxes: Any,
-    box_ind: Any = None,
-    crop_size: Any = None,
+    image: TensorLike,
+    boxes: TensorLike,
+    box_ind: TensorLike | None = None,
+    crop_size: TensorLike | None = None,
     method: str = "bilinear",
     extrapolation_value: float = 0,
     name: str | None = None,
-    box_indices: Any = None,
-) -> Any:
+    box_indices: TensorLike | None = None,
+) -> TensorResult:
     """The parts of images in boxes (y1, x1, y2, x2 in parts of the size), resized to one size."""
     box_ind = renamed("box_indices", box_indices, "box_ind", box_ind)
     return crop_and_resize_op(
@@ -508,21 +524,26 @@ def crop_and_resize(
 
 
 def extract_image_patches(
-    images: Any,
-    ksizes: Any = None,
-    strides: Any = None,
-    rates: Any = None,
+    images: TensorLike,
+    ksizes: TensorLike | None = None,
+    strides: IntsLike | None = None,
+    rates: IntsLike | None = None,
     padding: str | None = None,
     name: str | None = None,
-    sizes: Any = None,
-) -> Any:
+    sizes: TensorLike | None = None,
+) -> TensorResult:
     """Every window of the images, laid out along the channels."""
     ksizes = renamed("sizes", sizes, "ksizes", ksizes)
     return extract_image_patches_op(images, ksizes, strides, rates, padding, name=name)
 
 
 def extract_patches(
-    images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
-) -> Any:
+    images: TensorLike,
+    sizes: TensorLike,
+    strides: IntsLike,
+    rates: IntsLike,
+    padding: str,
+    name: str | None = None,
+) -> TensorResult:
     """Every window of the images, laid out along the channels."""
     return extract_image_patches_op(images, sizes, strides, rates, padding, name=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -13,10 +13,15 @@ from tfnb.ops.array import array_ops
 from tfnb.ops.math import math_ops
 from tfnb.ops.random.random_ops import random_uniform
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {"tf": ["random_crop"], "image": ["random_crop"]}
 
 
-def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
+def random_crop(
+    value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None
+) -> TensorResult:
     """A random part of this size."""
     with name_scope(name, "random_crop", [value, size]) as scope:
         value = convert_to_tensor(value, name="value")

@@ -37,8 +37,20 @@ from tfnb.library.variables.variables import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.framework.graph import Graph
+    from tfnb.framework.tensor_types import (
+        Constraint,
+        Initializer,
+        Nested,
+        Partitioner,
+        Regularizer,
+        ScopeLike,
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
 
 EXPORTS = {"layers": ["Layer"]}
 
@@ -76,9 +88,9 @@ class Layer:
         self,
         trainable: bool = True,
         name: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
-        activity_regularizer: Any = None,
+        activity_regularizer: Regularizer = None,
         _scope: Any = None,
         _reuse: bool | None = None,
         **kwargs: Any,
@@ -110,7 +122,7 @@ class Layer:
         self._non_trainable_weights: list[Any] = []
         self._updates: list[Operation] = []
         self._update_inputs: list[Any] = []
-        self._losses: list[Any] = []
+        self._losses: list[TensorLike] = []
         self._loss_inputs: list[Any] = []
         self._loss_functions: list[Callable[[], Any]] = []
         if isinstance(name, VariableScope):
@@ -175,7 +187,7 @@ class Layer:
         return found
 
     @property
-    def trainable_weights(self) -> list[Any]:
+    def trainable_weights(self) -> list[VariableLike]:
         """Its variables that optimizers may change; none if it is not trainable."""
         if not self.trainable:
             return []
@@ -183,7 +195,7 @@ class Layer:
         return _without_repeats(self._trainable_weights + nested)
 
     @property
-    def non_trainable_weights(self) -> list[Any]:
+    def non_trainable_weights(self) -> list[VariableLike]:
         """Its other variables."""
         if self.trainable:
             nested = [w for layer in self._nested() for w in layer.non_trainable_weights]
@@ -192,22 +204,22 @@ class Layer:
         return _without_repeats(own + [w for layer in self._nested() for w in layer.weights])
 
     @property
-    def weights(self) -> list[Any]:
+    def weights(self) -> list[VariableLike]:
         """All its variables, trainable ones first."""
         return _without_repeats(self.trainable_weights + self.non_trainable_weights)
 
     @property
-    def variables(self) -> list[Any]:
+    def variables(self) -> list[VariableLike]:
         """All its variables, trainable ones first."""
         return self.weights
 
     @property
-    def trainable_variables(self) -> list[Any]:
+    def trainable_variables(self) -> list[TensorResult]:
         """Its variables that optimizers may change."""
         return self.trainable_weights
 
     @property
-    def non_trainable_variables(self) -> list[Any]:
+    def non_trainable_variables(self) -> list[TensorResult]:
         """Its other variables."""
         return self.non_trainable_weights
 
@@ -219,13 +231,13 @@ class Layer:
         return self._updates + [u for layer in self._nested() for u in layer.updates]
 
     @property
-    def losses(self) -> list[Any]:
+    def losses(self) -> list[TensorResult]:
         """Its losses; those of variables are computed anew at each look."""
         made = [function() for function in self._loss_functions]
         own = self._losses + [loss for loss in made if loss is not None]
         return own + [loss for layer in self._nested() for loss in layer.losses]
 
-    def get_updates_for(self, inputs: Any) -> list[Operation]:
+    def get_updates_for(self, inputs: TensorLike) -> list[Operation]:
         """The updates of these inputs; with None those that need no inputs."""
         if inputs is None:
             return [u for u, i in zip(self._updates, self._update_inputs, strict=True) if i is None]
@@ -236,7 +248,7 @@ class Layer:
             if given is not None and wanted & {id(value) for value in flatten(given)}
         ]
 
-    def get_losses_for(self, inputs: Any) -> list[Any]:
+    def get_losses_for(self, inputs: TensorLike) -> list[Nested]:
         """The losses of these inputs; with None those that need no inputs."""
         pairs = list(zip(self._losses, self._loss_inputs, strict=True))
         if inputs is None:
@@ -265,19 +277,19 @@ class Layer:
 
     # ------------------------------------------------------------------------- what it is made of
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: TensorLike) -> None:
         """Makes the variables; called once, before the first ``call``."""
         self.built = True
 
-    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self, inputs: TensorLike, *args: Any, **kwargs: Any) -> TensorResult:
         """Gives the outputs."""
         return inputs
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: TensorLike) -> TensorShape:
         """The outputs' shape for inputs of a shape."""
         raise NotImplementedError
 
-    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+    def add_loss(self, losses: TensorLike, inputs: TensorLike | None = None) -> None:
         """Adds losses, which enter ``REGULARIZATION_LOSSES`` as well.
 
         Args:
@@ -295,7 +307,7 @@ class Layer:
             if made is not None:
                 _add_new_to_collection([made], GraphKeys.REGULARIZATION_LOSSES)
 
-    def add_update(self, updates: Any, inputs: Any = None) -> None:
+    def add_update(self, updates: TensorLike, inputs: TensorLike | None = None) -> None:
         """Adds ops that update averages; a call adds them to ``UPDATE_OPS``.
 
         Args:
@@ -310,17 +322,17 @@ class Layer:
     def add_weight(
         self,
         name: str,
-        shape: Any = None,
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
+        shape: TensorLike | None = None,
+        dtype: DTypeLike | None = None,
+        initializer: Initializer | None = None,
+        regularizer: Regularizer = None,
         trainable: bool | None = None,
-        constraint: Any = None,
+        constraint: Constraint = None,
         use_resource: bool | None = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
-        partitioner: Any = None,
-    ) -> Any:
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        partitioner: Partitioner = None,
+    ) -> TensorResult:
         """A variable of this layer, made or found in its scope.
 
         Args:
@@ -383,8 +395,10 @@ class Layer:
 
     add_variable = add_weight
 
-    def _regularize(self, name: str, variable: Any, regularizer: Any) -> None:
-        def loss(part: Any) -> Any:
+    def _regularize(
+        self, name: str, variable: VariableLike, regularizer: Callable[..., TensorResult]
+    ) -> None:
+        def loss(part: TensorLike) -> TensorResult:
             with name_scope(f"{name}/Regularizer"):
                 return regularizer(part)
 
@@ -394,7 +408,7 @@ class Layer:
 
     # ---------------------------------------------------------------------------------- calling it
 
-    def _set_scope(self, scope: Any) -> None:
+    def _set_scope(self, scope: ScopeLike) -> None:
         if self._scope is not None:
             return
         if self._reuse:
@@ -404,7 +418,7 @@ class Layer:
         with manager as captured:
             self._scope = captured
 
-    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, inputs: TensorLike, *args: Any, **kwargs: Any) -> TensorResult:
         """The outputs for inputs; makes the variables first if this is the first call.
 
         Args:
@@ -432,7 +446,9 @@ class Layer:
         _add_new_to_collection(self.updates, GraphKeys.UPDATE_OPS)
         return outputs
 
-    def _call_in_scope(self, scope: Any, inputs: Any, args: Any, kwargs: Any) -> Any:
+    def _call_in_scope(
+        self, scope: ScopeLike, inputs: TensorLike, args: Any, kwargs: Any
+    ) -> TensorResult:
         inputs = map_structure(_as_tensor, inputs)
         with name_scope(scope.original_name_scope):
             if not self.built:
@@ -448,7 +464,7 @@ class Layer:
                 self._regularize_activity(inputs, outputs)
         return outputs
 
-    def _build_for(self, inputs: Any) -> None:
+    def _build_for(self, inputs: TensorLike) -> None:
         assert_input_compatibility(self.input_spec, inputs, self._name)
         flat = flatten(inputs)
         if flat and self._dtype is None and hasattr(flat[0], "dtype"):
@@ -460,20 +476,22 @@ class Layer:
         # A build that does not call its parent's counts as well.
         self.built = True
 
-    def _regularize_activity(self, inputs: Any, outputs: Any) -> None:
+    def _regularize_activity(self, inputs: TensorLike, outputs: TensorLike) -> None:
         from tfnb.ops.array import cast_ops, shape_ops
 
+        regularizer = self.activity_regularizer
+        assert regularizer is not None
         with name_scope("ActivityRegularizer"):
             for output in flatten(outputs):
-                loss = self.activity_regularizer(output)
+                loss = regularizer(output)
                 size = cast_ops.cast(shape_ops.shape(output)[0], loss.dtype)
                 self.add_loss(loss / size, inputs=inputs)
 
-    def apply(self, *args: Any, **kwargs: Any) -> Any:
+    def apply(self, *args: Any, **kwargs: Any) -> TensorResult:
         """The layer, called."""
         return self(*args, **kwargs)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> TensorResult:
         """A copy whose scopes are the same."""
         result = self.__class__.__new__(self.__class__)
         memo[id(self)] = result
@@ -483,13 +501,13 @@ class Layer:
         return result
 
 
-def _as_tensor(value: Any) -> Any:
+def _as_tensor(value: TensorLike) -> TensorResult:
     if isinstance(value, (np.ndarray, np.generic, float, int)) and not isinstance(value, bool):
         return convert_to_tensor(value)
     return value
 
 
-def _default_initializer(name: str, dtype: Any) -> Any:
+def _default_initializer(name: str, dtype: DType) -> Any:
     from tfnb.library.variables import init_ops
 
     if dtype.is_floating:
@@ -501,11 +519,11 @@ def _default_initializer(name: str, dtype: Any) -> Any:
     )
 
 
-def _without_repeats(values: Iterable[Any]) -> list[Any]:
+def _without_repeats(values: Iterable[TensorLike]) -> list[TensorResult]:
     return list({id(value): value for value in values}.values())
 
 
-def _add_new_to_collection(values: list[Any], key: str) -> None:
+def _add_new_to_collection(values: list[TensorLike], key: str) -> None:
     known = {id(value) for value in get_default_graph().get_collection_ref(key)}
     for value in values:
         if id(value) not in known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.library.layers import windowed
@@ -12,6 +12,18 @@ from tfnb.library.nn import convolution
 from tfnb.library.variables import init_ops
 from tfnb.ops.array import array_ops, concat_ops, pad_ops, shape_ops
 from tfnb.ops.nn.bias_ops import bias_add
+
+if TYPE_CHECKING:
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.tensor_types import (
+        Activation,
+        Constraint,
+        Initializer,
+        IntsLike,
+        Regularizer,
+        TensorLike,
+        TensorResult,
+    )
 
 EXPORTS = {
     "layers": [
@@ -32,22 +44,22 @@ class Convolution(Layer):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: IntsLike,
+        strides: IntsLike = 1,
         padding: str = "valid",
         data_format: str = "channels_last",
-        dilation_rate: Any = 1,
-        activation: Any = None,
+        dilation_rate: IntsLike = 1,
+        activation: Activation = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = _ZEROS,
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Initializer | None = None,
+        bias_initializer: Initializer = _ZEROS,
+        kernel_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        activity_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
         trainable: bool = True,
-        name: Any = None,
+        name: str | None = None,
         **kwargs: Any,
     ) -> None:
         """Set what it does.
@@ -115,7 +127,7 @@ class Convolution(Layer):
     def _ops_format(self) -> str:
         return windowed.format_of_ops(self.data_format, self.rank)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: TensorLike) -> None:
         """Makes ``kernel`` and ``bias``.
 
         Raises:
@@ -151,7 +163,7 @@ class Convolution(Layer):
                 dtype=self.dtype,
             )
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> TensorResult:
         """The convolution, moved and activated."""
         shape = inputs.shape
         padding = self.padding.upper()
@@ -177,14 +189,14 @@ class Convolution(Layer):
         last = self.data_format == "channels_last"
         return [[0, 0], left, [0, 0]] if last else [[0, 0], [0, 0], left]
 
-    def _add_bias_to(self, outputs: Any) -> Any:
+    def _add_bias_to(self, outputs: TensorLike) -> TensorResult:
         if self.bias is None:
             return outputs
         if self.rank == 1 and self.data_format == "channels_first":
             return outputs + array_ops.reshape(self.bias, (1, self.filters, 1))
         return bias_add(outputs, self.bias, data_format=self._ops_format)
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """The outputs' shape.
 
         Raises:
@@ -231,7 +243,7 @@ class Conv3D(Convolution):
 class TransposedConvolution(Convolution):
     """What both transposed convolutions share."""
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes ``kernel`` and ``bias``.
 
         Raises:
@@ -251,7 +263,7 @@ class TransposedConvolution(Convolution):
         self._add_bias()
         Layer.build(self, shape)
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: TensorLike) -> TensorShape:
         """The outputs' shape."""
         spatial = [
             windowed.transposed_length(length, window, self.padding, stride)
@@ -264,7 +276,7 @@ class TransposedConvolution(Convolution):
         ]
         return windowed.with_spatial(input_shape, self.data_format, spatial, self.filters)
 
-    def _dynamic_shape(self, inputs: Any, static_where_known: bool) -> Any:
+    def _dynamic_shape(self, inputs: TensorLike, static_where_known: bool) -> TensorResult:
         """The outputs' shape as a tensor."""
         shape = shape_ops.shape(inputs)
         batch = shape[0]
@@ -285,7 +297,7 @@ class TransposedConvolution(Convolution):
     def _with_ones(self, values: tuple[int, ...]) -> list[int]:
         return [1, *values, 1] if self.data_format == "channels_last" else [1, 1, *values]
 
-    def _finished(self, inputs: Any, outputs: Any) -> Any:
+    def _finished(self, inputs: TensorLike, outputs: TensorLike) -> TensorResult:
         if inputs.shape.ndims:
             outputs.set_shape(self.compute_output_shape(inputs.shape))
         outputs = self._add_bias_to(outputs)
@@ -298,7 +310,7 @@ class Conv2DTranspose(TransposedConvolution):
     _rank = 2
     _op_name = "conv2d_transpose"
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> TensorResult:
         """The transposed convolution, moved and activated."""
         shape = self._dynamic_shape(inputs, static_where_known=True)
         shape[0]  # TensorFlow looks at it once, and so has a node more
@@ -319,7 +331,7 @@ class Conv3DTranspose(TransposedConvolution):
     _rank = 3
     _op_name = "conv3d_transpose"
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> TensorResult:
         """The transposed convolution, moved and activated."""
         outputs = convolution.conv3d_transpose(
             inputs,
@@ -333,26 +345,26 @@ class Conv3DTranspose(TransposedConvolution):
 
 
 def conv1d(
-    inputs: Any,
+    inputs: TensorLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = 1,
+    kernel_size: IntsLike,
+    strides: IntsLike = 1,
     padding: str = "valid",
     data_format: str = "channels_last",
-    dilation_rate: Any = 1,
-    activation: Any = None,
+    dilation_rate: IntsLike = 1,
+    activation: Activation = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = _ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: Initializer | None = None,
+    bias_initializer: Initializer = _ZEROS,
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
     trainable: bool = True,
-    name: Any = None,
+    name: str | None = None,
     reuse: bool | None = None,
-) -> Any:
+) -> TensorResult:
     """A convolution along one dimension; the arguments are those of :class:`Conv1D`.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
@@ -382,26 +394,26 @@ def conv1d(
 
 
 def conv2d(
-    inputs: Any,
+    inputs: TensorLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1),
+    kernel_size: IntsLike,
+    strides: IntsLike = (1, 1),
     padding: str = "valid",
     data_format: str = "channels_last",
-    dilation_rate: Any = (1, 1),
-    activation: Any = None,
+    dilation_rate: IntsLike = (1, 1),
+    activation: Activation = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = _ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: Initializer | None = None,
+    bias_initializer: Initializer = _ZEROS,
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
     trainable: bool = True,
-    name: Any = None,
+    name: str | None = None,
     reuse: bool | None = None,
-) -> Any:
+) -> TensorResult:
     """A convolution of images; the arguments are those of :class:`Conv2D`.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
@@ -431,26 +443,26 @@ def conv2d(
 
 
 def conv3d(
-    inputs: Any,
+    inputs: TensorLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1, 1),
+    kernel_size: IntsLike,
+    strides: IntsLike = (1, 1, 1),
     padding: str = "valid",
     data_format: str = "channels_last",
-    dilation_rate: Any = (1, 1, 1),
-    activation: Any = None,
+    dilation_rate: IntsLike = (1, 1, 1),
+    activation: Activation = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = _ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: Initializer | None = None,
+    bias_initializer: Initializer = _ZEROS,
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
     trainable: bool = True,
-    name: Any = None,
+    name: str | None = None,
     reuse: bool | None = None,
-) -> Any:
+) -> TensorResult:
     """A convolution of volumes; the arguments are those of :class:`Conv3D`.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
@@ -480,25 +492,25 @@ def conv3d(
 
 
 def conv2d_transpose(
-    inputs: Any,
+    inputs: TensorLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1),
+    kernel_size: IntsLike,
+    strides: IntsLike = (1, 1),
     padding: str = "valid",
     data_format: str = "channels_last",
-    activation: Any = None,
+    activation: Activation = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = _ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: Initializer | None = None,
+    bias_initializer: Initializer = _ZEROS,
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
     trainable: bool = True,
-    name: Any = None,
+    name: str | None = None,
     reuse: bool | None = None,
-) -> Any:
+) -> TensorResult:
     """A 2D convolution backwards; the arguments are those of :class:`Conv2DTranspose`.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
@@ -527,25 +539,25 @@ def conv2d_transpose(
 
 
 def conv3d_transpose(
-    inputs: Any,
+    inputs: TensorLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1, 1),
+    kernel_size: IntsLike,
+    strides: IntsLike = (1, 1, 1),
     padding: str = "valid",
     data_format: str = "channels_last",
-    activation: Any = None,
+    activation: Activation = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = _ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: Initializer | None = None,
+    bias_initializer: Initializer = _ZEROS,
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
     trainable: bool = True,
-    name: Any = None,
+    name: str | None = None,
     reuse: bool | None = None,
-) -> Any:
+) -> TensorResult:
     """A 3D convolution backwards; the arguments are those of :class:`Conv3DTranspose`.
 
     ``reuse`` says whether the variables of a layer of that name are used again.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
@@ -19,6 +19,18 @@ from tfnb.ops.array.identity_ops import identity
 from tfnb.ops.math import math_ops
 from tfnb.ops.nn.bias_ops import bias_add
 
+if TYPE_CHECKING:
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.tensor_types import (
+        Activation,
+        Constraint,
+        Initializer,
+        IntsLike,
+        Regularizer,
+        TensorLike,
+        TensorResult,
+    )
+
 EXPORTS = {"layers": ["Dense", "Dropout", "Flatten", "dense", "dropout", "flatten"]}
 
 
@@ -28,17 +40,17 @@ class Dense(Layer):
     def __init__(
         self,
         units: int,
-        activation: Any = None,
+        activation: Activation = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = init_ops.zeros_initializer(),  # noqa: B008  # it keeps nothing
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Initializer | None = None,
+        bias_initializer: Initializer = init_ops.zeros_initializer(),  # noqa: B008  # it keeps nothing
+        kernel_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        activity_regularizer: Regularizer = None,
+        kernel_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
         trainable: bool = True,
-        name: Any = None,
+        name: str | None = None,
         **kwargs: Any,
     ) -> None:
         """See :func:`dense`."""
@@ -61,7 +73,7 @@ class Dense(Layer):
         self.bias_constraint = bias_constraint
         self.input_spec = InputSpec(min_ndim=2)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes ``kernel`` and ``bias``.
 
         Raises:
@@ -102,7 +114,7 @@ class Dense(Layer):
             )
         super().build(input_shape)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> TensorResult:
         """The product, moved and activated."""
         if isinstance(inputs, SparseTensor):
             from tfnb.ops.sparse.sparse_ops import sparse_tensor_dense_matmul
@@ -119,7 +131,7 @@ class Dense(Layer):
             outputs = bias_add(outputs, self.bias)
         return outputs if self.activation is None else self.activation(outputs)
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """The inputs' shape with another last dimension."""
         sizes = TensorShape(input_shape).with_rank_at_least(2).as_list()
         return TensorShape([*sizes[:-1], self.units])
@@ -130,10 +142,10 @@ class Dropout(Layer):
 
     def __init__(
         self,
-        rate: Any = 0.5,
-        noise_shape: Any = None,
+        rate: IntsLike = 0.5,
+        noise_shape: TensorLike | None = None,
         seed: int | None = None,
-        name: Any = None,
+        name: str | None = None,
         **kwargs: Any,
     ) -> None:
         """See :func:`dropout`."""
@@ -146,7 +158,7 @@ class Dropout(Layer):
         self.noise_shape = noise_shape
         self.seed = seed
 
-    def _noise_shape(self, inputs: Any) -> Any:
+    def _noise_shape(self, inputs: TensorLike) -> Any:
         """The shape of the mask; None in it means the inputs' own size."""
         if self.noise_shape is None:
             return None
@@ -155,19 +167,19 @@ class Dropout(Layer):
             [sizes[i] if size is None else size for i, size in enumerate(self.noise_shape)]
         )
 
-    def call(self, inputs: Any, training: Any = False) -> Any:
+    def call(self, inputs: TensorLike, training: TensorLike = False) -> TensorResult:
         """The inputs, or what is left of them."""
         if isinstance(self.rate, (int, float)) and self.rate == 0:
             return identity(inputs)
 
-        def dropped() -> Any:
+        def dropped() -> TensorResult:
             return nn_ops.dropout(
                 inputs, noise_shape=self._noise_shape(inputs), seed=self.seed, rate=self.rate
             )
 
         return smart_cond(training, dropped, lambda: identity(inputs))
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """The inputs' shape."""
         return TensorShape(input_shape)
 
@@ -183,7 +195,7 @@ class Flatten(Layer):
         self.data_format = checked_data_format(data_format or "channels_last")
         self.input_spec = InputSpec(min_ndim=1)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> TensorResult:
         """The inputs, reshaped."""
         rank = inputs.shape.ndims
         if self.data_format == "channels_first" and rank is not None and rank > 1:
@@ -199,7 +211,7 @@ class Flatten(Layer):
             return array_ops.reshape(inputs, constant_ops.constant([sizes[0], -1]))
         return array_ops.reshape(inputs, [shape_ops.shape(inputs)[0], -1])
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """The first dimension, and the product of the others."""
         sizes = TensorShape(input_shape).as_list()
         known = [size for size in sizes[1:] if size is not None]
@@ -208,21 +220,21 @@ class Flatten(Layer):
 
 
 def dense(
-    inputs: Any,
+    inputs: TensorLike,
     units: int,
-    activation: Any = None,
+    activation: Activation = None,
     use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = init_ops.zeros_initializer(),  # noqa: B008  # it keeps nothing
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
+    kernel_initializer: Initializer | None = None,
+    bias_initializer: Initializer = init_ops.zeros_initializer(),  # noqa: B008  # it keeps nothing
+    kernel_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    kernel_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
     trainable: bool = True,
-    name: Any = None,
+    name: str | None = None,
     reuse: bool | None = None,
-) -> Any:
+) -> TensorResult:
     """activation(inputs * kernel + bias) over the last axis.
 
     Args:
@@ -261,13 +273,13 @@ def dense(
 
 
 def dropout(
-    inputs: Any,
-    rate: Any = 0.5,
-    noise_shape: Any = None,
+    inputs: TensorLike,
+    rate: IntsLike = 0.5,
+    noise_shape: TensorLike | None = None,
     seed: int | None = None,
-    training: Any = False,
-    name: Any = None,
-) -> Any:
+    training: TensorLike = False,
+    name: str | None = None,
+) -> TensorResult:
     """Elements set to zero with probability ``rate``, the others scaled up, while training.
 
     Args:
@@ -281,7 +293,9 @@ def dropout(
     return Dropout(rate, noise_shape=noise_shape, seed=seed, name=name)(inputs, training=training)
 
 
-def flatten(inputs: Any, name: Any = None, data_format: str = "channels_last") -> Any:
+def flatten(
+    inputs: TensorLike, name: str | None = None, data_format: str = "channels_last"
+) -> TensorResult:
     """All dimensions but the first made one.
 
     Args:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core.dtypes import as_dtype
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.structures.nest import flatten
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.tensor_types import TensorLike
 
 EXPORTS = {"layers": ["InputSpec"]}
 
@@ -16,8 +21,8 @@ class InputSpec:
 
     def __init__(
         self,
-        dtype: Any = None,
-        shape: Any = None,
+        dtype: DTypeLike | None = None,
+        shape: ShapeLike | None = None,
         ndim: int | None = None,
         max_ndim: int | None = None,
         min_ndim: int | None = None,
@@ -73,7 +78,7 @@ class InputSpec:
         return f"InputSpec({', '.join(f'{key}={v}' for key, v in given.items() if v)})"
 
 
-def assert_input_compatibility(input_spec: Any, inputs: Any, layer_name: str) -> None:
+def assert_input_compatibility(input_spec: Any, inputs: TensorLike, layer_name: str) -> None:
     """Check inputs against one spec or a list of them.
 
     Raises:
@@ -100,7 +105,7 @@ def assert_input_compatibility(input_spec: Any, inputs: Any, layer_name: str) ->
             _check(spec, value, f'Input {index} of layer "{layer_name}" is incompatible with the')
 
 
-def _check(spec: InputSpec, value: Any, who: str) -> None:
+def _check(spec: InputSpec, value: TensorLike, who: str) -> None:
     shape = TensorShape(value.shape)
     if shape.ndims is None:
         return

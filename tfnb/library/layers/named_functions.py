@@ -9,6 +9,8 @@ from tfnb.library.variables import init_ops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import Initializer
+
 _INITIALIZERS: dict[str, Callable[[], Any]] = {
     "zeros": init_ops.zeros_initializer,
     "ones": init_ops.ones_initializer,
@@ -39,7 +41,7 @@ _ACTIVATIONS = (
 )
 
 
-def initializer_from(given: Any) -> Any:
+def initializer_from(given: Any) -> Initializer:
     """An initializer from itself, its class or its name; None stays None.
 
     Raises:

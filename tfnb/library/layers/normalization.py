@@ -8,7 +8,7 @@ batch's statistics are pulled towards the moving ones (Batch Renormalization, ar
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
@@ -26,6 +26,18 @@ from tfnb.ops.math import math_ops
 from tfnb.ops.nn.activation_ops import relu
 from tfnb.ops.state import state_ops
 
+if TYPE_CHECKING:
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.tensor_types import (
+        Constraint,
+        Initializer,
+        Nested,
+        Regularizer,
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
+
 EXPORTS = {"layers": ["BatchNormalization", "batch_normalization"]}
 
 _ZEROS = init_ops.zeros_initializer()
@@ -38,19 +50,19 @@ class BatchNormalization(Layer):
 
     def __init__(
         self,
-        axis: Any = -1,
-        momentum: Any = 0.99,
+        axis: TensorLike = -1,
+        momentum: TensorLike = 0.99,
         epsilon: float = 1e-3,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = _ZEROS,
-        gamma_initializer: Any = _ONES,
-        moving_mean_initializer: Any = _ZEROS,
-        moving_variance_initializer: Any = _ONES,
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        beta_constraint: Any = None,
-        gamma_constraint: Any = None,
+        beta_initializer: Initializer = _ZEROS,
+        gamma_initializer: Initializer = _ONES,
+        moving_mean_initializer: Initializer = _ZEROS,
+        moving_variance_initializer: Initializer = _ONES,
+        beta_regularizer: Regularizer = None,
+        gamma_regularizer: Regularizer = None,
+        beta_constraint: Constraint = None,
+        gamma_constraint: Constraint = None,
         renorm: bool = False,
         renorm_clipping: dict[str, Any] | None = None,
         renorm_momentum: float = 0.99,
@@ -58,7 +70,7 @@ class BatchNormalization(Layer):
         trainable: bool = True,
         virtual_batch_size: int | None = None,
         adjustment: Any = None,
-        name: Any = None,
+        name: str | None = None,
         **kwargs: Any,
     ) -> None:
         """See :func:`batch_normalization` for the arguments.
@@ -73,7 +85,7 @@ class BatchNormalization(Layer):
                 "Expected an int or a list/tuple of ints for the argument 'axis', but received: "
                 f"{axis!r}"
             )
-        self.axis: Any = axis if isinstance(axis, int) else list(axis)
+        self.axis: TensorLike = axis if isinstance(axis, int) else list(axis)
         self.momentum = momentum
         self.epsilon = epsilon
         self.center = center
@@ -133,7 +145,7 @@ class BatchNormalization(Layer):
         formats = {(4, 1): "NCHW", (4, 3): "NHWC", (5, 1): "NCDHW", (5, 4): "NDHWC"}
         return formats.get((rank, axes[0]))
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes ``gamma``, ``beta``, ``moving_mean``, ``moving_variance``, and those of renorm.
 
         Raises:
@@ -209,7 +221,7 @@ class BatchNormalization(Layer):
             raise ValueError("When using `virtual_batch_size`, adjustment cannot be specified")
 
     def _make_averages(self) -> None:
-        def average(name: str, initializer: Any) -> Any:
+        def average(name: str, initializer: Initializer) -> TensorResult:
             return self.add_weight(
                 name,
                 shape=self._param_shape,
@@ -220,7 +232,7 @@ class BatchNormalization(Layer):
                 aggregation=VariableAggregation.MEAN,
             )
 
-        def deviation(*args: Any, **kwargs: Any) -> Any:
+        def deviation(*args: Any, **kwargs: Any) -> TensorResult:
             return math_ops.sqrt(self.moving_variance_initializer(*args, **kwargs))
 
         self.moving_mean = average("moving_mean", self.moving_mean_initializer)
@@ -235,7 +247,7 @@ class BatchNormalization(Layer):
 
     # ------------------------------------------------------------------------------------- calling
 
-    def call(self, inputs: Any, training: Any = False) -> Any:
+    def call(self, inputs: TensorLike, training: TensorLike = False) -> TensorResult:
         """The normalized inputs."""
         dtype = dtypes.as_dtype(self.dtype or dtypes.float32)
         inputs = cast_ops.cast(inputs, dtype)
@@ -249,11 +261,13 @@ class BatchNormalization(Layer):
             return array_ops.reshape(outputs, original)
         return self._fused(inputs, training) if self.fused else self._plain(inputs, training)
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """The inputs' shape."""
         return TensorShape(input_shape)
 
-    def _move_average(self, variable: Any, value: Any, momentum: Any) -> Any:
+    def _move_average(
+        self, variable: VariableLike, value: TensorLike, momentum: TensorLike
+    ) -> TensorResult:
         with name_scope("AssignMovingAvg") as scope, colocate_with(variable):
             decay = convert_to_tensor(1.0 - momentum, name="decay")
             if decay.dtype is not variable.dtype.base_dtype:
@@ -261,14 +275,14 @@ class BatchNormalization(Layer):
             change = (variable - cast_ops.cast(value, variable.dtype.base_dtype)) * decay
             return state_ops.assign_sub(variable, change, name=scope)
 
-    def _fused(self, inputs: Any, training: Any) -> Any:
-        def constant(value: float) -> Any:
+    def _fused(self, inputs: TensorLike, training: TensorLike) -> TensorResult:
+        def constant(value: float) -> TensorResult:
             return constant_ops.constant(value, dtype=self._param_dtype, shape=self._param_shape)
 
         beta = self.beta if self.center else constant(0.0)
         gamma = self.gamma if self.scale else constant(1.0)
 
-        def normalized(is_training: bool) -> Any:
+        def normalized(is_training: bool) -> TensorResult:
             return nn_ops.fused_batch_norm(
                 inputs,
                 gamma,
@@ -294,7 +308,7 @@ class BatchNormalization(Layer):
         self.add_update(lambda: self._move_average(self.moving_variance, variance, momentum))
         return outputs
 
-    def _plain(self, inputs: Any, training: Any) -> Any:
+    def _plain(self, inputs: TensorLike, training: TensorLike) -> TensorResult:
         given_dtype = inputs.dtype.base_dtype
         if given_dtype in _HALVES:
             inputs = cast_ops.cast(inputs, dtypes.float32)
@@ -306,7 +320,7 @@ class BatchNormalization(Layer):
         broadcast_shape = [1] * rank
         broadcast_shape[self.axis[0]] = shape.as_list()[self.axis[0]]
 
-        def broadcast(value: Any) -> Any:
+        def broadcast(value: TensorLike) -> TensorResult:
             is_last = reduced == list(range(rank - 1))
             if value is None or value.shape.ndims == rank or is_last:
                 return value
@@ -339,14 +353,16 @@ class BatchNormalization(Layer):
         outputs.set_shape(shape)
         return outputs
 
-    def _adjusted(self, inputs: Any, training: Any) -> tuple[Any, Any]:
+    def _adjusted(self, inputs: TensorLike, training: TensorLike) -> tuple[Nested, Nested]:
         factor, bias = self.adjustment(shape_ops.shape(inputs))
         return (
             smart_cond(training, lambda: factor, lambda: array_ops.ones_like(factor)),
             smart_cond(training, lambda: bias, lambda: array_ops.zeros_like(bias)),
         )
 
-    def _statistics(self, inputs: Any, reduced: list[int], training: Any) -> tuple[Any, Any, Any]:
+    def _statistics(
+        self, inputs: TensorLike, reduced: list[int], training: TensorLike
+    ) -> tuple[Nested, Nested, Nested]:
         """(mean, variance, (r, d) of renorm or None); notes what the averages are to be told."""
         keep = self.virtual_batch_size is not None or len(self.axis) > 1
         mean, variance = nn_ops.moments(
@@ -369,19 +385,19 @@ class BatchNormalization(Layer):
         self._news = (new_mean, new_variance)
         return mean, variance, correction
 
-    def _update_averages(self, training: Any) -> None:
+    def _update_averages(self, training: TensorLike) -> None:
         new_mean, new_variance = self._news
 
-        def move(variable: Any, value: Any) -> Any:
+        def move(variable: VariableLike, value: TensorLike) -> TensorResult:
             return self._move_average(variable, value, self.momentum)
 
-        def new_variance_of_renorm() -> Any:
+        def new_variance_of_renorm() -> TensorResult:
             deviation = move(self.moving_stddev, math_ops.sqrt(new_variance + self.epsilon))
             value = relu(deviation * deviation - self.epsilon)
             with name_scope("AssignNewValue") as scope, colocate_with(self.moving_variance):
                 return state_ops.assign(self.moving_variance, value, name=scope)
 
-        def moved_variance() -> Any:
+        def moved_variance() -> TensorResult:
             if self.renorm:
                 return new_variance_of_renorm()
             return move(self.moving_variance, new_variance)
@@ -394,8 +410,8 @@ class BatchNormalization(Layer):
         self.add_update(lambda: smart_cond(training, moved_variance, lambda: self.moving_variance))
 
     def _renorm_correction(
-        self, mean: Any, variance: Any, training: Any
-    ) -> tuple[tuple[Any, Any], Any, Any]:
+        self, mean: TensorLike, variance: TensorLike, training: TensorLike
+    ) -> tuple[tuple[Nested, Nested], Nested, Nested]:
         """((r, d), new mean, new variance): the batch's statistics in terms of the moving ones."""
         stddev = math_ops.sqrt(variance + self.epsilon)
         renorm_stddev = math_ops.maximum(self.renorm_stddev, math_ops.sqrt(self.epsilon))
@@ -416,7 +432,7 @@ class BatchNormalization(Layer):
         r = smart_cond(training, lambda: clipped_r, lambda: array_ops.ones_like(clipped_r))
         d = smart_cond(training, lambda: clipped_d, lambda: array_ops.zeros_like(clipped_d))
 
-        def moved(variable: Any, value: Any) -> Any:
+        def moved(variable: VariableLike, value: TensorLike) -> TensorResult:
             value = identity(value)
             return smart_cond(
                 training,
@@ -429,7 +445,9 @@ class BatchNormalization(Layer):
             return (r, d), identity(mean), identity(variance)
 
 
-def _then(scale: Any, offset: Any, then_scale: Any, then_offset: Any) -> tuple[Any, Any]:
+def _then(
+    scale: TensorLike, offset: TensorLike, then_scale: Any, then_offset: Any
+) -> tuple[Nested, Nested]:
     """One scaling and moving after the other, as one."""
     if then_scale is not None:
         scale = scale * then_scale
@@ -440,23 +458,23 @@ def _then(scale: Any, offset: Any, then_scale: Any, then_offset: Any) -> tuple[A
 
 
 def batch_normalization(
-    inputs: Any,
-    axis: Any = -1,
-    momentum: Any = 0.99,
+    inputs: TensorLike,
+    axis: TensorLike = -1,
+    momentum: TensorLike = 0.99,
     epsilon: float = 1e-3,
     center: bool = True,
     scale: bool = True,
-    beta_initializer: Any = _ZEROS,
-    gamma_initializer: Any = _ONES,
-    moving_mean_initializer: Any = _ZEROS,
-    moving_variance_initializer: Any = _ONES,
-    beta_regularizer: Any = None,
-    gamma_regularizer: Any = None,
-    beta_constraint: Any = None,
-    gamma_constraint: Any = None,
-    training: Any = False,
+    beta_initializer: Initializer = _ZEROS,
+    gamma_initializer: Initializer = _ONES,
+    moving_mean_initializer: Initializer = _ZEROS,
+    moving_variance_initializer: Initializer = _ONES,
+    beta_regularizer: Regularizer = None,
+    gamma_regularizer: Regularizer = None,
+    beta_constraint: Constraint = None,
+    gamma_constraint: Constraint = None,
+    training: TensorLike = False,
     trainable: bool = True,
-    name: Any = None,
+    name: str | None = None,
     reuse: bool | None = None,
     renorm: bool = False,
     renorm_clipping: dict[str, Any] | None = None,
@@ -464,7 +482,7 @@ def batch_normalization(
     fused: bool | None = None,
     virtual_batch_size: int | None = None,
     adjustment: Any = None,
-) -> Any:
+) -> TensorResult:
     """Inputs moved and scaled to mean 0 and variance 1, then by ``beta`` and ``gamma``.
 
     Args:

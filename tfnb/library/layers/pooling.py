@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.tensor_types import IntsLike, TensorLike, TensorResult
 
 EXPORTS = {
     "layers": [
@@ -31,11 +32,11 @@ class Pooling(Layer):
 
     def __init__(
         self,
-        pool_size: Any,
-        strides: Any,
+        pool_size: IntsLike,
+        strides: IntsLike,
         padding: str = "valid",
         data_format: str = "channels_last",
-        name: Any = None,
+        name: str | None = None,
         **kwargs: Any,
     ) -> None:
         """Set what it does.
@@ -60,12 +61,14 @@ class Pooling(Layer):
         self.data_format = windowed.checked_data_format(data_format)
         self.input_spec = InputSpec(ndim=self._rank + 2)
 
-    def _pooled(self, inputs: Any, ksize: Any, strides: Any, **kwargs: Any) -> Any:
+    def _pooled(
+        self, inputs: TensorLike, ksize: IntsLike, strides: IntsLike, **kwargs: Any
+    ) -> TensorResult:
         return type(self)._function(
             inputs, ksize=ksize, strides=strides, padding=self.padding.upper(), **kwargs
         )
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: TensorLike) -> TensorShape:
         """The outputs' shape."""
         lengths = windowed.spatial_of(input_shape, self.data_format)
         spatial = [
@@ -80,7 +83,7 @@ class Pooling1D(Pooling):
 
     _rank = 1
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> TensorResult:
         """The pooled steps, pooled as images of width 1."""
         is_last = self.data_format == "channels_last"
         axis = 2 if is_last else 3
@@ -99,7 +102,7 @@ class Pooling2D(Pooling):
 
     _rank = 2
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> TensorResult:
         """The pooled images."""
         is_last = self.data_format == "channels_last"
 
@@ -119,7 +122,7 @@ class Pooling3D(Pooling):
 
     _rank = 3
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> TensorResult:
         """The pooled volumes."""
         is_last = self.data_format == "channels_last"
         if not is_last:  # the ops take channels at the end only
@@ -165,72 +168,72 @@ class AveragePooling3D(Pooling3D):
 
 
 def max_pooling1d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: TensorLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
-    name: Any = None,
-) -> Any:
+    name: str | None = None,
+) -> TensorResult:
     """The largest of each window along one dimension; see :class:`Pooling`."""
     return MaxPooling1D(pool_size, strides, padding, data_format, name)(inputs)
 
 
 def max_pooling2d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: TensorLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
-    name: Any = None,
-) -> Any:
+    name: str | None = None,
+) -> TensorResult:
     """The largest of each window of images; see :class:`Pooling`."""
     return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
 def max_pooling3d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: TensorLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
-    name: Any = None,
-) -> Any:
+    name: str | None = None,
+) -> TensorResult:
     """The largest of each window of volumes; see :class:`Pooling`."""
     return MaxPooling3D(pool_size, strides, padding, data_format, name)(inputs)
 
 
 def average_pooling1d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: TensorLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
-    name: Any = None,
-) -> Any:
+    name: str | None = None,
+) -> TensorResult:
     """The mean of each window along one dimension; see :class:`Pooling`."""
     return AveragePooling1D(pool_size, strides, padding, data_format, name)(inputs)
 
 
 def average_pooling2d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: TensorLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
-    name: Any = None,
-) -> Any:
+    name: str | None = None,
+) -> TensorResult:
     """The mean of each window of images; see :class:`Pooling`."""
     return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
 def average_pooling3d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
+    inputs: TensorLike,
+    pool_size: IntsLike,
+    strides: IntsLike,
     padding: str = "valid",
     data_format: str = "channels_last",
-    name: Any = None,
-) -> Any:
+    name: str | None = None,
+) -> TensorResult:
     """The mean of each window of volumes; see :class:`Pooling`."""
     return AveragePooling3D(pool_size, strides, padding, data_format, name)(inputs)

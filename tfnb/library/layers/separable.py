@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.library.layers import windowed
@@ -13,6 +13,18 @@ from tfnb.library.nn import depthwise_convolution
 from tfnb.library.variables import init_ops
 from tfnb.ops.array import array_ops, pad_ops
 from tfnb.ops.nn.bias_ops import bias_add
+
+if TYPE_CHECKING:
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.tensor_types import (
+        Activation,
+        Constraint,
+        Initializer,
+        IntsLike,
+        Regularizer,
+        TensorLike,
+        TensorResult,
+    )
 
 EXPORTS = {
     "layers": ["SeparableConv1D", "SeparableConv2D", "separable_conv1d", "separable_conv2d"],
@@ -27,26 +39,26 @@ class SeparableConvolution(Convolution):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: IntsLike,
+        strides: IntsLike = 1,
         padding: str = "valid",
         data_format: str = "channels_last",
-        dilation_rate: Any = 1,
+        dilation_rate: IntsLike = 1,
         depth_multiplier: int = 1,
-        activation: Any = None,
+        activation: Activation = None,
         use_bias: bool = True,
-        depthwise_initializer: Any = None,
-        pointwise_initializer: Any = None,
-        bias_initializer: Any = _ZEROS,
-        depthwise_regularizer: Any = None,
-        pointwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        depthwise_constraint: Any = None,
-        pointwise_constraint: Any = None,
-        bias_constraint: Any = None,
+        depthwise_initializer: Initializer | None = None,
+        pointwise_initializer: Initializer | None = None,
+        bias_initializer: Initializer = _ZEROS,
+        depthwise_regularizer: Regularizer = None,
+        pointwise_regularizer: Regularizer = None,
+        bias_regularizer: Regularizer = None,
+        activity_regularizer: Regularizer = None,
+        depthwise_constraint: Constraint = None,
+        pointwise_constraint: Constraint = None,
+        bias_constraint: Constraint = None,
         trainable: bool = True,
-        name: Any = None,
+        name: str | None = None,
         **kwargs: Any,
     ) -> None:
         """Set what it does.
@@ -100,7 +112,7 @@ class SeparableConvolution(Convolution):
         self.depthwise_constraint = depthwise_constraint
         self.pointwise_constraint = pointwise_constraint
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes ``depthwise_kernel``, ``pointwise_kernel`` and ``bias``.
 
         Raises:
@@ -135,7 +147,7 @@ class SeparableConv1D(SeparableConvolution):
     _rank = 1
     _op_name = "separable_conv2d"
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> TensorResult:
         """The convolution as one of images of height 1."""
         padding = self.padding.upper()
         if self.padding == "causal":
@@ -169,7 +181,7 @@ class SeparableConv2D(SeparableConvolution):
     _rank = 2
     _op_name = "separable_conv2d"
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: TensorLike) -> TensorResult:
         """The convolution, moved and activated."""
         is_last = self.data_format == "channels_last"
         outputs = depthwise_convolution.separable_conv2d(
@@ -186,30 +198,30 @@ class SeparableConv2D(SeparableConvolution):
 
 
 def separable_conv1d(
-    inputs: Any,
+    inputs: TensorLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = 1,
+    kernel_size: IntsLike,
+    strides: IntsLike = 1,
     padding: str = "valid",
     data_format: str = "channels_last",
-    dilation_rate: Any = 1,
+    dilation_rate: IntsLike = 1,
     depth_multiplier: int = 1,
-    activation: Any = None,
+    activation: Activation = None,
     use_bias: bool = True,
-    depthwise_initializer: Any = None,
-    pointwise_initializer: Any = None,
-    bias_initializer: Any = _ZEROS,
-    depthwise_regularizer: Any = None,
-    pointwise_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    depthwise_constraint: Any = None,
-    pointwise_constraint: Any = None,
-    bias_constraint: Any = None,
+    depthwise_initializer: Initializer | None = None,
+    pointwise_initializer: Initializer | None = None,
+    bias_initializer: Initializer = _ZEROS,
+    depthwise_regularizer: Regularizer = None,
+    pointwise_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    depthwise_constraint: Constraint = None,
+    pointwise_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
     trainable: bool = True,
-    name: Any = None,
+    name: str | None = None,
     reuse: bool | None = None,
-) -> Any:
+) -> TensorResult:
     """A separable convolution along one dimension; the arguments are those of the class.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
@@ -243,30 +255,30 @@ def separable_conv1d(
 
 
 def separable_conv2d(
-    inputs: Any,
+    inputs: TensorLike,
     filters: int,
-    kernel_size: Any,
-    strides: Any = (1, 1),
+    kernel_size: IntsLike,
+    strides: IntsLike = (1, 1),
     padding: str = "valid",
     data_format: str = "channels_last",
-    dilation_rate: Any = (1, 1),
+    dilation_rate: IntsLike = (1, 1),
     depth_multiplier: int = 1,
-    activation: Any = None,
+    activation: Activation = None,
     use_bias: bool = True,
-    depthwise_initializer: Any = None,
-    pointwise_initializer: Any = None,
-    bias_initializer: Any = _ZEROS,
-    depthwise_regularizer: Any = None,
-    pointwise_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    depthwise_constraint: Any = None,
-    pointwise_constraint: Any = None,
-    bias_constraint: Any = None,
+    depthwise_initializer: Initializer | None = None,
+    pointwise_initializer: Initializer | None = None,
+    bias_initializer: Initializer = _ZEROS,
+    depthwise_regularizer: Regularizer = None,
+    pointwise_regularizer: Regularizer = None,
+    bias_regularizer: Regularizer = None,
+    activity_regularizer: Regularizer = None,
+    depthwise_constraint: Constraint = None,
+    pointwise_constraint: Constraint = None,
+    bias_constraint: Constraint = None,
     trainable: bool = True,
-    name: Any = None,
+    name: str | None = None,
     reuse: bool | None = None,
-) -> Any:
+) -> TensorResult:
     """A separable convolution of images; the arguments are those of the class.
 
     ``reuse`` says whether the variables of a layer of that name are used again.

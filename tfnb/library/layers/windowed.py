@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core.tensor_shape import TensorShape
 
+if TYPE_CHECKING:
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.tensor_types import TensorLike
 
-def sizes_of(value: Any, count: int, name: str, allow_zero: bool = False) -> tuple[int, ...]:
+
+def sizes_of(value: TensorLike, count: int, name: str, allow_zero: bool = False) -> tuple[int, ...]:
     """One integer for each of ``count`` dimensions, from one or from as many.
 
     >>> sizes_of(3, 2, "kernel_size")
@@ -40,7 +44,7 @@ def sizes_of(value: Any, count: int, name: str, allow_zero: bool = False) -> tup
     return tuple(int(size) for size in found)
 
 
-def checked_data_format(value: Any) -> str:
+def checked_data_format(value: TensorLike) -> str:
     """``channels_last`` or ``channels_first``, in small letters.
 
     Raises:
@@ -55,7 +59,7 @@ def checked_data_format(value: Any) -> str:
     return found
 
 
-def checked_padding(value: Any, *others: str) -> str:
+def checked_padding(value: TensorLike, *others: str) -> str:
     """``valid``, ``same`` or one of ``others``, in small letters.
 
     Raises:
@@ -95,7 +99,7 @@ def transposed_length(length: Any, window: int, padding: str, stride: int) -> An
     return length + max(window - stride, 0) if padding == "valid" else length
 
 
-def channels_of(input_shape: Any, axis: int, text: str | None = None) -> int:
+def channels_of(input_shape: ShapeLike, axis: int, text: str | None = None) -> int:
     """The size of the channel axis.
 
     Raises:
@@ -113,7 +117,7 @@ def channels_of(input_shape: Any, axis: int, text: str | None = None) -> int:
 
 
 def with_spatial(
-    input_shape: Any, data_format: str, spatial: list[int | None], channels: Any
+    input_shape: ShapeLike, data_format: str, spatial: list[int | None], channels: TensorLike
 ) -> TensorShape:
     """A shape of the same batch with other spatial sizes and channels; None keeps the channels."""
     sizes = TensorShape(input_shape).as_list()
@@ -122,7 +126,7 @@ def with_spatial(
     return TensorShape([sizes[0], channels or sizes[1], *spatial])
 
 
-def spatial_of(input_shape: Any, data_format: str) -> list[int | None]:
+def spatial_of(input_shape: ShapeLike, data_format: str) -> list[int | None]:
     """The spatial sizes of a shape."""
     sizes = TensorShape(input_shape).as_list()
     return sizes[1:-1] if data_format == "channels_last" else sizes[2:]

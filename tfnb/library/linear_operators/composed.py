@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "linalg": [
@@ -103,33 +104,33 @@ class LinearOperatorComposition(LinearOperator):
         sizes = [self._operators[0].range_dimension, self._operators[-1].domain_dimension]
         return _batch_of(self._operators).concatenate(sizes)
 
-    def _matmul(self, x: Any, adjoint: bool) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool) -> TensorResult:
         for one in self._operators if adjoint else self._operators[::-1]:
             x = one.matmul(x, adjoint=adjoint)
         return x
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         return functools.reduce(math_ops.matmul, [one.to_dense() for one in self._operators])
 
     def _each_square(self) -> bool:
         return all(one.is_square for one in self._operators)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         if not self._each_square():
             return super()._solve(rhs, adjoint)
         for one in self._operators[::-1] if adjoint else self._operators:
             rhs = one.solve(rhs, adjoint=adjoint)
         return rhs
 
-    def _combined(self, numbers: Callable[[LinearOperator], Any], join: Any) -> Any:
+    def _combined(self, numbers: Callable[[LinearOperator], Any], join: Any) -> TensorResult:
         return functools.reduce(join, [numbers(one) for one in self._operators])
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> TensorResult:
         if not self._each_square():
             return super()._determinant()
         return self._combined(lambda one: one.determinant(), math_ops.multiply)
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> TensorResult:
         if not self._each_square():
             return super()._log_abs_determinant()
         return self._combined(lambda one: one.log_abs_determinant(), math_ops.add)
@@ -176,19 +177,19 @@ class LinearOperatorAdjoint(LinearOperator):
         own = self._operator
         return own.batch_shape.concatenate([own.domain_dimension, own.range_dimension])
 
-    def _matmul(self, x: Any, adjoint: bool) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool) -> TensorResult:
         return self._operator.matmul(x, adjoint=not adjoint)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         return self._operator.solve(rhs, adjoint=not adjoint)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         return linalg_ops.adjoint(self._operator.to_dense())
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> TensorResult:
         return math_ops.conj(self._operator.determinant())
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> TensorResult:
         return self._operator.log_abs_determinant()
 
 
@@ -228,19 +229,19 @@ class LinearOperatorInversion(LinearOperator):
     def _shape(self) -> TensorShape:
         return self._operator.shape
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> TensorResult:
         return self._operator.shape_tensor()
 
-    def _matmul(self, x: Any, adjoint: bool) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool) -> TensorResult:
         return self._operator.solve(x, adjoint=adjoint)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         return self._operator.matmul(rhs, adjoint=adjoint)
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> TensorResult:
         return 1.0 / self._operator.determinant()
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> TensorResult:
         return -self._operator.log_abs_determinant()
 
 
@@ -270,7 +271,7 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
         )  # fmt: skip
 
     @property
-    def operators(self) -> Any:
+    def operators(self) -> TensorResult:
         """The rows of blocks."""
         return self._rows
 
@@ -286,7 +287,7 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
         columns = total([one.domain_dimension.value for one in self._diagonal])
         return _batch_of([o for row in self._rows for o in row]).concatenate([rows, columns])
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         blocks = [[one.to_dense() for one in row] for row in self._rows]
         batch = functools.reduce(
             array_ops.broadcast_dynamic_shape,
@@ -307,15 +308,15 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
             rows.append(array_ops.concat(whole, axis=-1))
         return array_ops.concat(rows, axis=-2)
 
-    def _parts(self, x: Any, sizes: list[Any]) -> list[Any]:
+    def _parts(self, x: TensorLike, sizes: list[TensorLike]) -> list[TensorResult]:
         return list(array_ops.split(x, array_ops.stack(sizes), axis=-2))
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> TensorResult:
         if not all(one.is_square for one in self._diagonal):
             return super()._determinant()
         return functools.reduce(math_ops.multiply, [o.determinant() for o in self._diagonal])
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> TensorResult:
         if not all(one.is_square for one in self._diagonal):
             return super()._log_abs_determinant()
         return functools.reduce(math_ops.add, [o.log_abs_determinant() for o in self._diagonal])
@@ -359,11 +360,11 @@ class LinearOperatorBlockDiag(LinearOperatorBlockLowerTriangular):
         )  # fmt: skip
 
     @property
-    def operators(self) -> Any:
+    def operators(self) -> TensorResult:
         """The blocks."""
         return self._blocks
 
-    def _matmul(self, x: Any, adjoint: bool) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool) -> TensorResult:
         sizes = [
             o.range_dimension_tensor() if adjoint else o.domain_dimension_tensor()
             for o in self._blocks
@@ -374,7 +375,7 @@ class LinearOperatorBlockDiag(LinearOperatorBlockLowerTriangular):
             axis=-2,
         )
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         if not all(one.is_square for one in self._blocks):
             return super()._solve(rhs, adjoint)
         parts = self._parts(rhs, [o.range_dimension_tensor() for o in self._blocks])
@@ -422,8 +423,8 @@ class LinearOperatorKronecker(LinearOperator):
         columns = total([one.domain_dimension.value for one in self._operators])
         return _batch_of(self._operators).concatenate([rows, columns])
 
-    def _to_dense(self) -> Any:
-        def times(a: Any, b: Any) -> Any:
+    def _to_dense(self) -> TensorResult:
+        def times(a: TensorLike, b: TensorLike) -> TensorResult:
             whole = a[..., :, None, :, None] * b[..., None, :, None, :]
             size = array_ops.shape(whole)
             rows, columns = size[-4] * size[-3], size[-2] * size[-1]
@@ -431,10 +432,10 @@ class LinearOperatorKronecker(LinearOperator):
 
         return functools.reduce(times, [one.to_dense() for one in self._operators])
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> TensorResult:
         if not all(one.is_square for one in self._operators):
             return super()._log_abs_determinant()
-        total: Any = 0.0
+        total: TensorLike = 0.0
         size = self.range_dimension_tensor()
         for one in self._operators:
             share = one.log_abs_determinant()
@@ -449,9 +450,9 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     def __init__(
         self,
         base_operator: LinearOperator,
-        u: Any,
-        diag_update: Any = None,
-        v: Any = None,
+        u: TensorLike,
+        diag_update: TensorLike | None = None,
+        v: TensorLike | None = None,
         is_diag_update_positive: _Hint = None,
         is_non_singular: _Hint = None,
         is_self_adjoint: _Hint = None,
@@ -503,17 +504,17 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         )
 
     @property
-    def u(self) -> Any:
+    def u(self) -> TensorResult:
         """The left factor."""
         return self._u
 
     @property
-    def v(self) -> Any:
+    def v(self) -> TensorResult:
         """The right factor."""
         return self._v
 
     @property
-    def diag_update(self) -> Any:
+    def diag_update(self) -> TensorResult:
         """The factor between them."""
         return self._diag
 
@@ -521,23 +522,23 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         batch = broadcast_shapes(self._base.batch_shape, self._u.shape[:-2])
         return batch.concatenate(self._base.shape[-2:])
 
-    def _matmul(self, x: Any, adjoint: bool) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool) -> TensorResult:
         left, right, diag = self._u, self._v, self._diag
         if adjoint:
             left, right, diag = right, left, math_ops.conj(diag)
         inner = diag[..., None] * math_ops.matmul(right, x, adjoint_a=True)
         return self._base.matmul(x, adjoint=adjoint) + math_ops.matmul(left, inner)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         scaled = self._u * self._diag[..., None, :]
         return self._base.to_dense() + math_ops.matmul(scaled, self._v, adjoint_b=True)
 
-    def _capacitance(self) -> Any:
+    def _capacitance(self) -> TensorResult:
         """``D^-1 + V^H L^-1 U``."""
         inner = math_ops.matmul(self._v, self._base.solve(self._u), adjoint_a=True)
         return inner + array_ops.matrix_diag(1.0 / self._diag)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         if self._base.is_non_singular is False or adjoint:
             return super()._solve(rhs, adjoint)
         first = self._base.solve(rhs)
@@ -545,7 +546,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         inner = matrix_solve(*with_one_batch(self._capacitance(), inner))
         return first - self._base.solve(math_ops.matmul(self._u, inner))
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> TensorResult:
         if self._base.is_non_singular is False:
             return super()._determinant()
         diag = math_ops.reduce_prod(self._diag, axis=-1)

@@ -29,8 +29,10 @@ from tfnb.ops.linalg.matrix_solve_ops import (
 from tfnb.ops.math import math_ops, reduction_ops
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.tensor_shape import Dimension
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Config, Nested, TensorLike, TensorResult, VariableLike
 
 EXPORTS = {"linalg": ["LinearOperator"]}
 
@@ -56,7 +58,7 @@ class LinearOperator:
 
     def __init__(
         self,
-        dtype: Any,
+        dtype: DTypeLike,
         graph_parents: Any = None,
         is_non_singular: bool | None = None,
         is_self_adjoint: bool | None = None,
@@ -99,11 +101,11 @@ class LinearOperator:
     # ------------------------------------------------------------------------------ what it is
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Config:
         """What it was made with."""
         return dict(self._parameters)
 
-    def _all_variables(self) -> list[Any]:
+    def _all_variables(self) -> list[Nested]:
         found: dict[int, Any] = {}
         for one in nest.flatten([*self._parameters.values()]):
             if isinstance(one, LinearOperator):
@@ -113,17 +115,17 @@ class LinearOperator:
         return [*found.values()]
 
     @property
-    def variables(self) -> tuple[Any, ...]:
+    def variables(self) -> tuple[VariableLike, ...]:
         """The variables that it is made of."""
         return tuple(self._all_variables())
 
     @property
-    def trainable_variables(self) -> tuple[Any, ...]:
+    def trainable_variables(self) -> tuple[TensorResult, ...]:
         """Those of its variables that are trained."""
         return tuple(one for one in self._all_variables() if one.trainable)
 
     @property
-    def non_trainable_variables(self) -> tuple[Any, ...]:
+    def non_trainable_variables(self) -> tuple[TensorResult, ...]:
         """Those of its variables that are not trained."""
         return tuple(one for one in self._all_variables() if not one.trainable)
 
@@ -138,7 +140,7 @@ class LinearOperator:
         return self._name
 
     @property
-    def graph_parents(self) -> list[Any]:
+    def graph_parents(self) -> list[TensorResult]:
         """The tensors it is made of."""
         return self._graph_parents
 
@@ -197,12 +199,12 @@ class LinearOperator:
         return self.shape.ndims
 
     @property
-    def domain_dimension(self) -> Any:
+    def domain_dimension(self) -> Dimension:
         """How many columns."""
         return self.shape[-1] if self.shape.ndims else TensorShape([None])[0]
 
     @property
-    def range_dimension(self) -> Any:
+    def range_dimension(self) -> Dimension:
         """How many rows."""
         return self.shape[-2] if self.shape.ndims else TensorShape([None])[0]
 
@@ -233,7 +235,7 @@ class LinearOperator:
         with self._scope(name):
             return self.shape_tensor()[-2]
 
-    def _scope(self, name: str) -> Any:
+    def _scope(self, name: str) -> name_scope:
         return name_scope(f"{self._name}/{name}")
 
     def __repr__(self) -> str:
@@ -241,12 +243,12 @@ class LinearOperator:
 
     # -------------------------------------------------------------------------------- products
 
-    def _matmul(self, x: Any, adjoint: bool) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool) -> TensorResult:
         return math_ops.matmul(self._to_dense(), x, adjoint_a=adjoint)
 
     def matmul(
-        self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
-    ) -> Any:
+        self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
+    ) -> TensorResult:
         """The products with matrices, or the product with another operator, an operator.
 
         Args:
@@ -271,10 +273,10 @@ class LinearOperator:
                 x = linalg_ops.adjoint(x)
             return self._matmul(x, adjoint)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: TensorLike) -> TensorResult:
         return self.matmul(other)
 
-    def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Any:
+    def matvec(self, x: TensorLike, adjoint: bool = False, name: str = "matvec") -> TensorResult:
         """The products with vectors."""
         with self._scope(name):
             x = convert_to_tensor(x, dtype=self.dtype, name="x")
@@ -282,15 +284,15 @@ class LinearOperator:
 
     # ------------------------------------------------------------------------------- solutions
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         if self.is_self_adjoint and self.is_positive_definite:
             lower = linalg_ops.cholesky(self._to_dense())
             return linalg_ops.cholesky_solve(*with_one_batch(lower, rhs))
         return matrix_solve(*with_one_batch(self._to_dense(), rhs), adjoint=adjoint)
 
     def solve(
-        self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
-    ) -> Any:
+        self, rhs: TensorLike, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
+    ) -> TensorResult:
         """The X of ``A X = rhs``, or the operator that is.
 
         Raises:
@@ -312,7 +314,7 @@ class LinearOperator:
                 rhs = linalg_ops.adjoint(rhs)
             return self._solve(rhs, adjoint)
 
-    def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Any:
+    def solvevec(self, rhs: TensorLike, adjoint: bool = False, name: str = "solve") -> TensorResult:
         """The x of ``A x = rhs``."""
         with self._scope(name):
             rhs = convert_to_tensor(rhs, dtype=self.dtype, name="rhs")
@@ -326,19 +328,19 @@ class LinearOperator:
 
     # ---------------------------------------------------------------------------- other forms
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         size = self.shape_tensor()
         unit = linalg_ops.eye(size[-1], batch_shape=size[:-2], dtype=self.dtype)
         return self._matmul(unit, False)
 
-    def to_dense(self, name: str = "to_dense") -> Any:
+    def to_dense(self, name: str = "to_dense") -> TensorResult:
         """The matrices as a tensor."""
         with self._scope(name):
             dense = self._to_dense()
             dense.set_shape(self.shape)
             return dense
 
-    def add_to_tensor(self, x: Any, name: str = "add_to_tensor") -> Any:
+    def add_to_tensor(self, x: TensorLike, name: str = "add_to_tensor") -> TensorResult:
         """``A + x``."""
         with self._scope(name):
             return self._to_dense() + convert_to_tensor(x, dtype=self.dtype, name="x")
@@ -393,26 +395,26 @@ class LinearOperator:
 
     # -------------------------------------------------------------------------------- numbers
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> TensorResult:
         return array_ops.matrix_diag_part(self._to_dense())
 
-    def diag_part(self, name: str = "diag_part") -> Any:
+    def diag_part(self, name: str = "diag_part") -> TensorResult:
         """The diagonals."""
         with self._scope(name):
             return self._diag_part()
 
-    def _trace(self) -> Any:
+    def _trace(self) -> TensorResult:
         return math_ops.reduce_sum(self._diag_part(), axis=-1)
 
-    def trace(self, name: str = "trace") -> Any:
+    def trace(self, name: str = "trace") -> TensorResult:
         """The sums of the diagonals."""
         with self._scope(name):
             return self._trace()
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> TensorResult:
         return matrix_determinant(self._to_dense())
 
-    def determinant(self, name: str = "det") -> Any:
+    def determinant(self, name: str = "det") -> TensorResult:
         """The determinants.
 
         Raises:
@@ -422,12 +424,12 @@ class LinearOperator:
         with self._scope(name):
             return self._determinant()
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> TensorResult:
         if self.is_self_adjoint and self.is_positive_definite:
             return linalg_ops.logdet(self._to_dense())
         return math_ops.real(log_matrix_determinant(self._to_dense())[1])
 
-    def log_abs_determinant(self, name: str = "log_abs_det") -> Any:
+    def log_abs_determinant(self, name: str = "log_abs_det") -> TensorResult:
         """The logarithms of the determinants' magnitudes.
 
         Raises:
@@ -437,10 +439,10 @@ class LinearOperator:
         with self._scope(name):
             return self._log_abs_determinant()
 
-    def _eigvals(self) -> Any:
+    def _eigvals(self) -> TensorResult:
         return linalg_ops.self_adjoint_eigvals(self._to_dense())
 
-    def eigvals(self, name: str = "eigvals") -> Any:
+    def eigvals(self, name: str = "eigvals") -> TensorResult:
         """The eigenvalues of self-adjoint matrices.
 
         Raises:
@@ -451,10 +453,10 @@ class LinearOperator:
         with self._scope(name):
             return self._eigvals()
 
-    def _singular_values(self) -> Any:
+    def _singular_values(self) -> TensorResult:
         return linalg_ops.svd(self._to_dense(), compute_uv=False)
 
-    def cond(self, name: str = "cond") -> Any:
+    def cond(self, name: str = "cond") -> TensorResult:
         """The condition numbers: the largest singular value over the smallest."""
         with self._scope(name):
             values = math_ops.abs(self._singular_values())
@@ -463,7 +465,7 @@ class LinearOperator:
 
     # ------------------------------------------------------------------------------ assertions
 
-    def assert_non_singular(self, name: str = "assert_non_singular") -> Any:
+    def assert_non_singular(self, name: str = "assert_non_singular") -> TensorResult:
         """An operation that fails where a matrix is singular up to rounding."""
         with self._scope(name):
             values = math_ops.abs(self._singular_values())
@@ -474,7 +476,7 @@ class LinearOperator:
                 epsilon * high, low, message="Singular matrix up to precision epsilon."
             )
 
-    def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Any:
+    def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> TensorResult:
         """An operation that fails where a matrix is not its adjoint."""
         with self._scope(name):
             dense = self._to_dense()
@@ -482,7 +484,7 @@ class LinearOperator:
                 dense, linalg_ops.adjoint(dense), message="Matrix was not equal to its adjoint."
             )
 
-    def assert_positive_definite(self, name: str = "assert_positive_definite") -> Any:
+    def assert_positive_definite(self, name: str = "assert_positive_definite") -> TensorResult:
         """An operation that fails where a matrix is not positive definite."""
         with self._scope(name):
             dense = self._to_dense()
@@ -492,7 +494,7 @@ class LinearOperator:
             )
 
 
-def with_one_batch(matrix: Any, rhs: Any) -> tuple[Any, Any]:
+def with_one_batch(matrix: TensorLike, rhs: TensorLike) -> tuple[Nested, Nested]:
     """Both with the batch dimensions that they have in common."""
     one, other = matrix.shape[:-2], rhs.shape[:-2]
     if one.is_fully_defined() and one.dim_values == other.dim_values:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
@@ -12,6 +12,10 @@ from tfnb.library.linear_operators.operator import LinearOperator, with_one_batc
 from tfnb.library.math import linalg_ops
 from tfnb.ops.array import array_ops
 from tfnb.ops.math import math_ops
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "linalg": [
@@ -25,7 +29,7 @@ EXPORTS = {
 _Hint = bool | None
 
 
-def _broadcast_rows(x: Any, batch: Any) -> Any:
+def _broadcast_rows(x: TensorLike, batch: TensorLike) -> TensorResult:
     """Matrices repeated for a batch that they do not have yet."""
     if batch is None:
         return x
@@ -39,7 +43,7 @@ class LinearOperatorFullMatrix(LinearOperator):
 
     def __init__(
         self,
-        matrix: Any,
+        matrix: TensorLike,
         is_non_singular: _Hint = None,
         is_self_adjoint: _Hint = None,
         is_positive_definite: _Hint = None,
@@ -58,14 +62,14 @@ class LinearOperatorFullMatrix(LinearOperator):
         )  # fmt: skip
 
     @property
-    def matrix(self) -> Any:
+    def matrix(self) -> TensorResult:
         """The matrices."""
         return self._matrix
 
     def _shape(self) -> TensorShape:
         return self._matrix.shape
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         return self._matrix
 
 
@@ -74,7 +78,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
 
     def __init__(
         self,
-        tril: Any,
+        tril: TensorLike,
         is_non_singular: _Hint = None,
         is_self_adjoint: _Hint = None,
         is_positive_definite: _Hint = None,
@@ -92,27 +96,27 @@ class LinearOperatorLowerTriangular(LinearOperator):
         )  # fmt: skip
 
     @property
-    def tril(self) -> Any:
+    def tril(self) -> TensorResult:
         """The matrices that were given."""
         return self._given
 
     def _shape(self) -> TensorShape:
         return self._given.shape
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         return self._tril
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         tril, rhs = with_one_batch(self._tril, rhs)
         return linalg_ops.matrix_triangular_solve(tril, rhs, lower=True, adjoint=adjoint)
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> TensorResult:
         return math_ops.reduce_prod(self._diag_part(), axis=-1)
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> TensorResult:
         return math_ops.reduce_sum(math_ops.log(math_ops.abs(self._diag_part())), axis=-1)
 
-    def _eigvals(self) -> Any:
+    def _eigvals(self) -> TensorResult:
         return self._diag_part()
 
 
@@ -121,7 +125,7 @@ class LinearOperatorDiag(LinearOperator):
 
     def __init__(
         self,
-        diag: Any,
+        diag: TensorLike,
         is_non_singular: _Hint = None,
         is_self_adjoint: _Hint = None,
         is_positive_definite: _Hint = None,
@@ -144,7 +148,7 @@ class LinearOperatorDiag(LinearOperator):
         )  # fmt: skip
 
     @property
-    def diag(self) -> Any:
+    def diag(self) -> TensorResult:
         """The diagonals."""
         return self._diag
 
@@ -152,30 +156,30 @@ class LinearOperatorDiag(LinearOperator):
         size: TensorShape = self._diag.shape
         return size.concatenate(size[-1:])
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> TensorResult:
         size = array_ops.shape(self._diag)
         return array_ops.concat([size, size[-1:]], 0)
 
-    def _matmul(self, x: Any, adjoint: bool) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool) -> TensorResult:
         return (math_ops.conj(self._diag) if adjoint else self._diag)[..., None] * x
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         return rhs / (math_ops.conj(self._diag) if adjoint else self._diag)[..., None]
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         return array_ops.matrix_diag(self._diag)
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> TensorResult:
         return self._diag
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> TensorResult:
         return math_ops.reduce_prod(self._diag, axis=-1)
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> TensorResult:
         logarithms = math_ops.log(math_ops.abs(self._diag))
         return math_ops.cast(math_ops.reduce_sum(logarithms, axis=-1), self.dtype)
 
-    def _singular_values(self) -> Any:
+    def _singular_values(self) -> TensorResult:
         return math_ops.abs(self._diag)
 
     _eigvals = _diag_part
@@ -200,8 +204,8 @@ class LinearOperatorScaledIdentity(LinearOperator):
 
     def __init__(
         self,
-        num_rows: Any,
-        multiplier: Any,
+        num_rows: TensorLike,
+        multiplier: TensorLike,
         is_non_singular: _Hint = None,
         is_self_adjoint: _Hint = None,
         is_positive_definite: _Hint = None,
@@ -224,7 +228,7 @@ class LinearOperatorScaledIdentity(LinearOperator):
         )  # fmt: skip
 
     @property
-    def multiplier(self) -> Any:
+    def multiplier(self) -> TensorResult:
         """The numbers."""
         return self._multiplier
 
@@ -233,44 +237,44 @@ class LinearOperatorScaledIdentity(LinearOperator):
         found: TensorShape = self._multiplier.shape.concatenate([size, size])
         return found
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> TensorResult:
         size = convert_to_tensor(self._num_rows, dtypes.int32)
         return array_ops.concat([array_ops.shape(self._multiplier), [size, size]], 0)
 
-    def _factor(self, adjoint: bool) -> Any:
+    def _factor(self, adjoint: bool) -> TensorResult:
         return (math_ops.conj(self._multiplier) if adjoint else self._multiplier)[..., None, None]
 
-    def _matmul(self, x: Any, adjoint: bool) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool) -> TensorResult:
         return x * self._factor(adjoint)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         return rhs / self._factor(adjoint)
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> TensorResult:
         ones = array_ops.ones(self.shape_tensor()[:-1], self.dtype)
         return self._multiplier[..., None] * ones
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         return array_ops.matrix_diag(self._diag_part())
 
-    def add_to_tensor(self, mat: Any, name: str = "add_to_tensor") -> Any:
+    def add_to_tensor(self, mat: TensorLike, name: str = "add_to_tensor") -> TensorResult:
         """``A + mat``."""
         return super().add_to_tensor(mat, name)
 
-    def _rows(self, dtype: Any) -> Any:
+    def _rows(self, dtype: DTypeLike) -> TensorResult:
         return math_ops.cast(self.range_dimension_tensor(), dtype)
 
-    def _trace(self) -> Any:
+    def _trace(self) -> TensorResult:
         return self._multiplier * self._rows(self.dtype)
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> TensorResult:
         return self._multiplier ** self._rows(self.dtype)
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> TensorResult:
         logarithm = math_ops.log(math_ops.abs(self._multiplier))
         return self._rows(logarithm.dtype) * logarithm
 
-    def _singular_values(self) -> Any:
+    def _singular_values(self) -> TensorResult:
         return math_ops.abs(self._diag_part())
 
     _eigvals = _diag_part
@@ -289,9 +293,9 @@ class LinearOperatorIdentity(LinearOperatorScaledIdentity):
 
     def __init__(
         self,
-        num_rows: Any,
-        batch_shape: Any = None,
-        dtype: Any = None,
+        num_rows: TensorLike,
+        batch_shape: TensorLike | None = None,
+        dtype: DTypeLike | None = None,
         is_non_singular: _Hint = True,
         is_self_adjoint: _Hint = True,
         is_positive_definite: _Hint = True,
@@ -309,11 +313,11 @@ class LinearOperatorIdentity(LinearOperatorScaledIdentity):
         super().__init__(num_rows, ones, True, True, True, True, name=name)
         self._batch = batch_shape
 
-    def _matmul(self, x: Any, adjoint: bool) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool) -> TensorResult:
         batch = None if self._batch is None else convert_to_tensor(self._batch, dtypes.int32)
         return _broadcast_rows(x, batch)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         return self._matmul(rhs, adjoint)
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
@@ -329,10 +333,10 @@ class LinearOperatorZeros(LinearOperator):
 
     def __init__(
         self,
-        num_rows: Any,
-        num_columns: Any = None,
-        batch_shape: Any = None,
-        dtype: Any = None,
+        num_rows: TensorLike,
+        num_columns: TensorLike | None = None,
+        batch_shape: TensorLike | None = None,
+        dtype: DTypeLike | None = None,
         is_non_singular: _Hint = False,
         is_self_adjoint: _Hint = True,
         is_positive_definite: _Hint = False,
@@ -355,18 +359,18 @@ class LinearOperatorZeros(LinearOperator):
         except TypeError:
             return TensorShape(None)
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> TensorResult:
         batch = convert_to_tensor(self._batch, dtypes.int32)
         return array_ops.concat([batch, [self._num_rows, self._columns]], 0)
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         return array_ops.zeros(self.shape_tensor(), self.dtype)
 
-    def add_to_tensor(self, mat: Any, name: str = "add_to_tensor") -> Any:
+    def add_to_tensor(self, mat: TensorLike, name: str = "add_to_tensor") -> TensorResult:
         """``A + mat``."""
         return super().add_to_tensor(mat, name)
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> TensorResult:
         return array_ops.zeros(self.batch_shape_tensor(), self.dtype)
 
 
@@ -375,7 +379,7 @@ class LinearOperatorHouseholder(LinearOperator):
 
     def __init__(
         self,
-        reflection_axis: Any,
+        reflection_axis: TensorLike,
         is_non_singular: _Hint = None,
         is_self_adjoint: _Hint = None,
         is_positive_definite: _Hint = None,
@@ -391,7 +395,7 @@ class LinearOperatorHouseholder(LinearOperator):
         super().__init__(self._axis.dtype, [self._axis], True, True, False, True, name)
 
     @property
-    def reflection_axis(self) -> Any:
+    def reflection_axis(self) -> TensorResult:
         """The vectors."""
         return self._axis
 
@@ -399,23 +403,23 @@ class LinearOperatorHouseholder(LinearOperator):
         size: TensorShape = self._axis.shape
         return size.concatenate(size[-1:])
 
-    def _shape_tensor(self) -> Any:
+    def _shape_tensor(self) -> TensorResult:
         size = array_ops.shape(self._axis)
         return array_ops.concat([size, size[-1:]], 0)
 
-    def _matmul(self, x: Any, adjoint: bool) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool) -> TensorResult:
         axis = self._axis
         norm = math_ops.sqrt(math_ops.reduce_sum(axis * math_ops.conj(axis), -1, keepdims=True))
         unit = (axis / norm)[..., None]
         return x - 2 * unit * math_ops.matmul(unit, x, adjoint_a=True)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         return self._matmul(rhs, adjoint)
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> TensorResult:
         return -array_ops.ones(self.batch_shape_tensor(), self.dtype)
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> TensorResult:
         return array_ops.zeros(self.batch_shape_tensor(), self.dtype)
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
@@ -428,8 +432,8 @@ class LinearOperatorPermutation(LinearOperator):
 
     def __init__(
         self,
-        perm: Any,
-        dtype: Any = dtypes.float32,
+        perm: TensorLike,
+        dtype: DTypeLike = dtypes.float32,
         is_non_singular: _Hint = None,
         is_self_adjoint: _Hint = None,
         is_positive_definite: _Hint = None,
@@ -447,7 +451,7 @@ class LinearOperatorPermutation(LinearOperator):
         )
 
     @property
-    def perm(self) -> Any:
+    def perm(self) -> TensorResult:
         """The order."""
         return self._perm
 
@@ -455,13 +459,13 @@ class LinearOperatorPermutation(LinearOperator):
         size: TensorShape = self._perm.shape
         return size.concatenate(size[-1:])
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         return array_ops.one_hot(self._perm, array_ops.shape(self._perm)[-1], dtype=self.dtype)
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         return self._matmul(rhs, not adjoint)
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> TensorResult:
         return array_ops.zeros(array_ops.shape(self._perm)[:-1], self.dtype)
 
 
@@ -470,8 +474,8 @@ class LinearOperatorToeplitz(LinearOperator):
 
     def __init__(
         self,
-        col: Any,
-        row: Any,
+        col: TensorLike,
+        row: TensorLike,
         is_non_singular: _Hint = None,
         is_self_adjoint: _Hint = None,
         is_positive_definite: _Hint = None,
@@ -489,12 +493,12 @@ class LinearOperatorToeplitz(LinearOperator):
         )  # fmt: skip
 
     @property
-    def row(self) -> Any:
+    def row(self) -> TensorResult:
         """The first rows."""
         return self._row
 
     @property
-    def col(self) -> Any:
+    def col(self) -> TensorResult:
         """The first columns."""
         return self._col
 
@@ -504,7 +508,7 @@ class LinearOperatorToeplitz(LinearOperator):
         size: TensorShape = broadcast_shapes(self._row.shape, self._col.shape)
         return size.concatenate(size[-1:])
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         size = array_ops.shape(self._row)[-1]
         whole = array_ops.broadcast_dynamic_shape(
             array_ops.shape(self._row), array_ops.shape(self._col)
@@ -521,7 +525,7 @@ class LinearOperatorTridiag(LinearOperator):
 
     def __init__(
         self,
-        diagonals: Any,
+        diagonals: TensorLike,
         diagonals_format: str = "compact",
         is_non_singular: _Hint = None,
         is_self_adjoint: _Hint = None,
@@ -550,7 +554,7 @@ class LinearOperatorTridiag(LinearOperator):
         return self._diagonals_format
 
     @property
-    def diagonals(self) -> Any:
+    def diagonals(self) -> TensorResult:
         """The three diagonals, from above, as rows."""
         return self._diagonals
 
@@ -558,14 +562,14 @@ class LinearOperatorTridiag(LinearOperator):
         size: TensorShape = self._diagonals.shape
         return size[:-2].concatenate([size[-1], size[-1]])
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> TensorResult:
         return array_ops.matrix_diag(self._diagonals, k=(-1, 1), align="LEFT_RIGHT")
 
-    def _solve(self, rhs: Any, adjoint: bool) -> Any:
+    def _solve(self, rhs: TensorLike, adjoint: bool) -> TensorResult:
         if adjoint:
             return super()._solve(rhs, adjoint)
         diagonals, rhs = with_one_batch(self._diagonals, rhs)
         return linalg_ops.tridiagonal_solve(diagonals, rhs)
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> TensorResult:
         return self._diagonals[..., 1, :]

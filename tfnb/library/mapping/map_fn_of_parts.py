@@ -15,10 +15,12 @@ from tfnb.library.data.tensor_spec import TensorSpec
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import Nested, TensorLike
+
 
 def map_fn_of_parts(
-    fn: Callable[..., Any], elems: Any, signature: Any, name: str | None, **options: Any
-) -> Any:
+    fn: Callable[..., Nested], elems: Nested, signature: Any, name: str | None, **options: Any
+) -> Nested:
     """:func:`map_fn` where elements or results are ragged or sparse, or results have specs.
 
     In the loop a tensor of several parts is one variant for each element.
@@ -36,7 +38,7 @@ def map_fn_of_parts(
         for one, spec in zip(nest.flatten(signature), wanted)
     ]
 
-    def compute(parts: list[Any]) -> list[Any]:
+    def compute(parts: list[TensorLike]) -> list[Nested]:
         values = [
             one if spec is None else spec.unbatched().from_component(one)
             for one, spec in zip(parts, specs)

@@ -41,13 +41,14 @@ if TYPE_CHECKING:
 
     from tfnb.framework.graph import Graph
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {"tf": ["vectorized_map"]}
 
 
 def vectorized_map(
-    fn: Callable[[Any], Any],
-    elems: Any,
+    fn: Callable[[Nested], Nested],
+    elems: Nested,
     fallback_to_while_loop: bool = True,
     warn: bool = True,
 ) -> Any:
@@ -77,7 +78,7 @@ def vectorized_map(
         static, count = _number_of_slices(rows)
         results = _Results(count)
 
-        def body(i: Any, flow: Any) -> Any:
+        def body(i: TensorLike, flow: TensorLike) -> Nested:
             found = fn(nest.pack_sequence_as(elems, [one.slice(i) for one in rows]))
             return i + 1, results.write(i, flow, found)
 
@@ -88,7 +89,7 @@ def vectorized_map(
         return results.stacked(flow, static)
 
 
-def _tensor_of(value: Any) -> Any:
+def _tensor_of(value: TensorLike) -> TensorResult:
     from tfnb.library.ragged.ragged_tensor import RaggedTensor
 
     return value if isinstance(value, RaggedTensor) else convert_to_tensor(value)
@@ -97,8 +98,8 @@ def _tensor_of(value: Any) -> Any:
 class _Rows:
     """A tensor that is read slice by slice."""
 
-    def __init__(self, value: Any) -> None:
-        self._spec: Any = None
+    def __init__(self, value: TensorLike) -> None:
+        self._spec: Nested = None
         if is_composite(value):
             from tfnb.library.data.structure import spec_of
 
@@ -127,11 +128,11 @@ class _Rows:
         )
         self._flow = tensor_array_scatter_v3(self._handle, range_(size), value, flow)
 
-    def count(self) -> Any:
+    def count(self) -> TensorResult:
         """Return the number of slices, computed at run time."""
         return shape(self.tensor)[0]
 
-    def slice(self, i: Any) -> Any:
+    def slice(self, i: TensorLike) -> Any:
         """Return slice ``i``; always the first one if there is only one."""
         if self.static == 1:
             found = self._only
@@ -144,7 +145,7 @@ class _Rows:
         return found if self._spec is None else self._spec.unbatched().from_component(found)
 
 
-def _number_of_slices(rows: list[_Rows]) -> tuple[int | None, Any]:
+def _number_of_slices(rows: list[_Rows]) -> tuple[int | None, Nested]:
     known = [one.static for one in rows]
     if None not in known:
         most = max(known)
@@ -159,15 +160,15 @@ class _Results:
       structure: the structure of the results of one slice; None in it stays None.
     """
 
-    def __init__(self, count: Any) -> None:
+    def __init__(self, count: TensorLike) -> None:
         self._graph, self._count = get_default_graph(), count
         self._context = self._graph._get_control_flow_context()
-        self.structure: Any = None
-        self._specs: list[Any] = []
+        self.structure: Nested = None
+        self._specs: list[Nested] = []
         # (handle, dtype, shape of a slice)
         self._arrays: list[tuple[Tensor, Any, TensorShape]] = []
 
-    def write(self, i: Any, flow: Any, found: Any) -> Any:
+    def write(self, i: TensorLike, flow: TensorLike, found: Any) -> Any:
         """Write the results of a slice; return the flow after the writes."""
         self.structure, flows = found, []
         for one in nest.flatten(found):
@@ -181,7 +182,7 @@ class _Results:
             flows.append(tensor_array_write_v3(handle, i, tensor, flow))
         return add_n(flows) if flows else flow
 
-    def stacked(self, flow: Any, static: int | None) -> Any:
+    def stacked(self, flow: TensorLike, static: int | None) -> Any:
         """Return the stacked results of all slices."""
         indices, found = range_(self._count), []
         for (handle, dtype, one), spec in zip(self._arrays, self._specs, strict=True):
@@ -193,7 +194,7 @@ class _Results:
         return nest.pack_sequence_as(self.structure, flat)
 
 
-def _component_of(value: Any) -> tuple[Any, Tensor]:
+def _component_of(value: TensorLike) -> tuple[Nested, Tensor]:
     """Return the spec of a composite value, and the tensor that represents it."""
     from tfnb.framework.indexed_slices import IndexedSlices
 

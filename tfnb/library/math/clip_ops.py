@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from tfnb.ops.math.sequence_ops import range_
 from tfnb.ops.nn.normalization_ops import l2_loss
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -34,7 +35,9 @@ EXPORTS = {
 }  # fmt: skip
 
 
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+def clip_by_norm(
+    t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None
+) -> TensorResult:
     """T scaled down so that its L2 norm is at most clip_norm."""
     with name_scope(name, "clip_by_norm", [t, clip_norm]) as scope:
         values = values_of(t, "t")
@@ -53,7 +56,9 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         return like(t, clipped)
 
 
-def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
+def clip_by_average_norm(
+    t: TensorLike, clip_norm: TensorLike, name: str | None = None
+) -> TensorResult:
     """T scaled down so that its L2 norm divided by its size is at most clip_norm."""
     with name_scope(name, "clip_by_average_norm", [t, clip_norm]) as scope:
         t = convert_to_tensor(t, name="t")
@@ -65,7 +70,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any
         return array_ops.identity(scaled * factor, name=scope)
 
 
-def global_norm(t_list: Any, name: str | None = None) -> Any:
+def global_norm(t_list: TensorLike, name: str | None = None) -> TensorResult:
     """The L2 norm of all elements of all tensors together; None entries are left out.
 
     Raises:
@@ -84,8 +89,11 @@ def global_norm(t_list: Any, name: str | None = None) -> Any:
 
 
 def clip_by_global_norm(
-    t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
-) -> tuple[list[Any], Any]:
+    t_list: TensorLike,
+    clip_norm: TensorLike,
+    use_norm: TensorLike | None = None,
+    name: str | None = None,
+) -> tuple[list[Nested], Nested]:
     """All tensors scaled down together so that their global norm is at most clip_norm.
 
     Returns:
@@ -106,7 +114,7 @@ def clip_by_global_norm(
         values = [
             None if t is None else values_of(t, f"t_{index}") for index, t in enumerate(t_list)
         ]
-        clipped: list[Any] = []
+        clipped: list[TensorLike] = []
         for index, (t, value) in enumerate(zip(t_list, values, strict=True)):
             if value is None:
                 clipped.append(None)
@@ -117,14 +125,14 @@ def clip_by_global_norm(
     return clipped, use_norm
 
 
-def _as_list(t_list: Any) -> list[Any]:
+def _as_list(t_list: TensorLike) -> list[TensorResult]:
     if not isinstance(t_list, Sequence) or isinstance(t_list, str):
         raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
     return list(t_list)
 
 
 @dispatchable
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> TensorResult:
     """A cast that gives the nearest representable number where a number does not fit."""
     target = dtypes.as_dtype(dtype).base_dtype
     with name_scope(name, "saturate_cast", [value]) as scope:
@@ -147,7 +155,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
         return cast(value, target, name=scope)
 
 
-def _with_parts_within(value: Any, source: DType, target: DType) -> Any:
+def _with_parts_within(value: TensorLike, source: DType, target: DType) -> TensorResult:
     """A complex value whose parts are numbers that the parts of ``target`` can hold."""
     limit = target.real_dtype
     if source.real_dtype.max <= limit.max:
@@ -161,11 +169,11 @@ def _with_parts_within(value: Any, source: DType, target: DType) -> Any:
     )
 
 
-def _limits(source: DType, target: DType) -> tuple[Any, Any]:
+def _limits(source: DType, target: DType) -> tuple[Nested, Nested]:
     """The lowest and highest numbers of ``source`` that ``target`` can hold too."""
     np_source = source.as_numpy_dtype
     try:
-        wide: Any = np.promote_types(np_source, target.as_numpy_dtype)
+        wide: TensorLike = np.promote_types(np_source, target.as_numpy_dtype)
     except TypeError:
         wide = np.float64
     low = np_source(np.maximum(source.min, target.min))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -16,16 +16,20 @@ from tfnb.ops.math.cwise_unary_ops import floor_op
 from tfnb.ops.math.histogram_ops import histogram_fixed_width_op
 from tfnb.ops.math.math_ops import truediv
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {"tf": ["histogram_fixed_width", "histogram_fixed_width_bins"]}
 
 
 def histogram_fixed_width_bins(
-    values: Any,
-    value_range: Any,
-    nbins: Any = 100,
-    dtype: Any = dtypes.int32,
+    values: TensorLike,
+    value_range: TensorLike,
+    nbins: TensorLike = 100,
+    dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The number of the part of a range that each value falls into."""
     from tfnb.ops.math.comparison_ops import greater
 
@@ -46,18 +50,18 @@ def histogram_fixed_width_bins(
         return cast(array_ops.reshape(places, shape), dtype)
 
 
-def clip(places: Any, nbins: Any) -> Any:
+def clip(places: TensorLike, nbins: TensorLike) -> TensorResult:
     """Places limited to the first and the last bin."""
     return maximum(minimum(places, nbins - 1), cast(0, places.dtype))
 
 
 def histogram_fixed_width(
-    values: Any,
-    value_range: Any,
-    nbins: Any = 100,
-    dtype: Any = dtypes.int32,
+    values: TensorLike,
+    value_range: TensorLike,
+    nbins: TensorLike = 100,
+    dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """How many values fall into each of nbins equal parts of a range."""
     with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]) as scope:
         return histogram_fixed_width_op(values, value_range, nbins, dtype=dtype, name=scope)

@@ -36,6 +36,8 @@ from tfnb.ops.math.matmul_ops import matvec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "tf": [
         "matrix_solve_ls",
@@ -68,7 +70,7 @@ EXPORTS = {
 # ----------------------------------------------------------------------------- simple constructions
 
 
-def logdet(matrix: Any, name: str | None = None) -> Any:
+def logdet(matrix: TensorLike, name: str | None = None) -> TensorResult:
     """The logarithms of the determinants of positive definite matrices."""
     with name_scope(name, "logdet", [matrix]):
         diagonal = math_ops.real(array_ops.matrix_diag_part(cholesky(matrix)))
@@ -79,13 +81,13 @@ def logdet(matrix: Any, name: str | None = None) -> Any:
 
 
 def norm(
-    tensor: Any,
-    ord: Any = "euclidean",
-    axis: Any = None,
+    tensor: TensorLike,
+    ord: TensorLike = "euclidean",
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
     keep_dims: bool | None = None,
-) -> Any:
+) -> TensorResult:
     """Norms of vectors, of matrices, or of the whole tensor.
 
     Args:
@@ -115,7 +117,7 @@ def norm(
         return result if keepdims else array_ops.squeeze(result, axes)
 
 
-def _checked_axes(ord: Any, axis: Any, is_matrix: bool) -> Any:
+def _checked_axes(ord: Any, axis: TensorLike, is_matrix: bool) -> Any:
     if is_matrix:
         axis = tuple(axis)
         if not all(isinstance(i, int) for i in axis) or axis[0] == axis[1]:
@@ -135,7 +137,7 @@ def _checked_axes(ord: Any, axis: Any, is_matrix: bool) -> Any:
     return None if axis is None else (axis,)
 
 
-def _largest_singular_value(tensor: Any, axes: tuple[int, int]) -> Any:
+def _largest_singular_value(tensor: TensorLike, axes: tuple[int, int]) -> TensorResult:
     from tfnb.library.control_flow.map_fn import map_fn
     from tfnb.ops.array.unique_ops import list_diff
 
@@ -155,7 +157,7 @@ def _largest_singular_value(tensor: Any, axes: tuple[int, int]) -> Any:
     return array_ops.transpose(array_ops.expand_dims(largest, axis=-1), perm=after)
 
 
-def _p_norm(values: Any, ord: Any, axes: Any, is_matrix: bool) -> Any:
+def _p_norm(values: TensorLike, ord: TensorLike, axes: TensorLike, is_matrix: bool) -> TensorResult:
     first = None if axes is None else axes[0]
     if ord == 1:
         result = math_ops.reduce_sum(values, first, keepdims=True)
@@ -169,8 +171,11 @@ def _p_norm(values: Any, ord: Any, axes: Any, is_matrix: bool) -> Any:
 
 
 def normalize(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
-) -> tuple[Any, Any]:
+    tensor: TensorLike,
+    ord: TensorLike = "euclidean",
+    axis: TensorLike | None = None,
+    name: str | None = None,
+) -> tuple[Nested, Nested]:
     """The tensor divided by its norms, and the norms."""
     with name_scope(name, "normalize", [tensor]):
         tensor = convert_to_tensor(tensor)
@@ -182,8 +187,12 @@ def normalize(
 
 
 def matrix_solve_ls(
-    matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
-) -> Any:
+    matrix: TensorLike,
+    rhs: TensorLike,
+    l2_regularizer: TensorLike = 0.0,
+    fast: bool = True,
+    name: str | None = None,
+) -> TensorResult:
     """The x for which `matrix x` is nearest to rhs, or the smallest of those that solve it.
 
     Args:
@@ -205,11 +214,11 @@ def matrix_solve_ls(
     if not _composes(matrix, fast):
         return matrix_solve_ls_op(matrix, rhs, l2_regularizer, fast=fast, name=name)
 
-    def tall() -> Any:
+    def tall() -> TensorResult:
         chol = regularized_gramian_cholesky(matrix, l2_regularizer, first_kind=True)
         return cholesky_solve(chol, math_ops.matmul(matrix, rhs, adjoint_a=True))
 
-    def wide() -> Any:
+    def wide() -> TensorResult:
         chol = regularized_gramian_cholesky(matrix, l2_regularizer, first_kind=False)
         return math_ops.matmul(matrix, cholesky_solve(chol, rhs), adjoint_a=True)
 
@@ -221,7 +230,7 @@ def matrix_solve_ls(
         return cond(shape[-2] >= shape[-1], tall, wide)
 
 
-def _composes(matrix: Any, fast: bool) -> bool:
+def _composes(matrix: TensorLike, fast: bool) -> bool:
     """Whether several ops solve the equations: unless many small matrices fill the cache."""
     dims = matrix.get_shape().dim_values
     if not fast:
@@ -233,15 +242,15 @@ def _composes(matrix: Any, fast: bool) -> bool:
 
 
 def tridiagonal_solve(
-    diagonals: Any,
-    rhs: Any,
+    diagonals: TensorLike,
+    rhs: TensorLike,
     diagonals_format: str = "compact",
     transpose_rhs: bool = False,
     conjugate_rhs: bool = False,
     name: str | None = None,
     partial_pivoting: bool = True,
     perturb_singular: bool = False,
-) -> Any:
+) -> TensorResult:
     """The solutions of equations whose matrices have three diagonals.
 
     Args:
@@ -296,7 +305,7 @@ def tridiagonal_solve(
     return array_ops.squeeze(result, -1) if is_vector else result
 
 
-def _check_tridiagonal(diagonals: Any, rhs: Any) -> None:
+def _check_tridiagonal(diagonals: TensorLike, rhs: TensorLike) -> None:
     rank, other = diagonals.shape.rank, rhs.shape.rank
     if rank:
         if rank < 2:
@@ -311,7 +320,7 @@ def _check_tridiagonal(diagonals: Any, rhs: Any) -> None:
         raise ValueError(f"Expected 3 diagonals got {rows}")
 
 
-def _require_equal_sizes(matrices: Any) -> None:
+def _require_equal_sizes(matrices: TensorLike) -> None:
     columns, rows = matrices.shape[-1].value, matrices.shape[-2].value
     if columns and rows and columns != rows:
         raise ValueError(
@@ -319,7 +328,7 @@ def _require_equal_sizes(matrices: Any) -> None:
         )
 
 
-def _stacked_diagonals(diagonals: Any) -> Any:
+def _stacked_diagonals(diagonals: Any) -> TensorResult:
     if not isinstance(diagonals, tuple | list) or len(diagonals) != 3:
         raise ValueError("Expected diagonals to be a sequence of length 3.")
     above, main, below = diagonals
@@ -336,7 +345,7 @@ def _stacked_diagonals(diagonals: Any) -> Any:
     return array_ops.stack((above, main, below), axis=-2)
 
 
-def _padded(diagonal: Any, main: Any, what: str, padding: list[int]) -> Any:
+def _padded(diagonal: TensorLike, main: TensorLike, what: str, padding: list[int]) -> TensorResult:
     size, wanted = diagonal.shape[-1].value, main.shape[-1].value
     if not size or size == wanted:
         return diagonal
@@ -346,11 +355,14 @@ def _padded(diagonal: Any, main: Any, what: str, padding: list[int]) -> Any:
 
 
 def tridiagonal_matmul(
-    diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
-) -> Any:
+    diagonals: TensorLike,
+    rhs: TensorLike,
+    diagonals_format: str = "compact",
+    name: str | None = None,
+) -> TensorResult:
     """The products of matrices with three diagonals, given as to tridiagonal_solve, and rhs."""
     if diagonals_format == "sequence":
-        parts: Sequence[Any] = diagonals
+        parts: Sequence[TensorLike] = diagonals
     elif diagonals_format in ("compact", "matrix"):
         if diagonals_format == "matrix":
             _require_equal_sizes(diagonals)
@@ -367,26 +379,26 @@ def tridiagonal_matmul(
 # --------------------------------------------------------------------- eigenvalues, singular values
 
 
-def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
+def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Nested, Nested]:
     """Eigenvalues and eigenvectors of the matrices whose lower triangles are given."""
     e, v = self_adjoint_eig_v2(tensor, compute_v=True, name=name)
     return e, v
 
 
-def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Any:
+def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> TensorResult:
     """Eigenvalues of the matrices whose lower triangles are given."""
     return self_adjoint_eig_v2(tensor, compute_v=False, name=name)[0]
 
 
 def eigh_tridiagonal(
-    alpha: Any,
-    beta: Any,
+    alpha: TensorLike,
+    beta: TensorLike,
     eigvals_only: bool = True,
     select: str = "a",
     select_range: Any = None,
-    tol: Any = None,
+    tol: TensorLike | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Eigenvalues, in order, of the Hermitian matrix with these diagonals, and perhaps vectors.
 
     Args:
@@ -443,19 +455,19 @@ class CGState(NamedTuple):
       gamma: the product of ``r`` and what the preconditioner makes of it.
     """
 
-    i: Any
-    x: Any
+    i: TensorLike
+    x: TensorLike
     r: Any
     p: Any
-    gamma: Any
+    gamma: TensorLike
 
 
 def conjugate_gradient(
-    operator: Any,
-    rhs: Any,
+    operator: TensorLike,
+    rhs: TensorLike,
     preconditioner: Any = None,
-    x: Any = None,
-    tol: Any = 1e-5,
+    x: TensorLike | None = None,
+    tol: TensorLike = 1e-5,
     max_iter: Any = 20,
     name: str = "conjugate_gradient",
 ) -> CGState:
@@ -477,13 +489,13 @@ def conjugate_gradient(
         raise ValueError("Expected a self-adjoint, positive definite operator.")
     from tfnb.library.control_flow.while_loop import while_loop
 
-    def product(one: Any, other: Any) -> Any:
+    def product(one: TensorLike, other: TensorLike) -> TensorResult:
         return array_ops.squeeze(matvec(one[..., None], other, adjoint_a=True), axis=-1)
 
-    def improved(rest: Any) -> Any:
+    def improved(rest: TensorLike) -> TensorResult:
         return rest if preconditioner is None else preconditioner.matvec(rest)
 
-    def step(_: Any, state: CGState) -> tuple[Any, CGState]:
+    def step(_: Any, state: CGState) -> tuple[Nested, CGState]:
         image = operator.matvec(state.p)
         length = (state.gamma / product(state.p, image))[..., None]
         rest = state.r - length * image
@@ -522,15 +534,18 @@ def conjugate_gradient(
 
 
 def svd(
-    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
-) -> Any:
+    tensor: TensorLike,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    name: str | None = None,
+) -> TensorResult:
     """Singular values s, and the vectors u and v if asked for, with `u diag(s) v^H = tensor`."""
     s, u, v = svd_op(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     s = math_ops.real(s)
     return (s, u, v) if compute_uv else s
 
 
-def _checked_matrix(a: Any, validate_args: bool) -> Any:
+def _checked_matrix(a: TensorLike, validate_args: bool) -> TensorResult:
     from tfnb.library.control_flow import check_ops
 
     if not a.dtype.is_floating:
@@ -549,7 +564,10 @@ def _checked_matrix(a: Any, validate_args: bool) -> Any:
 
 
 def matrix_rank(
-    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
+    a: TensorLike,
+    tol: TensorLike | None = None,
+    validate_args: bool = False,
+    name: str | None = None,
 ) -> Any:
     """How many singular values of matrices are above a tolerance."""
     with name_scope(name, "matrix_rank"):
@@ -569,7 +587,12 @@ def matrix_rank(
         return math_ops.reduce_sum(math_ops.cast(s > tol, dtypes.int32), axis=-1)
 
 
-def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
+def pinv(
+    a: TensorLike,
+    rcond: TensorLike | None = None,
+    validate_args: bool = False,
+    name: str | None = None,
+) -> TensorResult:
     """Pseudo-inverses; singular values below rcond times the largest count as 0."""
     with name_scope(name, "pinv"):
         a = _checked_matrix(convert_to_tensor(a, name="a"), validate_args)
@@ -591,7 +614,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         return result
 
 
-def _size(a: Any, axis: int) -> Any:
+def _size(a: TensorLike, axis: int) -> Any:
     size = a.shape[axis].value
     return array_ops.shape(a)[axis] if size is None else size
 
@@ -599,7 +622,9 @@ def _size(a: Any, axis: int) -> Any:
 # ----------------------------------------------------------------------------------------------- LU
 
 
-def _checked_lu(lower_upper: Any, perm: Any, validate_args: bool) -> list[Any]:
+def _checked_lu(
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool
+) -> list[TensorResult]:
     from tfnb.library.control_flow import check_ops
 
     checks = []
@@ -622,12 +647,14 @@ def _checked_lu(lower_upper: Any, perm: Any, validate_args: bool) -> list[Any]:
         if rows != columns:
             raise ValueError(message)
     elif validate_args:
-        sizes: Any = array_ops.split(array_ops.shape(lower_upper)[-2:], num_or_size_splits=2)
+        sizes: TensorLike = array_ops.split(array_ops.shape(lower_upper)[-2:], num_or_size_splits=2)
         checks.append(check_ops.assert_equal(sizes[0], sizes[1], message=message))
     return checks
 
 
-def _checked_rhs(lower_upper: Any, rhs: Any, validate_args: bool) -> list[Any]:
+def _checked_rhs(
+    lower_upper: TensorLike, rhs: TensorLike, validate_args: bool
+) -> list[TensorResult]:
     from tfnb.library.control_flow import check_ops
 
     checks = []
@@ -651,7 +678,7 @@ def _checked_rhs(lower_upper: Any, rhs: Any, validate_args: bool) -> list[Any]:
     return checks
 
 
-def _after(checks: list[Any], *values: Any) -> tuple[Any, ...]:
+def _after(checks: list[TensorLike], *values: Any) -> tuple[TensorResult, ...]:
     if not checks:
         return values
     with control_dependencies(checks):
@@ -659,8 +686,12 @@ def _after(checks: list[Any], *values: Any) -> tuple[Any, ...]:
 
 
 def lu_solve(
-    lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
-) -> Any:
+    lower_upper: TensorLike,
+    perm: TensorLike,
+    rhs: TensorLike,
+    validate_args: bool = False,
+    name: str | None = None,
+) -> TensorResult:
     """The solutions of `A x = rhs`, for A given by what tf.linalg.lu makes of it."""
     with name_scope(name, "lu_solve"):
         lower_upper = convert_to_tensor(lower_upper, dtype_hint=dtypes.float32, name="lower_upper")
@@ -681,7 +712,7 @@ def lu_solve(
         return matrix_triangular_solve(lower_upper, forward, lower=False)
 
 
-def _permuted_rows(rhs: Any, perm: Any) -> Any:
+def _permuted_rows(rhs: TensorLike, perm: TensorLike) -> TensorResult:
     shape = array_ops.shape(rhs)
     batch = array_ops.broadcast_dynamic_shape(shape[:-2], array_ops.shape(perm)[:-1])
     rows, columns = shape[-2], shape[-1]
@@ -694,15 +725,15 @@ def _permuted_rows(rhs: Any, perm: Any) -> Any:
     return array_ops.reshape(permuted, whole)
 
 
-def _lu_tensors(lower_upper: Any, perm: Any, validate_args: bool) -> Any:
+def _lu_tensors(lower_upper: TensorLike, perm: TensorLike, validate_args: bool) -> TensorResult:
     lower_upper = convert_to_tensor(lower_upper, dtype_hint=dtypes.float32, name="lower_upper")
     perm = convert_to_tensor(perm, dtype_hint=dtypes.int32, name="perm")
     return _after(_checked_lu(lower_upper, perm, validate_args), lower_upper, perm)
 
 
 def lu_matrix_inverse(
-    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
-) -> Any:
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
+) -> TensorResult:
     """The inverses of matrices given by what tf.linalg.lu makes of them."""
     with name_scope(name, "lu_matrix_inverse"):
         lower_upper, perm = _lu_tensors(lower_upper, perm, validate_args)
@@ -712,8 +743,8 @@ def lu_matrix_inverse(
 
 
 def lu_reconstruct(
-    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
-) -> Any:
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
+) -> TensorResult:
     """The matrices of which tf.linalg.lu makes this."""
     from tfnb.library.control_flow.map_fn import map_fn
 
@@ -759,7 +790,7 @@ _PADE = {
 }
 
 
-def _pade(order: int, matrix: Any) -> tuple[Any, Any]:
+def _pade(order: int, matrix: TensorLike) -> tuple[Nested, Nested]:
     """The odd and the even part of the approximation's numerator."""
     b = [array_ops.constant(x, matrix.dtype) for x in _PADE[order]]
     unit = eye(
@@ -785,7 +816,7 @@ def _pade(order: int, matrix: Any) -> tuple[Any, Any]:
     return odd, _polynomial(powers, b[2::2]) + b[0] * unit
 
 
-def _polynomial(powers: Sequence[Any], factors: Sequence[Any]) -> Any:
+def _polynomial(powers: Sequence[TensorLike], factors: Sequence[Any]) -> TensorResult:
     """The sum of the powers times their factors, the highest first; None stands for 1."""
     total = None
     for power, factor in zip(powers[::-1], factors[::-1], strict=True):
@@ -794,7 +825,7 @@ def _polynomial(powers: Sequence[Any], factors: Sequence[Any]) -> Any:
     return total
 
 
-def matrix_exponential(input: Any, name: str | None = None) -> Any:
+def matrix_exponential(input: TensorLike, name: str | None = None) -> TensorResult:
     """The exponentials of matrices, by Padé's approximation, scaling and squaring.
 
     Raises:
@@ -826,10 +857,10 @@ def matrix_exponential(input: Any, name: str | None = None) -> Any:
         most = math_ops.reduce_max(squarings)
         start = array_ops.constant(0.0, norms.dtype)
 
-        def goes_on(i: Any, _: Any) -> Any:
+        def goes_on(i: TensorLike, _: Any) -> TensorResult:
             return cond(finite, lambda: math_ops.less(i, most), lambda: array_ops.constant(False))
 
-        def square(i: Any, r: Any) -> tuple[Any, Any]:
+        def square(i: TensorLike, r: TensorLike) -> tuple[Nested, Nested]:
             return i + 1, array_ops.where_v2(math_ops.less(i, squarings), math_ops.matmul(r, r), r)
 
         _, result = while_loop(goes_on, square, [start, result])
@@ -839,7 +870,7 @@ def matrix_exponential(input: Any, name: str | None = None) -> Any:
         return array_ops.reshape(result, batch.concatenate(result.shape[-2:]))
 
 
-def _scaled_pade(matrix: Any, norms: Any) -> tuple[Any, Any, Any]:
+def _scaled_pade(matrix: TensorLike, norms: TensorLike) -> tuple[Nested, Nested, Nested]:
     limits: tuple[float, ...]
     if matrix.dtype in (dtypes.float16, dtypes.float32, dtypes.complex64):
         largest, orders = 3.925724783138660, [3, 5, 7]
@@ -853,7 +884,7 @@ def _scaled_pade(matrix: Any, norms: Any) -> tuple[Any, Any, Any]:
     else:
         raise ValueError(f"tf.linalg.expm does not support matrices of type {matrix.dtype}")
 
-    def constant(value: float) -> Any:
+    def constant(value: float) -> TensorResult:
         return array_ops.constant(value, norms.dtype)
 
     maxnorm = constant(largest)
@@ -863,7 +894,7 @@ def _scaled_pade(matrix: Any, norms: Any) -> tuple[Any, Any, Any]:
     scale = math_ops.cast(math_ops.pow(constant(2.0), squarings), matrix.dtype)
     parts.append(_pade(orders[-1], matrix / scale))
 
-    def choose(limits: Sequence[float], cases: Sequence[Any]) -> Any:
+    def choose(limits: Sequence[float], cases: Sequence[Any]) -> TensorResult:
         """The first case whose norm is below its limit, or the last."""
         if not limits:
             return cases[0]

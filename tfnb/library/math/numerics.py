@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -12,6 +12,9 @@ from tfnb.library.control_flow.control_flow import group
 from tfnb.library.control_flow.with_dependencies import with_dependencies
 from tfnb.ops.math.numerics_ops import check_numerics
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {
     "tf": ["verify_tensor_all_finite", "add_check_numerics_ops"],
     "debugging": ["assert_all_finite:verify_tensor_all_finite"],
@@ -19,12 +22,12 @@ EXPORTS = {
 
 
 def verify_tensor_all_finite(
-    t: Any = None,
+    t: TensorLike | None = None,
     msg: str | None = None,
     name: str | None = None,
-    x: Any = None,
+    x: TensorLike | None = None,
     message: str | None = None,
-) -> Any:
+) -> TensorResult:
     """A tensor that can only be computed where it holds no NaN and no infinity.
 
     Args:
@@ -43,13 +46,13 @@ def verify_tensor_all_finite(
             return with_dependencies([checked], value)
 
 
-def add_check_numerics_ops() -> Any:
+def add_check_numerics_ops() -> TensorResult:
     """An op that checks every tensor of floats in the graph.
 
     Raises:
       ValueError: there are ops inside a cond or loop.
     """
-    checks: list[Any] = []
+    checks: list[TensorLike] = []
     for op in get_default_graph().get_operations():
         for output in op.outputs:
             if output.dtype in (dtypes.float16, dtypes.float32, dtypes.float64):

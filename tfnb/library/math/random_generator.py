@@ -26,6 +26,9 @@ from tfnb.ops.random.stateless_random_ops import algorithm_number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult, VariableLike
+
 _NAMES = ["Generator", "create_rng_state", "get_global_generator", "set_global_generator"]
 EXPORTS = {"random": _NAMES, "random.experimental": _NAMES}
 
@@ -33,12 +36,12 @@ _STATE_SIZES = {1: 3, 2: 2}  # by algorithm: Philox, ThreeFry
 _GLOBAL = "_global_random_generator"
 
 
-def _number_of(alg: Any) -> int:
+def _number_of(alg: TensorLike) -> int:
     number = int(algorithm_number("auto_select" if alg is None else alg))
     return 1 if number == 3 else number
 
 
-def create_rng_state(seed: Any, alg: Any) -> Any:
+def create_rng_state(seed: TensorLike, alg: TensorLike) -> TensorResult:
     """Return the state for a seed: three int64 numbers for Philox, two for ThreeFry.
 
     Args:
@@ -71,7 +74,10 @@ class Generator:
     """
 
     def __init__(
-        self, copy_from: Generator | None = None, state: Any = None, alg: Any = None
+        self,
+        copy_from: Generator | None = None,
+        state: Nested | None = None,
+        alg: TensorLike | None = None,
     ) -> None:
         if copy_from is not None:
             state, alg = copy_from.state.initialized_value(), copy_from.algorithm
@@ -80,35 +86,35 @@ class Generator:
         self._alg = _number_of(alg)
         with name_scope("random_generator"):
             initial = convert_to_tensor(state, dtypes.int64)
-            self._state: Any = Variable(
+            self._state: Nested = Variable(
                 initial, name="StateVar", trainable=False, dtype=dtypes.int64, use_resource=True
             )
 
     @classmethod
-    def from_state(cls, state: Any, alg: Any) -> Generator:
+    def from_state(cls, state: Nested, alg: TensorLike) -> Generator:
         """Create a generator from a state."""
         return cls(state=state, alg=alg)
 
     @classmethod
-    def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
+    def from_seed(cls, seed: TensorLike, alg: TensorLike | None = None) -> Generator:
         """Create a generator from a seed."""
         number = _number_of(alg)
         return cls(state=create_rng_state(seed, number), alg=number)
 
     @classmethod
-    def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
+    def from_non_deterministic_state(cls, alg: TensorLike | None = None) -> Generator:
         """Create a generator with a random state."""
         number = _number_of(alg)
         state = stateful_random_ops.non_deterministic_ints([_STATE_SIZES[number]])
         return cls(state=state, alg=number)
 
     @classmethod
-    def from_key_counter(cls, key: Any, counter: Any, alg: Any) -> Generator:
+    def from_key_counter(cls, key: TensorLike, counter: TensorLike, alg: TensorLike) -> Generator:
         """Create a generator from a key and a counter."""
         return cls(state=_joined(key, counter), alg=alg)
 
     @property
-    def state(self) -> Any:
+    def state(self) -> VariableLike:
         """The variable."""
         return self._state
 
@@ -118,47 +124,47 @@ class Generator:
         return self._alg
 
     @property
-    def key(self) -> Any:
+    def key(self) -> TensorResult:
         """The key."""
         return self._state.read_value()[-1]
 
-    def reset(self, state: Any) -> Any:
+    def reset(self, state: Nested) -> TensorResult:
         """Return an operation that sets the state."""
         return self._state.assign(convert_to_tensor(state, dtypes.int64))
 
-    def reset_from_seed(self, seed: Any) -> Any:
+    def reset_from_seed(self, seed: TensorLike) -> TensorResult:
         """Return an operation that sets the state for a seed."""
         return self.reset(create_rng_state(seed, self._alg))
 
-    def reset_from_key_counter(self, key: Any, counter: Any) -> Any:
+    def reset_from_key_counter(self, key: TensorLike, counter: TensorLike) -> TensorResult:
         """Return an operation that sets the key and counter."""
         return self.reset(_joined(key, counter))
 
-    def skip(self, delta: Any) -> Any:
+    def skip(self, delta: TensorLike) -> TensorResult:
         """Advance the state as if ``delta`` 64-bit numbers had been drawn, and return it."""
         return stateful_random_ops.rng_read_and_skip(
             self._state.handle, self._alg, math_ops.cast(delta, dtypes.uint64)
         )
 
-    def _place(self, shape: Any) -> tuple[Any, Any]:
+    def _place(self, shape: TensorLike) -> tuple[Nested, Nested]:
         """Reserve numbers for a shape; return their key and counter."""
         if self._alg != 1:
             raise ValueError("Numbers are drawn with Philox only.")
         state = self.skip(math_ops.reduce_prod(shape))
         return bitcast(state[2:3], dtypes.uint64), bitcast(state[:2], dtypes.uint64)
 
-    def _drawn(self, build: Any, shape: Any, *limits: Any, **attrs: Any) -> Any:
+    def _drawn(self, build: Any, shape: TensorLike, *limits: Any, **attrs: Any) -> TensorResult:
         key, counter = self._place(shape)
         return build(shape, key, counter, self._alg, *limits, **attrs)
 
     def normal(
         self,
-        shape: Any,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
-        dtype: Any = dtypes.float32,
+        shape: TensorLike,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
+        dtype: DTypeLike = dtypes.float32,
         name: str | None = None,
-    ) -> Any:
+    ) -> TensorResult:
         """Draw normally distributed numbers."""
         with name_scope(name, "stateful_normal", [shape, mean, stddev]) as scope:
             size = shape_tensor(shape)
@@ -168,12 +174,12 @@ class Generator:
 
     def truncated_normal(
         self,
-        shape: Any,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
-        dtype: Any = dtypes.float32,
+        shape: TensorLike,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
+        dtype: DTypeLike = dtypes.float32,
         name: str | None = None,
-    ) -> Any:
+    ) -> TensorResult:
         """Draw normally distributed numbers within two standard deviations of the mean."""
         with name_scope(name, "truncated_normal", [shape, mean, stddev]) as scope:
             size = shape_tensor(shape)
@@ -183,12 +189,12 @@ class Generator:
 
     def uniform(
         self,
-        shape: Any,
-        minval: Any = 0,
-        maxval: Any = None,
-        dtype: Any = dtypes.float32,
+        shape: TensorLike,
+        minval: TensorLike = 0,
+        maxval: TensorLike | None = None,
+        dtype: DTypeLike = dtypes.float32,
         name: str | None = None,
-    ) -> Any:
+    ) -> TensorResult:
         """Draw uniform numbers in [minval, maxval); among all integers if both are None.
 
         Raises:
@@ -211,8 +217,8 @@ class Generator:
             return math_ops.add(found * (high - low), low, name=scope)
 
     def uniform_full_int(
-        self, shape: Any, dtype: Any = dtypes.uint64, name: str | None = None
-    ) -> Any:
+        self, shape: TensorLike, dtype: DTypeLike = dtypes.uint64, name: str | None = None
+    ) -> TensorResult:
         """Draw uniform integers over the full range of a dtype."""
         with name_scope(name, "stateful_uniform_full_int", [shape]) as scope:
             build = stateless_random_ops.stateless_random_uniform_full_int_v2
@@ -220,12 +226,12 @@ class Generator:
 
     def binomial(
         self,
-        shape: Any,
-        counts: Any,
-        probs: Any,
-        dtype: Any = dtypes.int32,
+        shape: TensorLike,
+        counts: TensorLike,
+        probs: TensorLike,
+        dtype: DTypeLike = dtypes.int32,
         name: str | None = None,
-    ) -> Any:
+    ) -> TensorResult:
         """Draw binomial numbers: successes among ``counts`` trials of probability ``probs``."""
         with name_scope(name, "binomial", [shape, counts, probs]) as scope:
             counts = convert_to_tensor(counts, name="counts")
@@ -235,7 +241,7 @@ class Generator:
                 dtype=dtype, name=scope,
             )  # fmt: skip
 
-    def make_seeds(self, count: int = 1) -> Any:
+    def make_seeds(self, count: int = 1) -> TensorResult:
         """Draw seeds for the stateless ops, int64 of shape [2, count]."""
         found = self.uniform_full_int([count], dtypes.int64)
         return array_ops.stack([found, array_ops.zeros_like(found)])
@@ -252,11 +258,11 @@ class Generator:
         )
 
 
-def _as(value: Any, dtype: Any) -> Any:
+def _as(value: TensorLike, dtype: DTypeLike) -> TensorResult:
     return convert_to_tensor(value, dtype)
 
 
-def _joined(key: Any, counter: Any) -> Any:
+def _joined(key: TensorLike, counter: TensorLike) -> TensorResult:
     counter = convert_to_tensor(counter, dtypes.int64)
     last = array_ops.reshape(convert_to_tensor(key, dtypes.int64), [1])
     return array_ops.concat([counter, last], 0)

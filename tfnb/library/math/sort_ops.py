@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +15,15 @@ from tfnb.ops.array.shape_ops import rank as rank_of
 from tfnb.ops.array.shape_ops import shape as shape_of
 from tfnb.ops.array.transpose_ops import transpose
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {"tf": ["sort", "argsort"]}
 
 
-def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
+def sort(
+    values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", name: str | None = None
+) -> TensorResult:
     """The elements along an axis in order.
 
     Args:
@@ -32,12 +37,12 @@ def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | 
 
 
 def argsort(
-    values: Any,
-    axis: Any = -1,
+    values: TensorLike,
+    axis: TensorLike = -1,
     direction: str = "ASCENDING",
     stable: bool = False,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The positions that the elements along an axis have in order; equal ones keep theirs.
 
     Args:
@@ -51,7 +56,9 @@ def argsort(
         return _sorted(values, axis, direction, return_argsort=True)
 
 
-def _sorted(values: Any, axis: Any, direction: str, return_argsort: bool) -> Any:
+def _sorted(
+    values: TensorLike, axis: TensorLike, direction: str, return_argsort: bool
+) -> TensorResult:
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(
             f"Unknown direction: `{direction}`. Direction should be ASCENDING or DESCENDING"
@@ -64,7 +71,7 @@ def _sorted(values: Any, axis: Any, direction: str, return_argsort: bool) -> Any
     return sort_fn(values, int(axis_static), return_argsort)
 
 
-def _descending(values: Any, axis: int, return_argsort: bool) -> Any:
+def _descending(values: TensorLike, axis: int, return_argsort: bool) -> TensorResult:
     """Sorts along the last axis, to where the wanted axis is moved first."""
     from tfnb.ops.math.sequence_ops import range_
     from tfnb.ops.nn.top_k_ops import top_k
@@ -75,7 +82,7 @@ def _descending(values: Any, axis: int, return_argsort: bool) -> Any:
     if axis == -1 or axis + 1 == static:
         found = top_k(values, k)
         return found[1] if return_argsort else found[0]
-    perm: Any
+    perm: TensorLike
     if static is not None:
         place = axis + static if axis < 0 else axis
         swapped = np.r_[np.arange(place), [static - 1], np.arange(place + 1, static - 1), [place]]
@@ -90,7 +97,7 @@ def _descending(values: Any, axis: int, return_argsort: bool) -> Any:
     return result
 
 
-def _ascending(values: Any, axis: int, return_argsort: bool) -> Any:
+def _ascending(values: TensorLike, axis: int, return_argsort: bool) -> TensorResult:
     dtype = values.dtype
     if dtype.is_unsigned:
         offset = dtype.max

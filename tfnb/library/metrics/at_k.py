@@ -7,7 +7,7 @@ out of range count as never predicted. Every row is a set.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.framework.scopes import control_dependencies, name_scope
@@ -35,6 +35,9 @@ from tfnb.ops.nn.top_k_ops import top_k
 from tfnb.ops.sparse.set_ops import set_difference, set_intersection, set_size
 from tfnb.ops.state.state_ops import assign_add
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import CollectionNames, Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "metrics": [
         "average_precision_at_k", "precision_at_k", "precision_at_top_k", "recall_at_k",
@@ -48,7 +51,7 @@ def _name_at_k(name: str, k: int | None = None, class_id: int | None = None) -> 
     return name if class_id is None else f"{name}_class{class_id:d}"
 
 
-def _with_examples_in_rows(labels: Any, predictions: Any) -> Any:
+def _with_examples_in_rows(labels: TensorLike, predictions: TensorLike) -> TensorResult:
     """Labels in the rank of the predictions: a single label for each example becomes a row."""
     with name_scope(None, "expand_labels", (labels, predictions)) as scope:
         labels = convert_to_tensor_or_sparse_tensor(labels)
@@ -78,7 +81,7 @@ def _with_examples_in_rows(labels: Any, predictions: Any) -> Any:
         )
 
 
-def _only_class(ids: Any, class_id: int) -> Any:
+def _only_class(ids: TensorLike, class_id: int) -> Any:
     """Of every row of class numbers, only the one given, where it is there."""
     ids = convert_to_tensor_or_sparse_tensor(ids)
     if isinstance(ids, SparseTensor):
@@ -93,12 +96,12 @@ def _only_class(ids: Any, class_id: int) -> Any:
 
 def _hits(
     outcome: str,
-    labels: Any,
-    predictions_idx: Any,
+    labels: TensorLike,
+    predictions_idx: TensorLike,
     class_id: int | None = None,
-    weights: Any = None,
+    weights: TensorLike | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """How many classes of each example have an outcome, one of ``metrics.counts``."""
     with name_scope(name, outcome, (predictions_idx, labels, weights)):
         if class_id is not None:
@@ -117,8 +120,13 @@ def _hits(
 
 
 def _streaming_hits(
-    outcome: str, labels: Any, predictions_idx: Any, k: int | None, class_id: Any, weights: Any
-) -> tuple[Any, Any]:
+    outcome: str,
+    labels: TensorLike,
+    predictions_idx: TensorLike,
+    k: int | None,
+    class_id: TensorLike,
+    weights: TensorLike,
+) -> tuple[Nested, Nested]:
     """The number of an outcome so far, and an update."""
     default_name = _name_at_k(outcome.removesuffix("s"), k, class_id)
     with name_scope(None, default_name, (predictions_idx, labels, weights)) as scope:
@@ -131,15 +139,15 @@ def _streaming_hits(
 def _ratio_at_top_k(
     kind: str,
     other: str,
-    labels: Any,
-    predictions_idx: Any,
+    labels: TensorLike,
+    predictions_idx: TensorLike,
     k: int | None,
     class_id: int | None,
-    weights: Any,
-    metrics_collections: Any,
-    updates_collections: Any,
+    weights: TensorLike,
+    metrics_collections: CollectionNames,
+    updates_collections: CollectionNames,
     name: str | None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """True positives / (true positives + another outcome)."""
     default_name = _name_at_k(kind, k, class_id)
     with name_scope(name, default_name, (predictions_idx, labels, weights)) as scope:
@@ -153,15 +161,15 @@ def _ratio_at_top_k(
 
 
 def precision_at_top_k(
-    labels: Any,
-    predictions_idx: Any,
+    labels: TensorLike,
+    predictions_idx: TensorLike,
     k: int | None = None,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The part of the predicted classes that are labels.
 
     Args:
@@ -179,30 +187,30 @@ def precision_at_top_k(
 
 
 def recall_at_top_k(
-    labels: Any,
-    predictions_idx: Any,
+    labels: TensorLike,
+    predictions_idx: TensorLike,
     k: int | None = None,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The part of the labels that is predicted; arguments as in :func:`precision_at_top_k`."""
     ratio = partial(_ratio_at_top_k, "recall", "false_negatives", labels, predictions_idx)
     return ratio(k, class_id, weights, metrics_collections, updates_collections, name)
 
 
 def precision_at_k(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     k: int,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The part of the ``k`` classes with the largest predictions that are labels.
 
     Args:
@@ -226,15 +234,15 @@ sparse_precision_at_k = precision_at_k
 
 
 def recall_at_k(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     k: int,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The part of the labels that is among the ``k`` classes with the largest predictions.
 
     Arguments as in :func:`precision_at_k`.
@@ -250,14 +258,14 @@ def recall_at_k(
 
 
 def average_precision_at_k(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     k: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The mean over the examples of the average precision of the ``k`` best predictions.
 
     The average precision of an example is sum(precision at i, for each i <= k whose class is a
@@ -279,14 +287,14 @@ def average_precision_at_k(
 sparse_average_precision_at_k = average_precision_at_k
 
 
-def _without_unknown(labels: Any, num_classes: Any) -> Any:
+def _without_unknown(labels: TensorLike, num_classes: TensorLike) -> TensorResult:
     """Labels with -1 in place of classes that there are not."""
     is_sparse = isinstance(labels, SparseTensor | SparseTensorValue)
 
-    def cleaned(values: Any) -> Any:
+    def cleaned(values: TensorLike) -> TensorResult:
         return where_v2(greater_equal(values, num_classes), -1 * ones_like(values), values)
 
-    def all_cleaned() -> Any:
+    def all_cleaned() -> TensorResult:
         if not is_sparse:
             return cleaned(labels)
         return type(labels)(labels.indices, cleaned(labels.values), labels.dense_shape)
@@ -296,13 +304,13 @@ def _without_unknown(labels: Any, num_classes: Any) -> Any:
 
 
 def _streaming_average_precision(
-    labels: Any,
-    predictions_idx: Any,
-    weights: Any,
-    metrics_collections: Any,
-    updates_collections: Any,
+    labels: TensorLike,
+    predictions_idx: TensorLike,
+    weights: TensorLike,
+    metrics_collections: CollectionNames,
+    updates_collections: CollectionNames,
     name: str,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     given = (predictions_idx, labels, weights)
     with name_scope(name, "average_precision_at_top_k", given) as scope:
         averages = _average_precision(labels, predictions_idx)
@@ -325,7 +333,7 @@ def _streaming_average_precision(
         return published(value, update, metrics_collections, updates_collections)
 
 
-def _average_precision(labels: Any, predictions_idx: Any) -> Any:
+def _average_precision(labels: TensorLike, predictions_idx: TensorLike) -> TensorResult:
     """The average precision of each example."""
     with name_scope(None, "average_precision", (predictions_idx, labels)) as scope:
         top = cast(predictions_idx, dtypes.int64, name="predictions_idx")
@@ -353,7 +361,7 @@ def _average_precision(labels: Any, predictions_idx: Any) -> Any:
         return divide(total, num_relevant, name=scope)
 
 
-def _repeated(labels: Any, k: int) -> Any:
+def _repeated(labels: TensorLike, k: int) -> TensorResult:
     """Labels [..., n] as [..., k, n], the rows repeated."""
     with name_scope("labels_per_k", "expand_and_tile", (labels, k, -1)) as scope:
         labels = convert_to_tensor_or_sparse_tensor(labels)
@@ -371,7 +379,7 @@ def _repeated(labels: Any, k: int) -> Any:
         return rows if k == 1 else sparse_concat(-2, [rows] * k, name=scope)
 
 
-def _num_relevant(labels: Any, k: int) -> Any:
+def _num_relevant(labels: TensorLike, k: int) -> TensorResult:
     """How many labels each example has, ``k`` at most."""
     with name_scope(None, "num_relevant", (labels,)) as scope:
         labels = convert_to_tensor_or_sparse_tensor(labels)

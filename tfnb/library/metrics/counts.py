@@ -22,6 +22,8 @@ from tfnb.ops.state.state_ops import assign_add
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import CollectionNames, TensorLike, TensorResult
+
 EXPORTS = {
     "metrics": [
         "false_negatives", "false_positives", "precision", "recall", "true_negatives",
@@ -30,7 +32,9 @@ EXPORTS = {
 }  # fmt: skip
 
 
-def _booleans(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
+def _booleans(
+    predictions: TensorLike, labels: TensorLike, weights: TensorLike
+) -> tuple[TensorResult, TensorResult, TensorResult]:
     predictions, labels = cast(predictions, dtypes.bool), cast(labels, dtypes.bool)
     return matching(predictions, labels, weights)
 
@@ -39,13 +43,13 @@ def _count(
     scope: str,
     label: bool,
     prediction: bool,
-    labels: Any,
-    predictions: Any,
-    weights: Any,
-    metrics_collections: Any,
-    updates_collections: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike,
+    metrics_collections: CollectionNames,
+    updates_collections: CollectionNames,
     name: str | None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """Counts where labels and predictions have the given values."""
     with variable_scope(name, scope, (predictions, labels, weights)):
         predictions, labels, weights = _booleans(predictions, labels, weights)
@@ -62,78 +66,78 @@ def _count(
 
 
 def true_positives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The weighted number of elements that are true in both."""
     count = partial(_count, "true_positives", True, True)
     return count(labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
 def true_negatives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The weighted number of elements that are false in both."""
     count = partial(_count, "true_negatives", False, False)
     return count(labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
 def false_positives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The weighted number of predictions that are true where the label is false."""
     count = partial(_count, "false_positives", False, True)
     return count(labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
 def false_negatives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The weighted number of predictions that are false where the label is true."""
     count = partial(_count, "false_negatives", True, False)
     return count(labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
 def precision(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The part of the true predictions that is right; 0 where there were none."""
     ratio = partial(_ratio, "precision", false_positives)
     return ratio(labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
 def recall(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The part of the true labels that was predicted; 0 where there were none."""
     ratio = partial(_ratio, "recall", false_negatives)
     return ratio(labels, predictions, weights, metrics_collections, updates_collections, name)
@@ -142,13 +146,13 @@ def recall(
 def _ratio(
     scope: str,
     others: Callable[..., tuple[Any, Any]],
-    labels: Any,
-    predictions: Any,
-    weights: Any,
-    metrics_collections: Any,
-    updates_collections: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike,
+    metrics_collections: CollectionNames,
+    updates_collections: CollectionNames,
     name: str | None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """True positives / (true positives + others)."""
     with variable_scope(name, scope, (predictions, labels, weights)):
         predictions, labels, weights = _booleans(predictions, labels, weights)
@@ -159,5 +163,5 @@ def _ratio(
         return published(value, update, metrics_collections, updates_collections)
 
 
-def _part(right: Any, wrong: Any, name: str) -> Any:
+def _part(right: TensorLike, wrong: Any, name: str) -> TensorResult:
     return where(greater(right + wrong, 0), divide(right, right + wrong), 0, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.framework.scopes import control_dependencies
@@ -22,6 +22,15 @@ from tfnb.ops.math.math_ops import div_no_nan, divide, equal, multiply, not_equa
 from tfnb.ops.math.reduction_ops import reduce_mean, reduce_sum
 from tfnb.ops.state.state_ops import assign_add, scatter_add
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import (
+        CollectionNames,
+        Nested,
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
+
 EXPORTS = {
     "metrics": [
         "accuracy", "mean", "mean_absolute_error", "mean_cosine_distance", "mean_iou",
@@ -31,18 +40,18 @@ EXPORTS = {
 }  # fmt: skip
 
 
-def _quotient(total: Any, count: Any, name: str | None) -> Any:
+def _quotient(total: TensorLike, count: TensorLike, name: str | None) -> TensorResult:
     """total / count, 0 before anything was counted."""
     return div_no_nan(total, maximum(count, 0), name=name)
 
 
 def mean(
-    values: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    values: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The weighted mean of all values.
 
     Args:
@@ -69,14 +78,16 @@ def mean(
         return published(*found, metrics_collections, updates_collections)
 
 
-def _weighted(values: Any, weights: Any) -> tuple[Any, Any]:
+def _weighted(values: TensorLike, weights: TensorLike) -> tuple[Nested, Nested]:
     """Values times weights, and the weights in the shape of the values."""
     values, _, weights = matching(values, None, weights)
     weights = broadcast_weights(cast(weights, dtypes.float32), values)
     return multiply(values, weights), weights
 
 
-def _averaged(values: Any, variables: tuple[Any, Any], added: tuple[Any, Any]) -> tuple[Any, Any]:
+def _averaged(
+    values: TensorLike, variables: tuple[VariableLike, VariableLike], added: tuple[Any, Any]
+) -> tuple[Nested, Nested]:
     """The quotient of two sums, and one with what is added to them once there are values."""
     total, count = variables
     update_total = assign_add(total, added[0])
@@ -87,12 +98,12 @@ def _averaged(values: Any, variables: tuple[Any, Any], added: tuple[Any, Any]) -
 
 
 def mean_tensor(
-    values: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    values: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The weighted mean of each element over all batches, in the shape of ``values``."""
     with variable_scope(name, "mean", (values, weights)):
         values = cast(values, dtypes.float32)
@@ -107,13 +118,13 @@ def mean_tensor(
 
 
 def accuracy(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """How often predictions equal labels."""
     predictions, labels, weights = matching(predictions, labels, weights)
     if labels.dtype != predictions.dtype:
@@ -123,13 +134,13 @@ def accuracy(
 
 
 def mean_absolute_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The mean of |predictions - labels|."""
     predictions, labels, weights = matching(predictions, labels, weights)
     error = abs_(predictions - labels)
@@ -138,13 +149,13 @@ def mean_absolute_error(
 
 
 def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The mean of (labels - predictions)**2."""
     predictions, labels, weights = matching(predictions, labels, weights)
     error = squared_difference(labels, predictions)
@@ -153,13 +164,13 @@ def mean_squared_error(
 
 
 def root_mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The square root of the mean of (labels - predictions)**2."""
     predictions, labels, weights = matching(predictions, labels, weights)
     name = name or "root_mean_squared_error"
@@ -168,14 +179,14 @@ def root_mean_squared_error(
 
 
 def mean_relative_error(
-    labels: Any,
-    predictions: Any,
-    normalizer: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    normalizer: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The mean of |labels - predictions| / normalizer, 0 where the normalizer is 0."""
     predictions, labels, weights = matching(predictions, labels, weights)
     predictions, normalizer = remove_squeezable_dimensions(predictions, normalizer)
@@ -187,14 +198,14 @@ def mean_relative_error(
 
 
 def mean_cosine_distance(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     dim: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """1 - the mean of sum(predictions * labels) along ``dim``, of vectors of length 1."""
     predictions, labels, weights = matching(predictions, labels, weights)
     product = reduce_sum(multiply(predictions, labels), axis=[dim], keepdims=True)
@@ -204,32 +215,32 @@ def mean_cosine_distance(
 
 
 def percentage_below(
-    values: Any,
-    threshold: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    values: TensorLike,
+    threshold: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The part of the values that is less than a threshold, between 0 and 1."""
     is_below = cast(less(values, threshold), dtypes.float32)
     name = name or "percentage_below_threshold"
     return mean(is_below, weights, metrics_collections, updates_collections, name)
 
 
-def _flat(tensor: Any) -> Any:
+def _flat(tensor: TensorLike) -> TensorResult:
     return reshape(tensor, [-1]) if tensor.get_shape().ndims > 1 else tensor
 
 
 def mean_per_class_accuracy(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The mean over the classes of how often a label of the class was predicted.
 
     Returns:
@@ -257,14 +268,14 @@ def mean_per_class_accuracy(
 
 
 def mean_iou(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The mean over the classes of intersection / union of labels and predictions.
 
     Returns:
@@ -285,7 +296,7 @@ def mean_iou(
         return published(value, update, metrics_collections, updates_collections)
 
 
-def _mean_intersection_over_union(matrix: Any) -> Any:
+def _mean_intersection_over_union(matrix: TensorLike) -> TensorResult:
     """Of a confusion matrix; classes that never occurred do not count."""
     of_rows = cast(reduce_sum(matrix, 0), dtypes.float32)
     of_columns = cast(reduce_sum(matrix, 1), dtypes.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.convert import convert_to_tensor
@@ -11,10 +11,14 @@ from tfnb.library.nn.confusion_matrix import fit_weights, remove_squeezable_dime
 from tfnb.library.variables.variables import Variable, VariableAggregation, VariableSynchronization
 from tfnb.ops.array.constant_ops import zeros
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import CollectionNames, Nested, TensorLike
+
 
 def metric_variable(
-    shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None
-) -> Any:
+    shape: TensorLike, dtype: DTypeLike, validate_shape: bool = True, name: str | None = None
+) -> Variable:
     """A local variable that begins with zeros."""
     return Variable(
         lambda: zeros(shape, dtype),
@@ -27,7 +31,9 @@ def metric_variable(
     )
 
 
-def matching(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
+def matching(
+    predictions: TensorLike, labels: TensorLike, weights: TensorLike
+) -> tuple[Nested, Nested, Nested]:
     """Predictions, labels and weights, if there are any, without a last dimension too many."""
     predictions = convert_to_tensor(predictions)
     if labels is not None:
@@ -39,8 +45,11 @@ def matching(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any
 
 
 def published(
-    value: Any, update: Any, metrics_collections: Any, updates_collections: Any
-) -> tuple[Any, Any]:
+    value: TensorLike,
+    update: TensorLike,
+    metrics_collections: CollectionNames,
+    updates_collections: CollectionNames,
+) -> tuple[Nested, Nested]:
     """Both tensors of a metric, added to the collections that were asked for."""
     if metrics_collections:
         add_to_collections(metrics_collections, value)

@@ -35,6 +35,8 @@ from tfnb.ops.state.state_ops import assign_add
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.framework.tensor_types import CollectionNames, Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "metrics": [
         "auc", "false_negatives_at_thresholds", "false_positives_at_thresholds",
@@ -60,10 +62,10 @@ Counts = dict[str, Any]
 
 
 def _counts_at(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     thresholds: Sequence[float],
-    weights: Any = None,
+    weights: TensorLike | None = None,
     outcomes: Sequence[str] = tuple(_OUTCOMES),
 ) -> tuple[Counts, Counts]:
     """The counts of outcomes so far, and updates that give them after one more batch."""
@@ -111,14 +113,14 @@ def _counts_at(
 
 def _outcome_at(
     outcome: str,
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     thresholds: Sequence[float],
-    weights: Any,
-    metrics_collections: Any,
-    updates_collections: Any,
+    weights: TensorLike,
+    metrics_collections: CollectionNames,
+    updates_collections: CollectionNames,
     name: str | None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The counts of one outcome."""
     scope = _OUTCOMES[outcome][0]
     with variable_scope(name, scope, (predictions, labels, weights)):
@@ -128,84 +130,84 @@ def _outcome_at(
 
 
 def true_positives_at_thresholds(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The weighted number of positive predictions of true labels, for each threshold."""
     count = partial(_outcome_at, "tp", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
 
 def true_negatives_at_thresholds(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The weighted number of negative predictions of false labels, for each threshold."""
     count = partial(_outcome_at, "tn", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
 
 def false_positives_at_thresholds(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The weighted number of positive predictions of false labels, for each threshold."""
     count = partial(_outcome_at, "fp", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
 
 def false_negatives_at_thresholds(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The weighted number of negative predictions of true labels, for each threshold."""
     count = partial(_outcome_at, "fn", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
 
 def precision_at_thresholds(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The part of the positive predictions that is right, for each threshold."""
     ratio = partial(_ratio_at, "precision", "fp", labels, predictions, thresholds)
     return ratio(weights, metrics_collections, updates_collections, name)
 
 
 def recall_at_thresholds(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The part of the true labels that was predicted, for each threshold."""
     ratio = partial(_ratio_at, "recall", "fn", labels, predictions, thresholds)
     return ratio(weights, metrics_collections, updates_collections, name)
@@ -214,20 +216,20 @@ def recall_at_thresholds(
 def _ratio_at(
     kind: str,
     other: str,
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     thresholds: Sequence[float],
-    weights: Any,
-    metrics_collections: Any,
-    updates_collections: Any,
+    weights: TensorLike,
+    metrics_collections: CollectionNames,
+    updates_collections: CollectionNames,
     name: str | None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """True positives / (true positives + another outcome)."""
     with variable_scope(name, f"{kind}_at_thresholds", (predictions, labels, weights)):
         outcomes = ("tp", other)
         values, updates = _counts_at(labels, predictions, thresholds, weights, outcomes)
 
-        def ratio(counts: Counts, name: str) -> Any:
+        def ratio(counts: Counts, name: str) -> TensorResult:
             whole = _EPSILON + counts["tp"] + counts[other]
             return divide(counts["tp"], whole, name=f"{kind}_{name}")
 
@@ -245,15 +247,15 @@ def _even_thresholds(num_thresholds: int, last: float) -> list[float]:
 
 
 def sensitivity_at_specificity(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     specificity: float,
-    weights: Any = None,
+    weights: TensorLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """tp / (tp + fn) at the threshold whose tn / (tn + fp) is closest to ``specificity``.
 
     Raises:
@@ -261,7 +263,7 @@ def sensitivity_at_specificity(
     """
     _check_part("specificity", specificity)
 
-    def sensitivity(counts: Counts, name: str) -> Any:
+    def sensitivity(counts: Counts, name: str) -> TensorResult:
         found = divide(counts["tn"], counts["tn"] + counts["fp"] + _EPSILON)
         index = argmin(abs_(found - specificity), 0)
         index = cast(index, dtypes.int32)
@@ -274,15 +276,15 @@ def sensitivity_at_specificity(
 
 
 def specificity_at_sensitivity(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     sensitivity: float,
-    weights: Any = None,
+    weights: TensorLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     name: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """tn / (tn + fp) at the last threshold whose tp / (tp + fn) is closest to ``sensitivity``.
 
     Raises:
@@ -290,7 +292,7 @@ def specificity_at_sensitivity(
     """
     _check_part("sensitivity", sensitivity)
 
-    def specificity(counts: Counts, name: str) -> Any:
+    def specificity(counts: Counts, name: str) -> TensorResult:
         found = divide(counts["tp"], counts["tp"] + counts["fn"] + _EPSILON)
         closest = reduce_min(abs_(found - sensitivity))
         is_closest = equal(abs_(found - sensitivity), closest)
@@ -311,15 +313,15 @@ def _check_part(name: str, value: float) -> None:
 
 def _point(
     scope: str,
-    compute: Callable[[Counts, str], Any],
+    compute: Callable[[Counts, str], Nested],
     thresholds: list[float],
-    labels: Any,
-    predictions: Any,
-    weights: Any,
-    metrics_collections: Any,
-    updates_collections: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike,
+    metrics_collections: CollectionNames,
+    updates_collections: CollectionNames,
     name: str | None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     with variable_scope(name, scope, (predictions, labels, weights)):
         values, updates = _counts_at(labels, predictions, thresholds, weights)
         value, update = compute(values, "value"), compute(updates, "update_op")
@@ -330,17 +332,17 @@ def _point(
 
 
 def auc(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    metrics_collections: CollectionNames | None = None,
+    updates_collections: CollectionNames | None = None,
     curve: str = "ROC",
     name: str | None = None,
     summation_method: str = "trapezoidal",
     thresholds: Sequence[float] | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[TensorResult, TensorResult]:
     """The area under a curve, as a sum over thresholds.
 
     Args:
@@ -371,7 +373,7 @@ def auc(
         return published(value, update, metrics_collections, updates_collections)
 
 
-def _area(curve: str, method: str, num_thresholds: int, counts: Counts, name: str) -> Any:
+def _area(curve: str, method: str, num_thresholds: int, counts: Counts, name: str) -> TensorResult:
     tp, fn, fp = counts["tp"], counts["fn"], counts["fp"]
     if curve == "PR":
         if method == "trapezoidal":
@@ -403,7 +405,7 @@ def _area(curve: str, method: str, num_thresholds: int, counts: Counts, name: st
     return reduce_sum(stripes, name=name)
 
 
-def _interpolated_area(tp: Any, fp: Any, fn: Any, num_thresholds: int) -> Any:
+def _interpolated_area(tp: Any, fp: Any, fn: Any, num_thresholds: int) -> TensorResult:
     """The area under the precision-recall curve, with points joined as true positives are.
 
     With P the positives, between two points TP = slope * P + intercept, so that the integral of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -19,12 +19,19 @@ from tfnb.ops.math.cwise_binary_ops import maximum
 from tfnb.ops.math.math_ops import equal
 from tfnb.ops.math.reduction_ops import reduce_max
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {"tf": ["confusion_matrix"], "math": ["confusion_matrix"]}
 
 
 def remove_squeezable_dimensions(
-    labels: Any, predictions: Any, expected_rank_diff: int = 0, name: str | None = None
-) -> tuple[Any, Any]:
+    labels: TensorLike,
+    predictions: TensorLike,
+    expected_rank_diff: int = 0,
+    name: str | None = None,
+) -> tuple[Nested, Nested]:
     """Labels and predictions without the last dimension of 1 that one has and the other has not.
 
     Args:
@@ -51,16 +58,16 @@ def remove_squeezable_dimensions(
         return labels, predictions
 
 
-def _may_end_with_one(tensor: Any) -> bool:
+def _may_end_with_one(tensor: TensorLike) -> bool:
     found = tensor.get_shape()
     return found.ndims is None or found.dims[-1].is_compatible_with(1)
 
 
-def _squeezed_if(condition: Any, tensor: Any) -> Any:
+def _squeezed_if(condition: TensorLike, tensor: TensorLike) -> TensorResult:
     return cond(condition, lambda: squeeze(tensor, [-1]), lambda: tensor)
 
 
-def fit_weights(weights: Any, values: Any, *, expand: bool = True) -> Any:
+def fit_weights(weights: TensorLike, values: TensorLike, *, expand: bool = True) -> TensorResult:
     """Weights whose rank is that of the values, where a last dimension of 1 makes the difference.
 
     Args:
@@ -86,16 +93,16 @@ def fit_weights(weights: Any, values: Any, *, expand: bool = True) -> Any:
     return _fitted_in_the_step(weights, values)
 
 
-def _fitted_in_the_step(weights: Any, values: Any) -> Any:
+def _fitted_in_the_step(weights: TensorLike, values: TensorLike) -> TensorResult:
     """The same where ranks are unknown."""
     weights_rank = rank(weights)
     rank_diff = weights_rank - rank(values)
     may_squeeze = _may_end_with_one(weights)
 
-    def expanded() -> Any:
+    def expanded() -> TensorResult:
         return cond(equal(rank_diff, -1), lambda: expand_dims(weights, [-1]), lambda: weights)
 
-    def adjusted() -> Any:
+    def adjusted() -> TensorResult:
         return cond(
             equal(rank_diff, 1),
             lambda: squeeze(weights, [-1]) if may_squeeze else weights,
@@ -106,13 +113,13 @@ def _fitted_in_the_step(weights: Any, values: Any) -> Any:
 
 
 def confusion_matrix(
-    labels: Any,
-    predictions: Any,
-    num_classes: Any = None,
-    dtype: Any = dtypes.int32,
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
-    weights: Any = None,
-) -> Any:
+    weights: TensorLike | None = None,
+) -> TensorResult:
     """How often a label of class i was predicted as class j, in row i and column j.
 
     Args:
@@ -151,11 +158,11 @@ def confusion_matrix(
         return scatter_nd(indices, updates, cast(shape, dtypes.int64))
 
 
-def _not_negative(tensor: Any, what: str) -> Any:
+def _not_negative(tensor: TensorLike, what: str) -> TensorResult:
     message = f"`{what}` contains negative values"
     return with_dependencies([assert_non_negative(tensor, message=message)], tensor)
 
 
-def _less(tensor: Any, limit: Any, what: str) -> Any:
+def _less(tensor: TensorLike, limit: TensorLike, what: str) -> TensorResult:
     message = f"`{what}` out of bound"
     return with_dependencies([assert_less(tensor, limit, message=message)], tensor)

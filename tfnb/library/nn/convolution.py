@@ -8,7 +8,7 @@ Dilated convolutions of any number of dimensions go through SpaceToBatchND, as i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Sized
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from tfnb.ops.conv.conv_ops import (
 from tfnb.ops.conv.conv_ops import conv3d_backprop_filter_v2 as conv3d_backprop_filter_v2
 from tfnb.ops.conv.window_arguments import convert_padding, spread_over_dims
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import IntsLike, PaddingLike, TensorLike, TensorResult
+
 EXPORTS = {
     "nn": [
         "atrous_conv2d", "atrous_conv2d_transpose", "conv1d", "conv1d_transpose", "conv2d",
@@ -42,19 +45,21 @@ EXPORTS = {
 # ------------------------------------------------------------------------------- several batches
 
 
-def _rank_of(x: Any) -> int | None:
+def _rank_of(x: TensorLike) -> int | None:
     shape = getattr(x, "shape", None)
     if shape is None:
         return np.ndim(x)
     return shape.ndims if isinstance(shape, TensorShape) else len(shape)
 
 
-def _with_outer_batches(x: Any, op: Callable[..., Any], inner_rank: int, name: str | None) -> Any:
+def _with_outer_batches(
+    x: TensorLike, op: Callable[..., Any], inner_rank: int, name: str | None
+) -> TensorResult:
     """Applies an op of one batch dimension to an input with several."""
     with name_scope(name, "squeeze_batch_dims", [x]):
         x = convert_to_tensor(x, name="input")
         dims = x.shape.dim_values
-        inner: Any = list(dims[-inner_rank:])
+        inner: TensorLike = list(dims[-inner_rank:])
         batch: Any = list(dims[:-inner_rank])
         if None in inner:
             inner = array_ops.shape(x)[-inner_rank:]
@@ -77,16 +82,16 @@ def _with_outer_batches(x: Any, op: Callable[..., Any], inner_rank: int, name: s
 
 
 def conv2d(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: IntsLike = None,
+    padding: PaddingLike | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str | None = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
-) -> Any:
+    filters: TensorLike | None = None,
+) -> TensorResult:
     """The 2-D convolution of images with a filter [height, width, in channels, out channels]."""
     filter = renamed("filters", filters, "filter", filter)
     padding, explicit = convert_padding(padding)
@@ -107,16 +112,16 @@ def conv2d(
 
 
 def conv2d_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The gradient of conv2d with respect to the filter."""
     padding, explicit = convert_padding(padding)
     return conv2d_backprop_filter_op(
@@ -134,17 +139,17 @@ def conv2d_backprop_filter(
 
 
 def conv2d_backprop_input(
-    input_sizes: Any,
-    filter: Any = None,
-    out_backprop: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    input_sizes: TensorLike,
+    filter: TensorLike | None = None,
+    out_backprop: TensorLike | None = None,
+    strides: IntsLike = None,
+    padding: PaddingLike | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
-) -> Any:
+    filters: TensorLike | None = None,
+) -> TensorResult:
     """The gradient of conv2d with respect to the input."""
     filter = renamed("filters", filters, "filter", filter)
     padding, explicit = convert_padding(padding)
@@ -163,17 +168,17 @@ def conv2d_backprop_input(
 
 
 def conv2d_transpose(
-    value: Any = None,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: Any = "SAME",
+    value: TensorLike | None = None,
+    filter: TensorLike | None = None,
+    output_shape: TensorLike | None = None,
+    strides: IntsLike = None,
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
-    dilations: Any = None,
-) -> Any:
+    input: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    dilations: IntsLike | None = None,
+) -> TensorResult:
     """The transpose of conv2d: its gradient with respect to the input."""
     value = renamed("input", input, "value", value)
     filter = renamed("filters", filters, "filter", filter)
@@ -209,16 +214,16 @@ def _format_1d(data_format: str | None, allow_2d_names: bool) -> tuple[str, int]
 
 
 def conv1d(
-    value: Any = None,
-    filters: Any = None,
-    stride: Any = None,
-    padding: Any = None,
+    value: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    stride: IntsLike | None = None,
+    padding: PaddingLike | None = None,
     use_cudnn_on_gpu: bool | None = None,
     data_format: str | None = None,
     name: str | None = None,
-    input: Any = None,
-    dilations: Any = None,
-) -> Any:
+    input: TensorLike | None = None,
+    dilations: IntsLike | None = None,
+) -> TensorResult:
     """The 1-D convolution of sequences with a filter [width, in channels, out channels]."""
     value = renamed("input", input, "value", value)
     with name_scope(name, "conv1d", [value, filters]) as scope:
@@ -242,15 +247,15 @@ def conv1d(
 
 
 def conv1d_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: TensorLike,
+    strides: IntsLike,
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NWC",
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The transpose of conv1d."""
     with name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as scope:
         format_2d, _ = _format_1d(data_format, False)
@@ -278,15 +283,15 @@ def conv1d_transpose(
 
 
 def conv3d(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: IntsLike = None,
+    padding: PaddingLike | None = None,
     data_format: str = "NDHWC",
-    dilations: Any = (1, 1, 1, 1, 1),
+    dilations: IntsLike = (1, 1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
-) -> Any:
+    filters: TensorLike | None = None,
+) -> TensorResult:
     """The 3-D convolution of volumes with a filter [depth, height, width, in, out channels]."""
     filter = renamed("filters", filters, "filter", filter)
     return conv3d_op(
@@ -301,17 +306,17 @@ def conv3d(
 
 
 def conv3d_transpose(
-    value: Any,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: Any = "SAME",
+    value: TensorLike,
+    filter: TensorLike | None = None,
+    output_shape: TensorLike | None = None,
+    strides: IntsLike = None,
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NDHWC",
     name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
-    dilations: Any = None,
-) -> Any:
+    input: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    dilations: IntsLike | None = None,
+) -> TensorResult:
     """The transpose of conv3d."""
     filter = renamed("filters", filters, "filter", filter)
     value = renamed("input", input, "value", value)
@@ -331,15 +336,15 @@ def conv3d_transpose(
 
 
 def conv_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: TensorLike,
+    strides: IntsLike,
+    padding: PaddingLike = "SAME",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: IntsLike | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The transpose of convolution in 1, 2 or 3 dimensions.
 
     Raises:
@@ -377,16 +382,16 @@ def conv_transpose(
 
 
 def convolution(
-    input: Any,
-    filter: Any,
-    padding: Any,
-    strides: Any = None,
-    dilation_rate: Any = None,
+    input: TensorLike,
+    filter: TensorLike,
+    padding: PaddingLike,
+    strides: IntsLike = None,
+    dilation_rate: IntsLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
-) -> Any:
+    filters: TensorLike | None = None,
+    dilations: IntsLike | None = None,
+) -> TensorResult:
     """The convolution in 1, 2 or 3 dimensions, as many as the filter has.
 
     Raises:
@@ -420,7 +425,9 @@ def convolution(
             return _plain_convolution(input, filter, steps, padding, data_format, rates, scope)
         inner = slice(2, None) if channel_index == 1 else slice(1, -1)
 
-        def op(x: Any, num_spatial_dims: int, converted_padding: Any) -> Any:
+        def op(
+            x: TensorLike, num_spatial_dims: int, converted_padding: PaddingLike
+        ) -> TensorResult:
             return _plain_convolution(
                 x, filter, steps, converted_padding, data_format, [1] * (spatial + 2), scope
             )
@@ -450,20 +457,20 @@ def _check_rates(strides: Sequence[int], rates: Sequence[int]) -> None:
         )
 
 
-def _filter_shape(filter: Any) -> Any:
+def _filter_shape(filter: TensorLike) -> Any:
     dims = filter.shape.dim_values
     return array_ops.shape(filter) if dims is None or None in dims else list(dims)
 
 
 def _plain_convolution(
-    input: Any,
-    filter: Any,
+    input: TensorLike,
+    filter: TensorLike,
     strides: list[int],
-    padding: Any,
+    padding: PaddingLike,
     data_format: str | None,
     dilations: list[int],
     name: str | None,
-) -> Any:
+) -> TensorResult:
     spatial = len(strides) - 2
     attrs: dict[str, Any] = {"strides": strides, "padding": padding, "dilations": dilations}
     if spatial == 1:
@@ -487,16 +494,25 @@ def _plain_convolution(
 
 
 def atrous_conv2d(
-    value: Any, filters: Any, rate: Any, padding: Any, name: str | None = None
-) -> Any:
+    value: TensorLike,
+    filters: TensorLike,
+    rate: IntsLike,
+    padding: PaddingLike,
+    name: str | None = None,
+) -> TensorResult:
     """The 2-D convolution with a filter whose cells are `rate` apart."""
     rates = np.broadcast_to(rate, (2,)).tolist()
     return convolution(value, filters, padding, dilation_rate=rates, name=name)
 
 
 def atrous_conv2d_transpose(
-    value: Any, filters: Any, output_shape: Any, rate: int, padding: str, name: str | None = None
-) -> Any:
+    value: TensorLike,
+    filters: TensorLike,
+    output_shape: TensorLike,
+    rate: int,
+    padding: str,
+    name: str | None = None,
+) -> TensorResult:
     """The transpose of atrous_conv2d.
 
     Raises:

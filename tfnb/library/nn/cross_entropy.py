@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -12,12 +12,15 @@ from tfnb.ops.array import array_ops
 from tfnb.ops.array.cast_ops import cast
 from tfnb.ops.nn.cross_entropy_ops import sparse_softmax_cross_entropy
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {"nn": ["sparse_softmax_cross_entropy_with_logits"]}
 
 
 def sparse_softmax_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = None
-) -> Any:
+    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+) -> TensorResult:
     """Cross entropy of softmax(logits) for labels that are class numbers.
 
     Raises:
@@ -37,19 +40,19 @@ def sparse_softmax_cross_entropy_with_logits(
         static = labels_shape.is_fully_defined() and logits.shape[:-1].is_fully_defined()
         if logits.shape.ndims is not None and logits.shape.ndims == 0:
             raise ValueError(f"`logits` cannot be a scalar. Received logits={logits}`")
-        ranks = logits.shape.ndims, labels_shape.ndims
-        if None not in ranks and ranks[1] != ranks[0] - 1:
+        rank, labels_rank = logits.shape.ndims, labels_shape.ndims
+        if rank is not None and labels_rank is not None and labels_rank != rank - 1:
             raise ValueError(
                 "`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: "
-                f"labels.shape={labels_shape} of rank {ranks[1]} and logits.shape={logits.shape} "
-                f"of rank {ranks[0]}"
+                f"labels.shape={labels_shape} of rank {labels_rank} and "
+                f"logits.shape={logits.shape} of rank {rank}"
             )
         if static and labels_shape != logits.shape[:-1]:
             raise ValueError(
                 "`labels.shape` must equal `logits.shape` except for the last dimension. Received: "
                 f"labels.shape={labels_shape} and logits.shape={logits.shape}"
             )
-        if ranks[0] == 2:
+        if rank == 2:
             cost, _ = sparse_softmax_cross_entropy(precise, labels, name=name)
             return cast(cost, logits.dtype) if as_float32 else cost
         checks = []

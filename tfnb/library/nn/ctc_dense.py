@@ -7,7 +7,7 @@ cannot be aligned costs TensorFlow's substitute of an infinite loss.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -23,6 +23,9 @@ from tfnb.ops.math.reduction_ops import reduce_logsumexp
 from tfnb.ops.nn.ctc_ops import ctc_loss
 from tfnb.ops.nn.softmax_ops import log_softmax
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {"nn": ["collapse_repeated", "ctc_loss_v2", "ctc_unique_labels"]}
 
 # TensorFlow's logarithm of zero.
@@ -30,15 +33,15 @@ _NEVER = -707.0
 
 
 def ctc_loss_v2(
-    labels: Any,
-    logits: Any,
-    label_length: Any,
-    logit_length: Any,
+    labels: TensorLike,
+    logits: TensorLike,
+    label_length: TensorLike,
+    logit_length: TensorLike,
     logits_time_major: bool = True,
     unique: Any = None,
     blank_index: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The loss of each row of a batch; its gradient comes from the ops it is made of.
 
     Args:
@@ -78,7 +81,7 @@ def ctc_loss_v2(
         return loss if loss.dtype is original else math_ops.cast(loss, original)
 
 
-def _class_of(blank: int, logits: Any) -> Any:
+def _class_of(blank: int, logits: TensorLike) -> TensorResult:
     """The blank's class, counted from the first one."""
     classes = logits.shape[-1].value
     if classes is None:
@@ -89,8 +92,8 @@ def _class_of(blank: int, logits: Any) -> Any:
 
 
 def _sparse_loss(
-    labels: SparseTensor, logits: Any, lengths: Any, time_major: bool, blank: int
-) -> Any:
+    labels: SparseTensor, logits: TensorLike, lengths: TensorLike, time_major: bool, blank: int
+) -> TensorResult:
     """The loss by the op, whose blank is the last class."""
     logits = convert_to_tensor(logits, name="logits")
     place = _class_of(blank, logits)
@@ -103,7 +106,13 @@ def _sparse_loss(
     return ctc_loss(labels, inputs=logits, sequence_length=lengths, time_major=time_major)
 
 
-def _dense_loss(labels: Any, logits: Any, label_length: Any, logit_length: Any, blank: Any) -> Any:
+def _dense_loss(
+    labels: TensorLike,
+    logits: TensorLike,
+    label_length: TensorLike,
+    logit_length: TensorLike,
+    blank: Any,
+) -> TensorResult:
     dtype = logits.dtype
     never = array_ops.constant(_NEVER, dtype)
     zero = array_ops.zeros([], dtype)
@@ -132,7 +141,7 @@ def _dense_loss(labels: Any, logits: Any, label_length: Any, logit_length: Any, 
     nothing = array_ops.where_v2(math_ops.equal(states, 0), zero, never)
     start = array_ops.where_v2(is_live[0], first, nothing)
 
-    def step(ways: Any, frame: Any) -> Any:
+    def step(ways: TensorLike, frame: Any) -> TensorResult:
         emission, live = frame
         anywhere = reduce_logsumexp(ways, axis=1, keepdims=True) + never
         one = pad(ways[:, :-1], [[0, 0], [1, 0]], constant_values=_NEVER)
@@ -148,12 +157,12 @@ def _dense_loss(labels: Any, logits: Any, label_length: Any, logit_length: Any, 
     return -reduce_logsumexp(ways + array_ops.where_v2(is_end, zero, never), axis=1)
 
 
-def ctc_unique_labels(labels: Any, name: str | None = None) -> list[Any]:
+def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> list[Nested]:
     """The different labels of each row, filled up with zeros, and each label's place among them."""
     with name_scope(name, "ctc_unique_labels", [labels]):
         labels = convert_to_tensor(labels, name="labels")
 
-        def of_row(row: Any) -> list[Any]:
+        def of_row(row: TensorLike) -> list[Nested]:
             found, places = unique(row)
             missing = array_ops.size(places) - array_ops.size(found)
             return [math_ops.cast(pad(found, [[0, missing]]), dtypes.int64), places]
@@ -164,7 +173,9 @@ def ctc_unique_labels(labels: Any, name: str | None = None) -> list[Any]:
         return [found, places]
 
 
-def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> tuple[Any, Any]:
+def collapse_repeated(
+    labels: TensorLike, seq_length: TensorLike, name: str | None = None
+) -> tuple[Nested, Nested]:
     """Rows with one label in place of equal ones behind each other, and the rows' new lengths."""
     with name_scope(name, "collapse_repeated_labels", [labels, seq_length]):
         labels = convert_to_tensor(labels, name="labels")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
@@ -18,6 +18,9 @@ from tfnb.ops.conv.conv_ops import (
 )
 from tfnb.ops.conv.window_arguments import convert_padding
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import IntsLike, PaddingLike, TensorLike, TensorResult
+
 EXPORTS = {
     "nn": [
         "depthwise_conv2d",
@@ -30,14 +33,14 @@ EXPORTS = {
 
 
 def depthwise_conv2d_native(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    filter: TensorLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Every channel convolved with filters of its own."""
     padding, explicit = convert_padding(padding)
     return depthwise_conv2d_native_op(
@@ -53,15 +56,15 @@ def depthwise_conv2d_native(
 
 
 def depthwise_conv2d_native_backprop_input(
-    input_sizes: Any,
-    filter: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
+    input_sizes: TensorLike,
+    filter: TensorLike,
+    out_backprop: TensorLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The gradient of depthwise_conv2d_native with respect to the input."""
     padding, explicit = convert_padding(padding)
     return depthwise_conv2d_native_backprop_input_op(
@@ -78,15 +81,15 @@ def depthwise_conv2d_native_backprop_input(
 
 
 def depthwise_conv2d_native_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The gradient of depthwise_conv2d_native with respect to the filter."""
     padding, explicit = convert_padding(padding)
     return depthwise_conv2d_native_backprop_filter_op(
@@ -103,15 +106,15 @@ def depthwise_conv2d_native_backprop_filter(
 
 
 def depthwise_conv2d(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
+    input: TensorLike,
+    filter: TensorLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    rate: IntsLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
-) -> Any:
+    dilations: IntsLike | None = None,
+) -> TensorResult:
     """Every channel convolved with filters of its own, whose cells may be `rate` apart."""
     rate = renamed("dilations", dilations, "rate", rate)
     with name_scope(name, "depthwise", [input, filter]) as scope:
@@ -125,7 +128,9 @@ def depthwise_conv2d(
                 stacklevel=2,
             )
 
-        def op(x: Any, num_spatial_dims: int, converted_padding: Any) -> Any:
+        def op(
+            x: TensorLike, num_spatial_dims: int, converted_padding: PaddingLike
+        ) -> TensorResult:
             return depthwise_conv2d_native(
                 x, filter, strides, converted_padding, data_format=data_format, name=scope
             )
@@ -141,16 +146,16 @@ def depthwise_conv2d(
 
 
 def separable_conv2d(
-    input: Any,
-    depthwise_filter: Any,
-    pointwise_filter: Any,
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
+    input: TensorLike,
+    depthwise_filter: TensorLike,
+    pointwise_filter: TensorLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    rate: IntsLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
-) -> Any:
+    dilations: IntsLike | None = None,
+) -> TensorResult:
     """A depthwise convolution, then one that mixes the channels of each cell."""
     rate = renamed("dilations", dilations, "rate", rate)
     with name_scope(name, "separable_conv2d", [input, depthwise_filter, pointwise_filter]) as scope:
@@ -161,7 +166,9 @@ def separable_conv2d(
         shape.dims[0].assert_is_compatible_with(1)
         shape.dims[1].assert_is_compatible_with(1)
 
-        def op(x: Any, num_spatial_dims: int, converted_padding: Any) -> Any:
+        def op(
+            x: TensorLike, num_spatial_dims: int, converted_padding: PaddingLike
+        ) -> TensorResult:
             return depthwise_conv2d_native(
                 x,
                 depthwise_filter,

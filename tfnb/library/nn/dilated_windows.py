@@ -16,18 +16,20 @@ from tfnb.ops.conv.window_arguments import convert_padding
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import IntsLike, PaddingLike, TensorLike, TensorResult
+
 EXPORTS = {"nn": ["with_space_to_batch"]}
 
 
 def with_space_to_batch(
-    input: Any,
-    dilation_rate: Any,
-    padding: Any,
+    input: TensorLike,
+    dilation_rate: IntsLike,
+    padding: PaddingLike,
     op: Callable[[Any, int, Any], Any],
-    filter_shape: Any = None,
+    filter_shape: TensorLike | None = None,
     spatial_dims: Any = None,
     data_format: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Applies an op of sliding windows with its windows spread: on every n-th cell at a time.
 
     Args:
@@ -86,7 +88,7 @@ def with_space_to_batch(
         first_is_channels,
     )
     input_dims = input.shape.dim_values
-    sizes: Any = None if input_dims is None else [input_dims[dim] for dim in dims]
+    sizes: TensorLike = None if input_dims is None else [input_dims[dim] for dim in dims]
     if sizes is None or None in sizes:
         dynamic = array_ops.shape(input)
         sizes = array_ops.stack([dynamic[dim] for dim in dims])
@@ -105,8 +107,12 @@ def with_space_to_batch(
 
 
 def _base_paddings(
-    padding: Any, filter_shape: Any, num_spatial: int, rate: Any, first_is_channels: bool
-) -> Any:
+    padding: PaddingLike,
+    filter_shape: TensorLike,
+    num_spatial: int,
+    rate: IntsLike,
+    first_is_channels: bool,
+) -> TensorResult:
     padding, explicit = convert_padding(padding, num_spatial + 2)
     if padding == "VALID":
         return np.zeros([num_spatial, 2], np.int32)
@@ -129,13 +135,13 @@ def _base_paddings(
     return array_ops.stack([[before[i], after[i]] for i in range(num_spatial)])
 
 
-def _fill_gaps(values: Any, filler: int, spatial_dims: list[int]) -> Any:
+def _fill_gaps(values: TensorLike, filler: int, spatial_dims: list[int]) -> TensorResult:
     """Rows for all dimensions from 1 on, `filler` where a dimension is not spatial."""
     known = constant_value(values)
     rows = values if known is None else known
     dtype = values.dtype.as_numpy_dtype
     inner = values.shape.dim_values[1:]
-    parts: list[Any] = []
+    parts: list[TensorLike] = []
     done = 0
     position = 0
     while position < len(spatial_dims):

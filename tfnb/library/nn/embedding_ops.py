@@ -20,21 +20,23 @@ from tfnb.ops.array.identity_ops import identity
 from tfnb.ops.math.sequence_ops import range_
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {
     "nn": ["embedding_lookup", "embedding_lookup_sparse", "safe_embedding_lookup_sparse"],
 }
 
 
-def _clip(params: Any, ids: Any, max_norm: Any) -> Any:
+def _clip(params: TensorLike, ids: TensorLike, max_norm: TensorLike) -> TensorResult:
     """The rows, none longer than ``max_norm``."""
     if max_norm is None:
         return params
     from tfnb.library.math.clip_ops import clip_by_norm
 
     ids_rank, params_rank = ids.shape.ndims, params.shape.ndims
-    axes: Any
+    axes: TensorLike
     if ids_rank is not None and params_rank is not None:
         axes = list(range(ids_rank, params_rank))
     else:
@@ -42,7 +44,7 @@ def _clip(params: Any, ids: Any, max_norm: Any) -> Any:
     return clip_by_norm(params, max_norm, axes=axes)
 
 
-def _as_list(params: Any) -> list[Any]:
+def _as_list(params: TensorLike) -> list[TensorResult]:
     if isinstance(params, PartitionedVariable):
         return list(params)
     return list(params) if isinstance(params, (list, tuple)) else [params]
@@ -50,12 +52,12 @@ def _as_list(params: Any) -> list[Any]:
 
 @dispatchable
 def embedding_lookup(
-    params: Any,
-    ids: Any,
+    params: TensorLike,
+    ids: TensorLike,
     partition_strategy: str = "mod",
     name: str | None = None,
     validate_indices: bool = True,
-    max_norm: Any = None,
+    max_norm: TensorLike | None = None,
 ) -> Tensor:
     """Rows by id.
 
@@ -89,7 +91,7 @@ def embedding_lookup(
 
 
 def _lookup_in_parts(
-    parts: list[Any], ids: Tensor, strategy: str, max_norm: Any, scope: str
+    parts: list[TensorLike], ids: Tensor, strategy: str, max_norm: TensorLike, scope: str
 ) -> Tensor:
     from tfnb.ops.array import data_flow_ops
 
@@ -108,7 +110,7 @@ def _lookup_in_parts(
     static = TensorShape(parts[0].shape[1:])
     for part in parts[1:]:
         static = static.merge_with(part.shape[1:])
-    element: Any
+    element: Nested
     if static.is_fully_defined():
         element = static.as_list()
     else:
@@ -120,7 +122,9 @@ def _lookup_in_parts(
     return clipped
 
 
-def _assign(parts: list[Any], flat: Tensor, count: int, strategy: str) -> tuple[Any, Any]:
+def _assign(
+    parts: list[TensorLike], flat: Tensor, count: int, strategy: str
+) -> tuple[Nested, Nested]:
     """(the part each id is in, its row there)."""
     if strategy == "mod":
         return flat % count, flat // count
@@ -132,11 +136,11 @@ def _assign(parts: list[Any], flat: Tensor, count: int, strategy: str) -> tuple[
     from tfnb.ops.math.reduction_ops import reduce_sum
 
     sizes = [None if part.shape.ndims is None else part.shape.as_list()[0] for part in parts]
-    total: Any
+    total: TensorLike
     if None not in sizes:
         total = constant(sum(size or 0 for size in sizes), flat.dtype)
     else:
-        dynamic: list[Any] = []
+        dynamic: list[TensorLike] = []
         for part, size in zip(parts, sizes):
             if size is not None:
                 dynamic.append(size)
@@ -151,13 +155,13 @@ def _assign(parts: list[Any], flat: Tensor, count: int, strategy: str) -> tuple[
 
 
 def embedding_lookup_sparse(
-    params: Any,
-    sp_ids: Any,
-    sp_weights: Any,
+    params: TensorLike,
+    sp_ids: TensorLike,
+    sp_weights: TensorLike,
     partition_strategy: str = "mod",
     name: str | None = None,
     combiner: str | None = None,
-    max_norm: Any = None,
+    max_norm: TensorLike | None = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
     """For every row of a sparse matrix of ids, the combination of the rows with these ids.
@@ -229,7 +233,12 @@ def embedding_lookup_sparse(
 
 
 def _weighted(
-    rows: Any, places: Any, segments: Any, weights: Any, combiner: str, scope: str
+    rows: TensorLike,
+    places: TensorLike,
+    segments: Any,
+    weights: TensorLike,
+    combiner: str,
+    scope: str,
 ) -> Tensor:
     from tfnb.ops.math import cwise_binary_ops, cwise_unary_ops, segment_ops
     from tfnb.ops.math.math_ops import pow
@@ -262,19 +271,19 @@ def _weighted(
     return _as(found, original)
 
 
-def _as(found: Tensor, dtype: Any) -> Tensor:
+def _as(found: Tensor, dtype: DTypeLike) -> Tensor:
     return found if found.dtype is dtype else cast(found, dtype)
 
 
 def safe_embedding_lookup_sparse(
-    embedding_weights: Any,
-    sparse_ids: Any,
-    sparse_weights: Any = None,
+    embedding_weights: TensorLike,
+    sparse_ids: TensorLike,
+    sparse_weights: TensorLike | None = None,
     combiner: str = "mean",
     default_id: int | None = None,
     name: str | None = None,
     partition_strategy: str = "div",
-    max_norm: Any = None,
+    max_norm: TensorLike | None = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
     """:func:`embedding_lookup_sparse` for rows that may be empty and ids that may be bad.
@@ -310,7 +319,7 @@ def safe_embedding_lookup_sparse(
     with name_scope(name, "embedding_lookup", [sparse_ids.values]) as scope:
         original_shape = sparse_ids.dense_shape
         dims = sparse_ids.dense_shape.shape.as_list()
-        rank: Any = dims[0] if dims[0] is not None else shape_ops.size(original_shape)
+        rank: TensorLike = dims[0] if dims[0] is not None else shape_ops.size(original_shape)
         rows = reduce_prod(slice_(original_shape, [0], [rank - 1]))
         flat_shape = [rows, gather_ops.gather(original_shape, rank - 1)]
         sparse_ids = sparse_reshape(sparse_ids, flat_shape)

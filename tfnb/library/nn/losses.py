@@ -48,6 +48,8 @@ from tfnb.ops.nn.cross_entropy_ops import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "losses": [
         "Reduction", "absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance",
@@ -93,25 +95,27 @@ _BY_NONZERO = Reduction.SUM_BY_NONZERO_WEIGHTS
 # ------------------------------------------------------------------------------------- reductions
 
 
-def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
+def add_loss(loss: TensorLike, loss_collection: str | None = GraphKeys.LOSSES) -> None:
     """Add a loss of one's own to those of the graph."""
     if loss_collection:
         add_to_collection(loss_collection, loss)
 
 
-def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
+def get_losses(
+    scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
+) -> list[TensorResult]:
     """The losses of the graph, or those whose names begin with ``scope``."""
     return get_collection(loss_collection, scope)
 
 
-def get_regularization_losses(scope: str | None = None) -> list[Any]:
+def get_regularization_losses(scope: str | None = None) -> list[TensorResult]:
     """What the regularizers of variables gave."""
     return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 def get_regularization_loss(
     scope: str | None = None, name: str = "total_regularization_loss"
-) -> Any:
+) -> TensorResult:
     """The sum of the regularization losses, 0 if there are none."""
     losses = get_regularization_losses(scope)
     return add_n(losses, name=name) if losses else constant(0.0)
@@ -119,7 +123,7 @@ def get_regularization_loss(
 
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
-) -> Any:
+) -> TensorResult:
     """The sum of all losses of the graph.
 
     Raises:
@@ -132,12 +136,12 @@ def get_total_loss(
 
 
 def compute_weighted_loss(
-    losses: Any,
-    weights: Any = 1.0,
+    losses: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
-) -> Any:
+) -> TensorResult:
     """One loss of many.
 
     Args:
@@ -166,7 +170,7 @@ def compute_weighted_loss(
             return loss
 
 
-def _reduced(losses: Any, weights: Any, reduction: str) -> Any:
+def _reduced(losses: TensorLike, weights: TensorLike, reduction: str) -> TensorResult:
     weighted = multiply(losses, weights)
     if reduction == Reduction.NONE:
         return weighted
@@ -182,12 +186,12 @@ def _reduced(losses: Any, weights: Any, reduction: str) -> Any:
     return div_no_nan(reduce_sum(total), count, name="value")
 
 
-def _num_elements(losses: Any) -> Any:
+def _num_elements(losses: TensorLike) -> TensorResult:
     with name_scope(None, "num_elements", values=[losses]) as scope:
         return cast(size(losses, name=scope), losses.dtype)
 
 
-def _num_present(losses: Any, weights: Any, per_batch: bool = False) -> Any:
+def _num_present(losses: TensorLike, weights: TensorLike, per_batch: bool = False) -> TensorResult:
     """How many losses have a weight other than 0, perhaps in each example."""
     with name_scope(None, "num_present", (losses, weights)) as scope:
         weights = cast(weights, dtypes.float32)
@@ -205,9 +209,9 @@ def _num_present(losses: Any, weights: Any, per_batch: bool = False) -> Any:
 def _loss_scope(
     scope: str | None,
     default_name: str,
-    predictions: Any,
-    labels: Any,
-    weights: Any,
+    predictions: TensorLike,
+    labels: TensorLike,
+    weights: TensorLike,
     names: tuple[str, str] = ("labels", "predictions"),
 ) -> Iterator[str]:
     """The name scope of a loss; refuses labels and predictions that are not there."""
@@ -218,7 +222,7 @@ def _loss_scope(
         yield found
 
 
-def _floats(predictions: Any, labels: Any) -> tuple[Any, Any]:
+def _floats(predictions: TensorLike, labels: TensorLike) -> tuple[Nested, Nested]:
     """Both as float32, their shapes compared."""
     predictions, labels = cast(predictions, dtypes.float32), cast(labels, dtypes.float32)
     predictions.get_shape().assert_is_compatible_with(labels.get_shape())
@@ -226,13 +230,13 @@ def _floats(predictions: Any, labels: Any) -> tuple[Any, Any]:
 
 
 def absolute_difference(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
-) -> Any:
+) -> TensorResult:
     """|predictions - labels|, reduced as in :func:`compute_weighted_loss`."""
     with _loss_scope(scope, "absolute_difference", predictions, labels, weights) as scope:
         predictions, labels = _floats(predictions, labels)
@@ -241,15 +245,15 @@ def absolute_difference(
 
 
 def cosine_distance(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     axis: int | None = None,
-    weights: Any = 1.0,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
     dim: int | None = None,
-) -> Any:
+) -> TensorResult:
     """1 - sum(predictions * labels) along ``axis``, of vectors of length 1.
 
     ``dim`` is the old name of ``axis``.
@@ -267,13 +271,13 @@ def cosine_distance(
 
 
 def hinge_loss(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
-) -> Any:
+) -> TensorResult:
     """max(0, 1 - y * logits), where y is -1 for labels of 0 and 1 for labels of 1."""
     names = ("labels", "logits")
     with _loss_scope(scope, "hinge_loss", logits, labels, weights, names) as scope:
@@ -285,14 +289,14 @@ def hinge_loss(
 
 
 def huber_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     delta: float = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
-) -> Any:
+) -> TensorResult:
     """e**2 / 2 where |e| <= delta, else delta * |e| - delta**2 / 2; e = predictions - labels."""
     with _loss_scope(scope, "huber_loss", predictions, labels, weights) as scope:
         predictions, labels = _floats(predictions, labels)
@@ -306,14 +310,14 @@ def huber_loss(
 
 
 def log_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     epsilon: float = 1e-7,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
-) -> Any:
+) -> TensorResult:
     """-labels * log(predictions + epsilon) - (1 - labels) * log(1 - predictions + epsilon)."""
     with _loss_scope(scope, "log_loss", predictions, labels, weights) as scope:
         predictions, labels = _floats(predictions, labels)
@@ -323,13 +327,13 @@ def log_loss(
 
 
 def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
-) -> Any:
+) -> TensorResult:
     """(predictions - labels)**2, reduced as in :func:`compute_weighted_loss`."""
     with _loss_scope(scope, "mean_squared_error", predictions, labels, weights) as scope:
         predictions, labels = _floats(predictions, labels)
@@ -338,12 +342,12 @@ def mean_squared_error(
 
 
 def mean_pairwise_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
-) -> Any:
+) -> TensorResult:
     """The mean of (d_i - d_j)**2 over the pairs of one example, d = predictions - labels.
 
     Args:
@@ -379,13 +383,13 @@ def mean_pairwise_squared_error(
 
 def sigmoid_cross_entropy(
     multi_class_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
-) -> Any:
+) -> TensorResult:
     """The cross entropy of classes that do not exclude each other.
 
     Args:
@@ -411,13 +415,13 @@ def sigmoid_cross_entropy(
 
 def softmax_cross_entropy(
     onehot_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
-) -> Any:
+) -> TensorResult:
     """The cross entropy of classes of which each example has one.
 
     Args:
@@ -445,13 +449,13 @@ def softmax_cross_entropy(
 
 
 def sparse_softmax_cross_entropy(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
-) -> Any:
+) -> TensorResult:
     """The cross entropy of classes of which each example has one, given by its number.
 
     Args:
@@ -476,14 +480,16 @@ def sparse_softmax_cross_entropy(
 # ------------------------------------------------------------------------------- losses of replicas
 
 
-def scale_regularization_loss(regularization_loss: Any) -> Any:
+def scale_regularization_loss(regularization_loss: TensorLike) -> TensorResult:
     """The sum of regularization losses over the number of replicas, of which there is one."""
     return reduce_sum(regularization_loss) / 1
 
 
 def compute_average_loss(
-    per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None
-) -> Any:
+    per_example_loss: TensorLike,
+    sample_weight: TensorLike | None = None,
+    global_batch_size: TensorLike | None = None,
+) -> TensorResult:
     """The weighted sum of losses, divided by the number of examples.
 
     Args:
@@ -515,7 +521,7 @@ def compute_average_loss(
 
 
 @contextmanager
-def _at_least_a_vector(losses: Any) -> Iterator[None]:
+def _at_least_a_vector(losses: TensorLike) -> Iterator[None]:
     message = "Invalid value passed for `per_example_loss`. Expected a tensor with at least rank 1."
     known = losses.shape.ndims
     if known == 0:

@@ -57,6 +57,10 @@ from tfnb.ops.nn.top_k_ops import top_k as top_k
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.tensor_types import IntsLike, Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "nn": [
         "batch_norm_with_global_normalization", "batch_normalization", "dropout",
@@ -72,13 +76,13 @@ EXPORTS = {
 
 
 def moments(
-    x: Any,
-    axes: Any,
-    shift: Any = None,
+    x: TensorLike,
+    axes: TensorLike,
+    shift: TensorLike | None = None,
     name: str | None = None,
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Nested, Nested]:
     """The mean and the variance over some axes."""
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "moments", [x, axes]):
@@ -97,13 +101,13 @@ def moments(
 
 
 def sufficient_statistics(
-    x: Any,
-    axes: Any,
-    shift: Any = None,
+    x: TensorLike,
+    axes: TensorLike,
+    shift: TensorLike | None = None,
     keep_dims: bool | None = None,
     name: str | None = None,
     keepdims: bool | None = None,
-) -> tuple[Any, Any, Any, Any]:
+) -> tuple[Nested, Nested, Nested, Nested]:
     """(count, sum, sum of squares, shift) over some axes, from which moments follow."""
     axes = list(set(axes))
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
@@ -131,8 +135,12 @@ def sufficient_statistics(
 
 
 def normalize_moments(
-    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
-) -> tuple[Any, Any]:
+    counts: TensorLike,
+    mean_ss: TensorLike,
+    variance_ss: TensorLike,
+    shift: TensorLike,
+    name: str | None = None,
+) -> tuple[Nested, Nested]:
     """The mean and the variance from sufficient statistics."""
     with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         divisor = reciprocal(counts, name="divisor")
@@ -146,13 +154,13 @@ def normalize_moments(
 
 
 def weighted_moments(
-    x: Any,
-    axes: Any,
-    frequency_weights: Any,
+    x: TensorLike,
+    axes: TensorLike,
+    frequency_weights: TensorLike,
     name: str | None = None,
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Nested, Nested]:
     """The mean and the variance over some axes, elements counting by their weights."""
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "weighted_moments", [x, frequency_weights, axes]):
@@ -182,14 +190,14 @@ def weighted_moments(
 
 
 def batch_normalization(
-    x: Any,
-    mean: Any,
-    variance: Any,
-    offset: Any,
-    scale: Any,
-    variance_epsilon: Any,
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike,
+    scale: TensorLike,
+    variance_epsilon: TensorLike,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """(x - mean) / sqrt(variance + epsilon) * scale + offset."""
     with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         inverse = rsqrt_op(variance + variance_epsilon)
@@ -201,18 +209,18 @@ def batch_normalization(
 
 
 def batch_norm_with_global_normalization(
-    t: Any = None,
-    m: Any = None,
-    v: Any = None,
-    beta: Any = None,
-    gamma: Any = None,
-    variance_epsilon: Any = None,
+    t: TensorLike | None = None,
+    m: TensorLike | None = None,
+    v: TensorLike | None = None,
+    beta: TensorLike | None = None,
+    gamma: TensorLike | None = None,
+    variance_epsilon: TensorLike | None = None,
     scale_after_normalization: Any = None,
     name: str | None = None,
-    input: Any = None,
-    mean: Any = None,
-    variance: Any = None,
-) -> Any:
+    input: TensorLike | None = None,
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
+) -> TensorResult:
     """Batch normalization with an optional scale."""
     t = renamed("input", input, "t", t)
     m = renamed("mean", mean, "m", m)
@@ -222,17 +230,17 @@ def batch_norm_with_global_normalization(
 
 
 def fused_batch_norm(
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any = None,
-    variance: Any = None,
+    x: TensorLike,
+    scale: TensorLike,
+    offset: TensorLike,
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
     epsilon: float = 0.001,
     data_format: str = "NHWC",
     is_training: bool = True,
     name: str | None = None,
     exponential_avg_factor: float = 1.0,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Nested, Nested, Nested]:
     """Batch normalization in one op: (normalized, mean, variance).
 
     Raises:
@@ -267,8 +275,12 @@ def fused_batch_norm(
 
 
 def l2_normalize(
-    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
-) -> Any:
+    x: TensorLike,
+    axis: TensorLike | None = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: TensorLike | None = None,
+) -> TensorResult:
     """X over the square root of its sum of squares along an axis."""
     axis = renamed("axis", axis, "dim", dim)
     with name_scope(name, "l2_normalize", [x]) as scope:
@@ -285,7 +297,9 @@ def l2_normalize(
 # ------------------------------------------------------------------------------------------- layers
 
 
-def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+def xw_plus_b(
+    x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
+) -> TensorResult:
     """matmul(x, weights) + biases."""
     with name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -294,7 +308,9 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any
         return bias_add(matmul(x, weights), biases, name=scope)
 
 
-def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+def relu_layer(
+    x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
+) -> TensorResult:
     """relu(matmul(x, weights) + biases)."""
     with name_scope(name, "relu_layer", [x, weights, biases]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -305,13 +321,13 @@ def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> An
 
 @dispatchable
 def dropout(
-    x: Any,
-    keep_prob: Any = None,
-    noise_shape: Any = None,
+    x: TensorLike,
+    keep_prob: TensorLike | None = None,
+    noise_shape: TensorLike | None = None,
     seed: int | None = None,
     name: str | None = None,
-    rate: Any = None,
-) -> Any:
+    rate: IntsLike | None = None,
+) -> TensorResult:
     """Elements set to 0 with probability `rate`, the others scaled up so that the sum is kept.
 
     Raises:
@@ -331,7 +347,7 @@ def dropout(
     if rate is None:
         raise ValueError(f"`rate` must be provided. Received: rate={rate}")
 
-    def sampler(shape: Any, dtype: Any) -> Any:
+    def sampler(shape: TensorLike, dtype: DTypeLike) -> TensorResult:
         return random_ops.random_uniform(shape, seed=seed, dtype=dtype)
 
     # Later ops draw the same seeds whether or not something is dropped here.
@@ -341,13 +357,13 @@ def dropout(
 
 
 def stateless_dropout(
-    x: Any,
-    rate: Any,
-    seed: Any,
+    x: TensorLike,
+    rate: IntsLike,
+    seed: TensorLike,
     rng_alg: Any = None,
-    noise_shape: Any = None,
+    noise_shape: TensorLike | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """:func:`dropout` of the same elements for the same seed.
 
     Args:
@@ -360,7 +376,7 @@ def stateless_dropout(
     """
     from tfnb.ops.random.stateless_random_ops import stateless_uniform
 
-    def sampler(shape: Any, dtype: Any) -> Any:
+    def sampler(shape: TensorLike, dtype: DTypeLike) -> TensorResult:
         more = {} if rng_alg is None else {"alg": rng_alg}
         return stateless_uniform(shape, seed=seed, dtype=dtype, **more)
 
@@ -368,8 +384,12 @@ def stateless_dropout(
 
 
 def general_dropout(
-    x: Any, rate: Any, uniform_sampler: Any, noise_shape: Any = None, name: str | None = None
-) -> Any:
+    x: TensorLike,
+    rate: IntsLike,
+    uniform_sampler: Any,
+    noise_shape: TensorLike | None = None,
+    name: str | None = None,
+) -> TensorResult:
     """:func:`dropout` with random numbers of one's own.
 
     Args:
@@ -388,14 +408,14 @@ def general_dropout(
 
 
 def _dropout(
-    x: Any,
-    rate: Any,
-    noise_shape: Any,
+    x: TensorLike,
+    rate: IntsLike,
+    noise_shape: TensorLike,
     sampler: Callable[..., Any],
     skip: Callable[[], Any],
     name: str | None,
     default_name: str,
-) -> Any:
+) -> TensorResult:
     """Drops elements by numbers of ``sampler``; ``skip`` is called where none are needed."""
     with name_scope(name, default_name, [x]):
         is_number = isinstance(rate, numbers.Real)
@@ -435,7 +455,7 @@ def _dropout(
         return kept
 
 
-def _noise_shape(x: Any, noise_shape: Any) -> Any:
+def _noise_shape(x: TensorLike, noise_shape: ShapeLike) -> Any:
     """The shape of the random choices; unknown dimensions are those of x."""
     if noise_shape is None:
         return array_ops.shape(x)
@@ -449,7 +469,7 @@ def _noise_shape(x: Any, noise_shape: Any) -> Any:
     return noise_shape
 
 
-def zero_fraction(value: Any, name: str | None = None) -> Any:
+def zero_fraction(value: TensorLike, name: str | None = None) -> TensorResult:
     """Which part of the elements is zero."""
     from tfnb.library.control_flow.cond import cond
 
@@ -466,7 +486,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Any:
         return array_ops.identity(fraction, name="fraction")
 
 
-def _count_nonzero(value: Any, dtype: Any) -> Any:
+def _count_nonzero(value: TensorLike, dtype: DTypeLike) -> TensorResult:
     with name_scope("count_nonzero", values=[value]):
         zero = array_ops.zeros([], dtype=value.dtype)
         return reduce_sum(cast(not_equal(value, zero), dtype), name="nonzero_count")

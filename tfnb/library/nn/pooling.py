@@ -25,6 +25,9 @@ from tfnb.ops.conv.window_arguments import convert_padding, spread_over_dims
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import IntsLike, Nested, PaddingLike, TensorLike, TensorResult
+
 EXPORTS = {
     "nn": [
         "avg_pool", "avg_pool1d", "avg_pool2d:avg_pool", "avg_pool3d", "avg_pool_v2", "max_pool",
@@ -37,7 +40,7 @@ def _channel_index(data_format: str, last: int) -> int:
     return 1 if data_format.startswith("NC") else last
 
 
-def _refuse_vect(padding: Any, data_format: str | None) -> None:
+def _refuse_vect(padding: PaddingLike, data_format: str | None) -> None:
     if isinstance(padding, (list, tuple)) and data_format == "NCHW_VECT_C":
         raise ValueError(
             "`data_format='NCHW_VECT_C'` is not supported with explicit padding. Received: "
@@ -46,14 +49,14 @@ def _refuse_vect(padding: Any, data_format: str | None) -> None:
 
 
 def max_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    value: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
-) -> Any:
+    input: TensorLike | None = None,
+) -> TensorResult:
     """The largest element of every window of an image.
 
     Raises:
@@ -65,21 +68,26 @@ def max_pool(
 
 
 def max_pool2d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = "NHWC",
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The largest element of every window of an image."""
     with name_scope(name, "MaxPool2d", [input]) as scope:
         return _max_pool2d(input, ksize, strides, padding, data_format, scope)
 
 
 def _max_pool2d(
-    value: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None, scope: str
-) -> Any:
+    value: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str | None,
+    scope: str,
+) -> TensorResult:
     data_format = data_format or "NHWC"
     channel_index = _channel_index(data_format, 3)
     ksize = spread_over_dims(ksize, 2, channel_index, "ksize")
@@ -100,14 +108,14 @@ def _max_pool2d(
 
 
 def avg_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    value: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = "NHWC",
     name: str | None = None,
-    input: Any = None,
-) -> Any:
+    input: TensorLike | None = None,
+) -> TensorResult:
     """The mean of every window of an image."""
     with name_scope(name, "AvgPool", [value]) as scope:
         value = renamed("input", input, "value", value)
@@ -123,7 +131,9 @@ def avg_pool(
         )
 
 
-def _one_dimension(ksize: Any, strides: Any, data_format: str) -> tuple[Any, Any, int, str]:
+def _one_dimension(
+    ksize: IntsLike, strides: IntsLike, data_format: str
+) -> tuple[Nested, Nested, int, str]:
     """(window, steps, where the height is inserted, the 2-D format)."""
     channel_index = _channel_index(data_format, 2)
     return (
@@ -135,13 +145,13 @@ def _one_dimension(ksize: Any, strides: Any, data_format: str) -> tuple[Any, Any
 
 
 def avg_pool1d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = "NWC",
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The mean of every window of a sequence."""
     with name_scope(name, "AvgPool1D", [input]) as scope:
         sizes, steps, axis, format_2d = _one_dimension(ksize, strides, data_format or "NWC")
@@ -157,13 +167,13 @@ def avg_pool1d(
 
 
 def max_pool1d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = "NWC",
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The largest element of every window of a sequence."""
     with name_scope(name, "MaxPool1d", [input]) as scope:
         _refuse_vect(padding, data_format)
@@ -184,15 +194,15 @@ def max_pool1d(
 
 
 def _pool3d(
-    op: Any,
+    op: Callable[..., TensorResult],
     default_name: str,
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None,
     name: str | None,
-) -> Any:
+) -> TensorResult:
     with name_scope(name, default_name, [input]) as scope:
         data_format = data_format or "NDHWC"
         channel_index = _channel_index(data_format, 4)
@@ -207,30 +217,30 @@ def _pool3d(
 
 
 def avg_pool3d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = "NDHWC",
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The mean of every window of a volume."""
     return _pool3d(avg_pool3d_op, "AvgPool3D", input, ksize, strides, padding, data_format, name)
 
 
 def max_pool3d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = "NDHWC",
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The largest element of every window of a volume."""
     return _pool3d(max_pool3d_op, "MaxPool3D", input, ksize, strides, padding, data_format, name)
 
 
-def _spatial_rank(input: Any, data_format: str | None) -> int:
+def _spatial_rank(input: TensorLike, data_format: str | None) -> int:
     ndims = TensorShape(input.shape).ndims if hasattr(input, "shape") else np.ndim(input)
     if ndims is not None:
         spatial = ndims - 2
@@ -250,13 +260,13 @@ def _spatial_rank(input: Any, data_format: str | None) -> int:
 
 
 def avg_pool_v2(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The mean of every window, in 1, 2 or 3 dimensions."""
     ops: tuple[Callable[..., Any], ...] = (avg_pool1d, avg_pool, avg_pool3d)
     op = ops[_spatial_rank(input, data_format) - 1]
@@ -264,13 +274,13 @@ def avg_pool_v2(
 
 
 def max_pool_v2(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The largest element of every window, in 1, 2 or 3 dimensions.
 
     Raises:
@@ -288,16 +298,16 @@ def max_pool_v2(
 
 
 def max_pool_with_argmax(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: IntsLike,
+    strides: IntsLike,
+    padding: PaddingLike,
     data_format: str = "NHWC",
-    Targmax: Any = None,
+    Targmax: TensorLike | None = None,
     name: str | None = None,
-    output_dtype: Any = None,
+    output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
-) -> Any:
+) -> TensorResult:
     """The largest element of every window, and where it stands in the flattened image.
 
     Raises:
@@ -321,16 +331,16 @@ def max_pool_with_argmax(
 
 
 def pool(
-    input: Any,
-    window_shape: Any,
+    input: TensorLike,
+    window_shape: TensorLike,
     pooling_type: str,
-    padding: Any,
-    dilation_rate: Any = None,
-    strides: Any = None,
+    padding: PaddingLike,
+    dilation_rate: IntsLike | None = None,
+    strides: IntsLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
-) -> Any:
+    dilations: IntsLike | None = None,
+) -> TensorResult:
     """Max or average pooling in 1, 2 or 3 dimensions; windows may be dilated.
 
     Raises:
@@ -369,7 +379,9 @@ def pool(
             sizes, all_steps = [1, *sizes], [1, *all_steps]
             used_format = "NHWC" if last else "NCHW"
 
-        def op(x: Any, num_spatial_dims: int, converted_padding: Any) -> Any:
+        def op(
+            x: TensorLike, num_spatial_dims: int, converted_padding: PaddingLike
+        ) -> TensorResult:
             if spatial == 1:
                 x = array_ops.expand_dims(x, first)
             result = pool_op(
@@ -387,7 +399,9 @@ def pool(
         )
 
 
-def _check_pool(rates: Any, steps: Any, window_shape: Any, padding: Any) -> None:
+def _check_pool(
+    rates: IntsLike, steps: TensorLike, window_shape: Any, padding: PaddingLike
+) -> None:
     if (rates < 1).any():
         raise ValueError(
             f"all values of `dilation_rate` must be positive. Received: dilation_rate={rates}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -24,10 +24,13 @@ from tfnb.ops.nn.cross_entropy_ops import (
 )
 from tfnb.ops.sparse.sparse_ops import sparse_to_dense
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {"nn": ["nce_loss", "sampled_softmax_loss"]}
 
 
-def _sum_rows(x: Any) -> Any:
+def _sum_rows(x: TensorLike) -> TensorResult:
     """The sum of each row, as a product with ones, which is quick in both directions."""
     columns = array_ops.shape(x)[1]
     ones = array_ops.ones(array_ops.stack([columns, 1]), x.dtype)
@@ -35,20 +38,20 @@ def _sum_rows(x: Any) -> Any:
 
 
 def _sampled_logits(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
     num_sampled: int,
     num_classes: int,
     num_true: int,
-    sampled_values: Any,
+    sampled_values: TensorLike,
     subtract_log_q: bool,
     remove_accidental_hits: bool,
     partition_strategy: str,
     name: str | None,
     seed: int | None,
-) -> tuple[Any, Any]:
+) -> tuple[Nested, Nested]:
     """Logits of the true and of the drawn classes, and the labels that fit them."""
     if isinstance(weights, PartitionedVariable):
         weights = list(weights)
@@ -116,7 +119,9 @@ def _sampled_logits(
         return out_logits, out_labels
 
 
-def _without_hits(labels: Any, sampled: Any, logits: Any, num_true: int, num_sampled: int) -> Any:
+def _without_hits(
+    labels: TensorLike, sampled: TensorLike, logits: TensorLike, num_true: int, num_sampled: int
+) -> TensorResult:
     """The logits of drawn classes, very low where the class is a true one of its row."""
     indices, ids, values = compute_accidental_hits(labels, sampled, num_true=num_true)
     rows = array_ops.reshape(indices, [-1, 1])
@@ -133,18 +138,18 @@ def _without_hits(labels: Any, sampled: Any, logits: Any, num_true: int, num_sam
 
 
 def nce_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
     num_sampled: int,
     num_classes: int,
     num_true: int = 1,
-    sampled_values: Any = None,
+    sampled_values: TensorLike | None = None,
     remove_accidental_hits: bool = False,
     partition_strategy: str = "mod",
     name: str = "nce_loss",
-) -> Any:
+) -> TensorResult:
     """The noise-contrastive loss of each row: a logistic one per true and per drawn class.
 
     Args:
@@ -180,19 +185,19 @@ def nce_loss(
 
 
 def sampled_softmax_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
     num_sampled: int,
     num_classes: int,
     num_true: int = 1,
-    sampled_values: Any = None,
+    sampled_values: TensorLike | None = None,
     remove_accidental_hits: bool = True,
     partition_strategy: str = "mod",
     name: str = "sampled_softmax_loss",
     seed: int | None = None,
-) -> Any:
+) -> TensorResult:
     """The softmax loss of each row over its true classes and some drawn ones; for training only.
 
     The arguments are those of :func:`nce_loss`, and the sampler's seed.

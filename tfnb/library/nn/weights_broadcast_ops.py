@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
@@ -16,10 +16,13 @@ from tfnb.ops.control.control_flow_ops import no_op
 from tfnb.ops.math.math_ops import equal, multiply
 from tfnb.ops.sparse.set_ops import set_difference
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 _REFUSAL = "weights can not be broadcast to values."
 
 
-def assert_broadcastable(weights: Any, values: Any) -> Any:
+def assert_broadcastable(weights: TensorLike, values: TensorLike) -> TensorResult:
     """An operation that fails if weights do not fit values.
 
     Raises:
@@ -48,7 +51,7 @@ def assert_broadcastable(weights: Any, values: Any) -> Any:
         return assert_(is_valid, data, name=scope)
 
 
-def _described(value: Any, name: str) -> tuple[Any, Any, Any]:
+def _described(value: TensorLike, name: str) -> tuple[Nested, Nested, Nested]:
     """A tensor, its shape and its rank."""
     with name_scope(None, name, (value,)) as scope:
         tensor = convert_to_tensor(value, name=scope)
@@ -56,7 +59,11 @@ def _described(value: Any, name: str) -> tuple[Any, Any, Any]:
 
 
 def _check_known_shapes(
-    weights: Any, values: Any, weights_shape: Any, values_shape: Any, ranks: tuple[Any, Any]
+    weights: TensorLike,
+    values: TensorLike,
+    weights_shape: TensorLike,
+    values_shape: TensorLike,
+    ranks: tuple[TensorLike, TensorLike],
 ) -> bool:
     """Whether shapes are known to fit.
 
@@ -81,7 +88,12 @@ def _check_known_shapes(
     return True
 
 
-def _fits(weights_rank: Any, weights_shape: Any, values_rank: Any, values_shape: Any) -> Any:
+def _fits(
+    weights_rank: TensorLike,
+    weights_shape: TensorLike,
+    values_rank: TensorLike,
+    values_shape: TensorLike,
+) -> TensorResult:
     """Whether weights that are no scalar fit."""
     given = (weights_rank, weights_shape, values_rank, values_shape)
     with name_scope(None, "has_valid_nonscalar_shape", given) as scope:
@@ -94,7 +106,7 @@ def _fits(weights_rank: Any, weights_shape: Any, values_rank: Any, values_shape:
         )
 
 
-def _dimensions_fit(weights_shape: Any, values_shape: Any) -> Any:
+def _dimensions_fit(weights_shape: TensorLike, values_shape: TensorLike) -> TensorResult:
     """Whether each dimension is that of the values or 1."""
     with name_scope(None, "has_invalid_dims", (weights_shape, values_shape)) as scope:
         allowed = expand_dims(values_shape, -1)
@@ -103,7 +115,7 @@ def _dimensions_fit(weights_shape: Any, values_shape: Any) -> Any:
         return equal(0, size(others.values, name="num_invalid_dims"), name=scope)
 
 
-def broadcast_weights(weights: Any, values: Any) -> Any:
+def broadcast_weights(weights: TensorLike, values: TensorLike) -> TensorResult:
     """Weights in the shape of values.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes as dtypes_
 from tfnb.core.tensor_shape import TensorShape
@@ -10,6 +10,11 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.ops.array.cast_ops import cast
 from tfnb.ops.waiting import accumulator_ops
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.tensor_types import TensorLike, TensorResult, VariableLike
 
 EXPORTS = {
     "tf": [
@@ -28,14 +33,14 @@ class ConditionalAccumulatorBase:
       accumulator_ref: the handle.
     """
 
-    def __init__(self, dtype: Any, shape: Any, accumulator_ref: Any) -> None:
+    def __init__(self, dtype: DTypeLike, shape: ShapeLike, accumulator_ref: Any) -> None:
         self._dtype = dtypes_.as_dtype(dtype)
         self._shape = TensorShape(shape)
         self._accumulator_ref = accumulator_ref
         self._name = accumulator_ref.op.name.split("/")[-1]
 
     @property
-    def accumulator_ref(self) -> Any:
+    def accumulator_ref(self) -> TensorResult:
         """The handle."""
         return self._accumulator_ref
 
@@ -54,20 +59,20 @@ class ConditionalAccumulatorBase:
         is_resource = self._accumulator_ref.dtype is dtypes_.resource
         return getattr(accumulator_ops, f"{'resource_' if is_resource else ''}accumulator_{name}")
 
-    def num_accumulated(self, name: str | None = None) -> Any:
+    def num_accumulated(self, name: str | None = None) -> TensorResult:
         """How many gradients are inside, a scalar int32."""
         return self._op("num_accumulated")(
             self._accumulator_ref, name=name or f"{self._name}_NumAccumulated"
         )
 
-    def set_global_step(self, new_global_step: Any, name: str | None = None) -> Any:
+    def set_global_step(self, new_global_step: TensorLike, name: str | None = None) -> VariableLike:
         """An op that says which step gradients must be of."""
         return self._op("set_global_step")(
             self._accumulator_ref, _int64(convert_to_tensor(new_global_step)), name=name
         )
 
 
-def _int64(value: Any) -> Any:
+def _int64(value: TensorLike) -> TensorResult:
     return cast(value, dtypes_.int64)
 
 
@@ -84,8 +89,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
     def __init__(
         self,
-        dtype: Any,
-        shape: Any = None,
+        dtype: DTypeLike,
+        shape: ShapeLike | None = None,
         shared_name: str | None = None,
         name: str = "conditional_accumulator",
         reduction_type: str = "MEAN",
@@ -99,7 +104,9 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         )
         super().__init__(dtype, shape, handle)
 
-    def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Any:
+    def apply_grad(
+        self, grad: TensorLike, local_step: TensorLike = 0, name: str | None = None
+    ) -> TensorResult:
         """An op that adds a gradient, unless ``local_step`` is older than the accumulator's.
 
         Raises:
@@ -132,8 +139,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 
     def __init__(
         self,
-        dtype: Any,
-        shape: Any = None,
+        dtype: DTypeLike,
+        shape: ShapeLike | None = None,
         shared_name: str | None = None,
         name: str = "sparse_conditional_accumulator",
         reduction_type: str = "MEAN",
@@ -148,8 +155,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         super().__init__(dtype, shape, handle)
 
     def apply_indexed_slices_grad(
-        self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None
-    ) -> Any:
+        self, grad: IndexedSlices, local_step: TensorLike = 0, name: str | None = None
+    ) -> TensorResult:
         """:meth:`apply_grad` of an IndexedSlices."""
         return self.apply_grad(
             grad_indices=grad.indices,
@@ -161,12 +168,12 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 
     def apply_grad(
         self,
-        grad_indices: Any,
-        grad_values: Any,
+        grad_indices: TensorLike,
+        grad_values: TensorLike,
         grad_shape: Any = None,
-        local_step: Any = 0,
+        local_step: TensorLike = 0,
         name: str | None = None,
-    ) -> Any:
+    ) -> TensorResult:
         """An op that adds rows, unless ``local_step`` is older than the accumulator's.
 
         Args:
@@ -189,13 +196,15 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             name=name,
         )
 
-    def take_grad(self, num_required: Any, name: str | None = None) -> Any:
+    def take_grad(self, num_required: TensorLike, name: str | None = None) -> Any:
         """(indices, values, shape); the op waits until there are ``num_required`` gradients."""
         return accumulator_ops.sparse_accumulator_take_gradient(
             self._accumulator_ref, num_required, dtype=self._dtype, name=name
         )
 
-    def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> Any:
+    def take_indexed_slices_grad(
+        self, num_required: TensorLike, name: str | None = None
+    ) -> IndexedSlices:
         """:meth:`take_grad` as an IndexedSlices."""
         found = self.take_grad(num_required, name)
         return IndexedSlices(indices=found.indices, values=found.values, dense_shape=found.shape)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.constant_value import constant_value
 from tfnb.ops.waiting import barrier_ops
+
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 
 class Barrier:
@@ -24,7 +27,11 @@ class Barrier:
     """
 
     def __init__(
-        self, types: Any, shapes: Any = None, shared_name: str | None = None, name: str = "barrier"
+        self,
+        types: Nested,
+        shapes: Nested | None = None,
+        shared_name: str | None = None,
+        name: str = "barrier",
     ) -> None:
         listed = list(types) if isinstance(types, list | tuple) else [types]
         self._types = [dtypes.as_dtype(dtype) for dtype in listed]
@@ -51,7 +58,7 @@ class Barrier:
         self._name = self._barrier_ref.op.name.split("/")[-1]
 
     @property
-    def barrier_ref(self) -> Any:
+    def barrier_ref(self) -> TensorResult:
         """The handle."""
         return self._barrier_ref
 
@@ -62,8 +69,8 @@ class Barrier:
         return found
 
     def insert_many(
-        self, component_index: int, keys: Any, values: Any, name: str | None = None
-    ) -> Any:
+        self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """An op that gives each key a component.
 
         Args:
@@ -82,11 +89,11 @@ class Barrier:
 
     def take_many(
         self,
-        num_elements: Any,
+        num_elements: TensorLike,
         allow_small_batch: bool = False,
         timeout: Any = None,
         name: str | None = None,
-    ) -> Any:
+    ) -> TensorResult:
         """(indices, keys, list of values) of whole elements; the op waits until there are enough.
 
         Args:
@@ -113,7 +120,7 @@ class Barrier:
             value.set_shape(lead.concatenate(shape))
         return found
 
-    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Any:
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> TensorResult:
         """An op that refuses new keys; it may also forget keys that lack a component."""
         return barrier_ops.barrier_close(
             self._barrier_ref,
@@ -121,13 +128,13 @@ class Barrier:
             name=name or f"{self._name}_BarrierClose",
         )
 
-    def ready_size(self, name: str | None = None) -> Any:
+    def ready_size(self, name: str | None = None) -> TensorResult:
         """How many elements are whole, a scalar int32."""
         return barrier_ops.barrier_ready_size(
             self._barrier_ref, name=name or f"{self._name}_BarrierReadySize"
         )
 
-    def incomplete_size(self, name: str | None = None) -> Any:
+    def incomplete_size(self, name: str | None = None) -> TensorResult:
         """How many keys lack a component, a scalar int32."""
         return barrier_ops.barrier_incomplete_size(
             self._barrier_ref, name=name or f"{self._name}_BarrierIncompleteSize"

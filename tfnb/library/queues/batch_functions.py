@@ -15,6 +15,8 @@ from tfnb.ops.waiting.batch_function_ops import batch_function
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {"tf": ["nondifferentiable_batch_function"]}
 
 
@@ -42,13 +44,13 @@ def nondifferentiable_batch_function(
       enable_large_batch_splitting: whether a step may bring more rows than a batch has.
     """
 
-    def decorator(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorator(function: Callable[..., Nested]) -> Callable[..., Any]:
         def decorated(*args: Any) -> Any:
             with name_scope("batch"):
                 tensors = [convert_to_tensor(one) for one in args]
-            structures: list[Any] = []
+            structures: list[TensorLike] = []
 
-            def computation(*parts: Any) -> Any:
+            def computation(*parts: Any) -> TensorResult:
                 for part, tensor in zip(parts, tensors):
                     if tensor.shape.ndims:
                         part.set_shape([None, *tensor.shape.as_list()[1:]])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {"tf": ["CriticalSection"]}
 
@@ -82,10 +83,10 @@ class CriticalSection:
 
     def execute(
         self,
-        fn: Callable[[], Any],
+        fn: Callable[[], Nested],
         exclusive_resource_access: bool = True,
         name: str | None = None,
-    ) -> Any:
+    ) -> TensorResult:
         """Return the outputs of ``fn()``, computed inside the section.
 
         Args:
@@ -174,7 +175,7 @@ def _resources(created: list[Operation]) -> list[Tensor]:
     return list(found.values())
 
 
-def _value(value: Any) -> Any:
+def _value(value: TensorLike) -> TensorResult:
     if isinstance(value, Operation):
         return group(value)
     if value is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes as dtypes_
 from tfnb.core.tensor_shape import TensorShape
@@ -13,6 +13,10 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import device, init_scope, name_scope
 from tfnb.ops.array import array_ops
 from tfnb.ops.waiting import queue_ops
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["QueueBase", "FIFOQueue", "RandomShuffleQueue", "PaddingFIFOQueue", "PriorityQueue"],
@@ -32,8 +36,8 @@ class QueueBase:
 
     def __init__(
         self,
-        dtypes: Sequence[Any],
-        shapes: Sequence[Any] | None,
+        dtypes: Sequence[Nested],
+        shapes: Sequence[Nested] | None,
         names: Sequence[str] | None,
         queue_ref: Any,
     ) -> None:
@@ -66,7 +70,7 @@ class QueueBase:
         self._name = queue_ref.op.name.split("/")[-1]
 
     @property
-    def queue_ref(self) -> Any:
+    def queue_ref(self) -> TensorResult:
         """The handle."""
         return self._queue_ref
 
@@ -77,7 +81,7 @@ class QueueBase:
         return found
 
     @property
-    def dtypes(self) -> list[Any]:
+    def dtypes(self) -> list[DType]:
         """The dtype of each component."""
         return self._dtypes
 
@@ -91,7 +95,7 @@ class QueueBase:
         """The name of each component, or None."""
         return self._names
 
-    def _components(self, values: Any) -> list[Any]:
+    def _components(self, values: TensorLike) -> list[Nested]:
         """The components of an element as tensors, in order.
 
         Raises:
@@ -123,7 +127,7 @@ class QueueBase:
             return dict(zip(self._names, tensors))
         return tensors[0] if len(tensors) == 1 else tensors
 
-    def enqueue(self, vals: Any, name: str | None = None) -> Any:
+    def enqueue(self, vals: TensorLike, name: str | None = None) -> TensorResult:
         """An op that puts one element in; it waits while the queue is full.
 
         Args:
@@ -141,7 +145,7 @@ class QueueBase:
                 return queue_ops.queue_enqueue_v2(self._queue_ref, values, name=scope)
             return queue_ops.queue_enqueue(self._queue_ref, values, name=scope)
 
-    def enqueue_many(self, vals: Any, name: str | None = None) -> Any:
+    def enqueue_many(self, vals: TensorLike, name: str | None = None) -> TensorResult:
         """An op that puts in one element for each row of ``vals``."""
         with name_scope(name, f"{self._name}_EnqueueMany", _listed(vals)) as scope:
             values = self._components(vals)
@@ -157,7 +161,7 @@ class QueueBase:
     def _is_resource(self) -> bool:
         return self._queue_ref.dtype is dtypes_.resource
 
-    def dequeue(self, name: str | None = None) -> Any:
+    def dequeue(self, name: str | None = None) -> Nested:
         """One element; the op waits while there is none."""
         found = queue_ops.queue_dequeue_v2(
             self._queue_ref, self._dtypes, name=name or f"{self._name}_Dequeue"
@@ -166,7 +170,7 @@ class QueueBase:
             tensor.set_shape(shape)
         return self._element(found)
 
-    def dequeue_many(self, n: Any, name: str | None = None) -> Any:
+    def dequeue_many(self, n: TensorLike, name: str | None = None) -> Nested:
         """``n`` elements, each component stacked along a new first dimension."""
         found = queue_ops.queue_dequeue_many_v2(
             self._queue_ref, n, self._dtypes, name=name or f"{self._name}_DequeueMany"
@@ -174,7 +178,7 @@ class QueueBase:
         self._set_batch_shapes(found)
         return self._element(found)
 
-    def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
+    def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Nested:
         """``n`` elements, or the last ones of a closed queue."""
         found = queue_ops.queue_dequeue_up_to_v2(
             self._queue_ref, n, self._dtypes, name=name or f"{self._name}_DequeueUpTo"
@@ -186,7 +190,7 @@ class QueueBase:
         for tensor, shape in zip(_tensors(found), self._shapes):
             tensor.set_shape(TensorShape([None]).concatenate(shape))
 
-    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Any:
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> TensorResult:
         """An op that closes the queue for enqueues."""
         return queue_ops.queue_close_v2(
             self._queue_ref,
@@ -194,16 +198,16 @@ class QueueBase:
             name=name or f"{self._name}_Close",
         )
 
-    def is_closed(self, name: str | None = None) -> Any:
+    def is_closed(self, name: str | None = None) -> TensorResult:
         """Whether the queue was closed, a scalar bool."""
         return queue_ops.queue_is_closed_v2(self._queue_ref, name=name or f"{self._name}_Is_Closed")
 
-    def size(self, name: str | None = None) -> Any:
+    def size(self, name: str | None = None) -> TensorResult:
         """How many elements are inside, a scalar int32."""
         return queue_ops.queue_size_v2(self._queue_ref, name=name or f"{self._name}_Size")
 
     @staticmethod
-    def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
+    def from_list(index: TensorLike, queues: Sequence[QueueBase]) -> QueueBase:
         """The queue at ``index`` of several that hold the same kind of element.
 
         Raises:
@@ -222,11 +226,11 @@ class QueueBase:
         return QueueBase(first.dtypes, shapes, first.names, handle)
 
 
-def _tensors(found: Any) -> list[Any]:
+def _tensors(found: Any) -> list[TensorResult]:
     return list(found) if isinstance(found, list | tuple) else [found]
 
 
-def _listed(values: Any) -> list[Any]:
+def _listed(values: TensorLike) -> list[TensorResult]:
     if isinstance(values, Mapping):
         return list(values.values())
     return list(values) if isinstance(values, list | tuple) else [values]
@@ -241,7 +245,7 @@ def _common(shapes: Sequence[TensorShape]) -> TensorShape:
     return TensorShape([sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*rows)])
 
 
-def _as_types(given: Any) -> list[Any]:
+def _as_types(given: Any) -> list[Nested]:
     listed = list(given) if isinstance(given, list | tuple) else [given]
     return [dtypes_.as_dtype(one) for one in listed]
 
@@ -307,9 +311,9 @@ class FIFOQueue(QueueBase):
     def __init__(
         self,
         capacity: int,
-        dtypes: Any,
-        shapes: Any = None,
-        names: Any = None,
+        dtypes: Nested,
+        shapes: Nested | None = None,
+        names: TensorLike | None = None,
         shared_name: str | None = None,
         name: str | None = "fifo_queue",
     ) -> None:
@@ -332,9 +336,9 @@ class PaddingFIFOQueue(QueueBase):
     def __init__(
         self,
         capacity: int,
-        dtypes: Any,
-        shapes: Any,
-        names: Any = None,
+        dtypes: Nested,
+        shapes: Nested,
+        names: TensorLike | None = None,
         shared_name: str | None = None,
         name: str = "padding_fifo_queue",
     ) -> None:
@@ -362,9 +366,9 @@ class PriorityQueue(QueueBase):
     def __init__(
         self,
         capacity: int,
-        types: Any,
-        shapes: Any = None,
-        names: Any = None,
+        types: Nested,
+        shapes: Nested | None = None,
+        names: TensorLike | None = None,
         shared_name: str | None = None,
         name: str = "priority_queue",
     ) -> None:
@@ -393,10 +397,10 @@ class RandomShuffleQueue(QueueBase):
         self,
         capacity: int,
         min_after_dequeue: int,
-        dtypes: Any,
-        shapes: Any = None,
-        names: Any = None,
-        seed: Any = None,
+        dtypes: Nested,
+        shapes: Nested | None = None,
+        names: TensorLike | None = None,
+        seed: TensorLike | None = None,
         shared_name: str | None = None,
         name: str = "random_shuffle_queue",
     ) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.array.concat_ops import split
 from tfnb.ops.array.shape_ops import reshape
 from tfnb.ops.io.record_input_ops import record_input
+
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import Nested
 
 
 class RecordInput:
@@ -50,7 +53,7 @@ class RecordInput:
         self._batches = batches
         self._name = name
 
-    def get_yield_op(self) -> Any:
+    def get_yield_op(self) -> Nested:
         """A vector of records, or with ``batches`` a list of lists of scalars."""
         records = record_input(name=self._name, **self._attrs)
         if self._batches is None:

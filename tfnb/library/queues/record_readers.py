@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.library.queues.queues import QueueBase
 from tfnb.ops.io import reader_ops
+
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -29,7 +32,7 @@ class ReaderBase:
         self._supports_serialize = supports_serialize
 
     @property
-    def reader_ref(self) -> Any:
+    def reader_ref(self) -> TensorResult:
         """The handle."""
         return self._reader_ref
 
@@ -43,36 +46,38 @@ class ReaderBase:
         is_resource = self._reader_ref.dtype is dtypes.resource
         return getattr(reader_ops, f"reader_{name}_v2" if is_resource else f"reader_{name}")
 
-    def read(self, queue: Any, name: str | None = None) -> Any:
+    def read(self, queue: TensorLike, name: str | None = None) -> TensorResult:
         """The next record, as (key, value); takes a name from the queue where it needs one."""
         return self._op("read")(self._reader_ref, _handle(queue), name=name)
 
-    def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> Any:
+    def read_up_to(
+        self, queue: TensorLike, num_records: Any, name: str | None = None
+    ) -> TensorResult:
         """Up to ``num_records`` records, all of one file, as (keys, values)."""
         return self._op("read_up_to")(self._reader_ref, _handle(queue), num_records, name=name)
 
-    def num_records_produced(self, name: str | None = None) -> Any:
+    def num_records_produced(self, name: str | None = None) -> TensorResult:
         """How many records were read, a scalar int64."""
         return self._op("num_records_produced")(self._reader_ref, name=name)
 
-    def num_work_units_completed(self, name: str | None = None) -> Any:
+    def num_work_units_completed(self, name: str | None = None) -> TensorResult:
         """How many names are done with, a scalar int64."""
         return self._op("num_work_units_completed")(self._reader_ref, name=name)
 
-    def serialize_state(self, name: str | None = None) -> Any:
+    def serialize_state(self, name: str | None = None) -> TensorResult:
         """The state as a scalar string, where :attr:`supports_serialize`."""
         return self._op("serialize_state")(self._reader_ref, name=name)
 
-    def restore_state(self, state: Any, name: str | None = None) -> Any:
+    def restore_state(self, state: Nested, name: str | None = None) -> TensorResult:
         """An op that puts the reader into a state."""
         return self._op("restore_state")(self._reader_ref, state, name=name)
 
-    def reset(self, name: str | None = None) -> Any:
+    def reset(self, name: str | None = None) -> TensorResult:
         """An op that puts the reader back to its beginning."""
         return self._op("reset")(self._reader_ref, name=name)
 
 
-def _handle(queue: Any) -> Any:
+def _handle(queue: TensorLike) -> TensorResult:
     return queue.queue_ref if isinstance(queue, QueueBase) else queue
 
 

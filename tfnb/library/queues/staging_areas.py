@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes as dtypes_
 from tfnb.core.tensor_shape import TensorShape
@@ -13,6 +13,10 @@ from tfnb.framework.tensor import Tensor
 from tfnb.ops.array.identity_ops import identity
 from tfnb.ops.control.control_flow_ops import no_op
 from tfnb.ops.waiting import staging_ops
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor_types import Config, Nested, TensorLike, TensorResult
 
 
 class BaseStagingArea:
@@ -32,8 +36,8 @@ class BaseStagingArea:
 
     def __init__(
         self,
-        dtypes: Sequence[Any],
-        shapes: Sequence[Any] | None = None,
+        dtypes: Sequence[Nested],
+        shapes: Sequence[Nested] | None = None,
         names: Sequence[str] | None = None,
         shared_name: str | None = None,
         capacity: int = 0,
@@ -65,7 +69,7 @@ class BaseStagingArea:
         return self._name
 
     @property
-    def dtypes(self) -> list[Any]:
+    def dtypes(self) -> list[DType]:
         """The dtype of each component."""
         return self._dtypes
 
@@ -89,7 +93,7 @@ class BaseStagingArea:
         """Maximum number of bytes."""
         return self._memory_limit
 
-    def _attrs(self, dtypes: Sequence[Any] | None = None) -> dict[str, Any]:
+    def _attrs(self, dtypes: Sequence[Nested] | None = None) -> Config:
         return {
             "dtypes": self._dtypes if dtypes is None else list(dtypes),
             "shared_name": self._name,
@@ -98,8 +102,8 @@ class BaseStagingArea:
         }
 
     def _checked(
-        self, values: Any, indices: Sequence[int] | None = None
-    ) -> tuple[list[Any], list[int]]:
+        self, values: TensorLike, indices: Sequence[int] | None = None
+    ) -> tuple[list[Nested], list[int]]:
         """Convert the values to tensors; return these and their component indices.
 
         Raises:
@@ -139,7 +143,7 @@ class BaseStagingArea:
             value.shape.assert_is_compatible_with(self._shapes[i])
         return listed, chosen
 
-    def _moved(self, tensors: list[Any]) -> list[Any]:
+    def _moved(self, tensors: list[TensorLike]) -> list[Nested]:
         """Copy tensors to the current device if it differs from the area's."""
         if no_op().device != self._coloc_op.device:
             return [identity(tensor) for tensor in tensors]
@@ -159,7 +163,7 @@ class BaseStagingArea:
 class StagingArea(BaseStagingArea):
     """A FIFO staging area of tuples of tensors."""
 
-    def put(self, values: Any, name: str | None = None) -> Any:
+    def put(self, values: TensorLike, name: str | None = None) -> TensorResult:
         """Return an op that adds a tuple; it waits while the area is full."""
         with name_scope(name, f"{self._name}_put", _listed(values)) as scope:
             if not isinstance(values, list | tuple | Mapping):
@@ -172,13 +176,13 @@ class StagingArea(BaseStagingArea):
             with colocate_with(self._coloc_op):
                 return staging_ops.stage(values=tensors, name=scope, **_limits(self._attrs()))
 
-    def get(self, name: str | None = None) -> Any:
+    def get(self, name: str | None = None) -> Nested:
         """Remove and return the oldest tuple, a list or dict; wait while there is none."""
         with colocate_with(self._coloc_op):
             found = staging_ops.unstage(name=name or f"{self._name}_get", **self._attrs())
         return self._given(found, range(len(self._dtypes)))
 
-    def peek(self, index: Any, name: str | None = None) -> Any:
+    def peek(self, index: TensorLike, name: str | None = None) -> Nested:
         """Return the tuple at an index without removing it."""
         with colocate_with(self._coloc_op):
             found = staging_ops.stage_peek(
@@ -186,11 +190,11 @@ class StagingArea(BaseStagingArea):
             )
         return self._given(found, range(len(self._dtypes)))
 
-    def size(self, name: str | None = None) -> Any:
+    def size(self, name: str | None = None) -> TensorResult:
         """Return the number of tuples, a scalar int32."""
         return staging_ops.stage_size(name=name or f"{self._name}_size", **self._attrs())
 
-    def clear(self, name: str | None = None) -> Any:
+    def clear(self, name: str | None = None) -> TensorResult:
         """An op that throws everything away."""
         return staging_ops.stage_clear(name=name or f"{self._name}_clear", **self._attrs())
 
@@ -210,8 +214,8 @@ class MapStagingArea(BaseStagingArea):
 
     def __init__(
         self,
-        dtypes: Sequence[Any],
-        shapes: Sequence[Any] | None = None,
+        dtypes: Sequence[Nested],
+        shapes: Sequence[Nested] | None = None,
         names: Sequence[str] | None = None,
         shared_name: str | None = None,
         ordered: bool = False,
@@ -224,7 +228,13 @@ class MapStagingArea(BaseStagingArea):
     def _op(self, name: str) -> Any:
         return getattr(staging_ops, f"{self._prefix}_{name}")
 
-    def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Any:
+    def put(
+        self,
+        key: TensorLike,
+        vals: TensorLike,
+        indices: TensorLike | None = None,
+        name: str | None = None,
+    ) -> TensorResult:
         """Return an op that adds components of a key's tuple; it waits while the area is full."""
         with name_scope(name, f"{self._name}_put", _listed(vals)) as scope:
             tensors, chosen = self._checked(vals, indices)
@@ -233,7 +243,7 @@ class MapStagingArea(BaseStagingArea):
                     key, chosen, tensors, name=scope, **_limits(self._attrs(), keep_dtypes=True)
                 )
 
-    def _chosen(self, indices: Any) -> list[int]:
+    def _chosen(self, indices: TensorLike) -> list[int]:
         if indices is None:
             return list(range(len(self._dtypes)))
         if not isinstance(indices, list | tuple):
@@ -251,7 +261,12 @@ class MapStagingArea(BaseStagingArea):
             return list(indices)
         raise TypeError(f"Mixed types in indices {indices}. May only be str or int")
 
-    def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
+    def get(
+        self,
+        key: TensorLike | None = None,
+        indices: TensorLike | None = None,
+        name: str | None = None,
+    ) -> Nested:
         """Remove and return a (key, values) pair, of any key if none is given; wait for one."""
         chosen = self._chosen(indices)
         attrs = self._attrs([self._dtypes[index] for index in chosen])
@@ -270,7 +285,9 @@ class MapStagingArea(BaseStagingArea):
             (key,) = self._moved([key])
         return key, self._given(values, chosen)
 
-    def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
+    def peek(
+        self, key: TensorLike, indices: TensorLike | None = None, name: str | None = None
+    ) -> Nested:
         """Return components of a key's tuple without removing them."""
         chosen = self._chosen(indices)
         attrs = self._attrs([self._dtypes[index] for index in chosen])
@@ -288,21 +305,21 @@ class MapStagingArea(BaseStagingArea):
             name=name or f"{self._name}_incomplete_size", **self._attrs()
         )
 
-    def clear(self, name: str | None = None) -> Any:
+    def clear(self, name: str | None = None) -> TensorResult:
         """An op that throws everything away."""
         return self._op("clear")(name=name or f"{self._name}_clear", **self._attrs())
 
 
-def _listed(values: Any) -> list[Any]:
+def _listed(values: TensorLike) -> list[TensorResult]:
     if isinstance(values, Mapping):
         return list(values.values())
     return list(values) if isinstance(values, list | tuple) else [values]
 
 
-def _flat(found: Any) -> list[Any]:
+def _flat(found: Any) -> list[Nested]:
     if isinstance(found, Tensor):
         return [found]
-    flat: list[Any] = []
+    flat: list[TensorLike] = []
     for one in found:
         flat += one if isinstance(one, list) else [one]
     return flat

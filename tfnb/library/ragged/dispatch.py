@@ -36,13 +36,16 @@ from tfnb.ops.math.segment_ops import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 _HANDLERS: dict[str, Callable[..., Any]] = {}
 
 
 def handles(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers the handler of the functions with these names."""
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: Callable[..., Nested]) -> Callable[..., Any]:
         for name in names:
             _HANDLERS[name] = function
         return function
@@ -50,7 +53,9 @@ def handles(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return register
 
 
-def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call(
+    function: Callable[..., Nested], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> TensorResult:
     """The result of a function with ragged arguments.
 
     Raises:
@@ -72,7 +77,7 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     )
 
 
-def _as_tensor(value: Any) -> Any:
+def _as_tensor(value: TensorLike) -> TensorResult:
     """Converts lists of numbers to tensors, so that they can be broadcast over rows."""
     is_list = isinstance(value, (list, np.ndarray))
     has_ragged = is_list and any(isinstance(one, RaggedTensor) for one in value)
@@ -107,7 +112,7 @@ _ELEMENTWISE = frozenset((
 # ------------------------------------------------------------------------------- single elements
 
 
-def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> TensorResult:
     """Applies a function to the innermost values of ragged tensors and keeps their rows.
 
     Dense arguments with one value per row are broadcast over the rows.
@@ -129,7 +134,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if one is not model:
             checked = same_rows(checked, one)
 
-    def flat(value: Any) -> Any:
+    def flat(value: TensorLike) -> TensorResult:
         if value is model:
             return checked.flat_values
         if isinstance(value, RaggedTensor):
@@ -156,7 +161,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return checked.with_flat_values(made)
 
 
-def _leaves(value: Any) -> list[Any]:
+def _leaves(value: TensorLike) -> list[Nested]:
     if isinstance(value, RaggedTensorValue):
         return [value]
     if isinstance(value, dict):
@@ -166,7 +171,7 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
-def _spread(value: Tensor, model: RaggedTensor) -> Any:
+def _spread(value: Tensor, model: RaggedTensor) -> TensorResult:
     """A dense tensor broadcast to match the innermost values."""
     rank, wanted = value.shape.ndims, model.shape.ndims
     if rank is None or wanted is None or rank == 0:
@@ -180,10 +185,10 @@ def _spread(value: Tensor, model: RaggedTensor) -> Any:
                 f"A tensor of shape {value.shape} does not spread over rows of different lengths: "
                 "its ragged dimensions must be 1, or use tf.RaggedTensor.from_tensor"
             )
-        found: Any = array_ops.squeeze(value, list(range(1, model.ragged_rank + 1)))
+        found: TensorResult = array_ops.squeeze(value, list(range(1, model.ragged_rank + 1)))
         if sizes[0] == 1:
             return found[0] if model.flat_values.shape.ndims == 1 else found
-        inner: Any = model
+        inner: TensorLike = model
         while isinstance(inner, RaggedTensor):
             found = array_ops.gather(found, inner.value_rowids())
             inner = inner.values
@@ -206,8 +211,12 @@ def _axis_of(value: RaggedTensor, axis: Any) -> int:
 
 
 def _aggregate(
-    value: Any, axis: Any, dense: Callable[..., Any], segments: Callable[..., Any], keepdims: bool
-) -> Any:
+    value: TensorLike,
+    axis: Any,
+    dense: Callable[..., Nested],
+    segments: Callable[..., Nested],
+    keepdims: bool,
+) -> TensorResult:
     if not isinstance(value, RaggedTensor):
         return dense(value, axis, keepdims=keepdims)
     if axis is None:
@@ -216,7 +225,7 @@ def _aggregate(
         if len(axis) == 0:
             return value
         axes = sorted((_axis_of(value, one) for one in axis), reverse=True)
-        found: Any = value
+        found: TensorResult = value
         for one in axes:
             found = _aggregate(found, one, dense, segments, keepdims)
         return found
@@ -234,11 +243,13 @@ def _aggregate(
     return value.with_values(_aggregate(value.values, axis - 1, dense, segments, keepdims))
 
 
-def _nvals(value: RaggedTensor) -> Any:
+def _nvals(value: RaggedTensor) -> TensorResult:
     return value.row_splits[-1]
 
 
-def _by_segments(values: Any, ids: Any, count: Any, segments: Callable[..., Any]) -> Any:
+def _by_segments(
+    values: TensorLike, ids: TensorLike, count: TensorLike, segments: Callable[..., Nested]
+) -> Any:
     """Reduces the values of each segment to one; ragged values are reduced position by position."""
     if not isinstance(values, RaggedTensor):
         return segments(values, ids, count)
@@ -252,33 +263,33 @@ def _by_segments(values: Any, ids: Any, count: Any, segments: Callable[..., Any]
     return RaggedTensor(inner, splits, internal=True)
 
 
-def _segment_mean(values: Any, ids: Any, count: Any) -> Any:
+def _segment_mean(values: TensorLike, ids: TensorLike, count: TensorLike) -> TensorResult:
     total = unsorted_segment_sum(values, ids, count)
     numbers = unsorted_segment_sum(array_ops.ones_like(values), ids, count)
     return total / numbers if values.dtype.is_floating else total // numbers
 
 
-def _segment_all(values: Any, ids: Any, count: Any) -> Any:
+def _segment_all(values: TensorLike, ids: TensorLike, count: TensorLike) -> TensorResult:
     return math_ops.cast(
         unsorted_segment_prod(math_ops.cast(values, dtypes.int32), ids, count), dtypes.bool
     )
 
 
-def _segment_any(values: Any, ids: Any, count: Any) -> Any:
+def _segment_any(values: TensorLike, ids: TensorLike, count: TensorLike) -> TensorResult:
     return math_ops.greater(
         unsorted_segment_sum(math_ops.cast(values, dtypes.int32), ids, count), 0
     )
 
 
-def _reduction(name: str, dense: Callable[..., Any], segments: Callable[..., Any]) -> None:
+def _reduction(name: str, dense: Callable[..., Nested], segments: Callable[..., Nested]) -> None:
     def reduce(
-        input_tensor: Any,
+        input_tensor: TensorLike,
         axis: Any = None,
         keepdims: bool | None = None,
         name: str | None = None,
-        reduction_indices: Any = None,
+        reduction_indices: TensorLike | None = None,
         keep_dims: bool | None = None,
-    ) -> Any:
+    ) -> TensorResult:
         axis = reduction_indices if axis is None else axis
         with name_scope(name, "RaggedReduce", [input_tensor]):
             return _aggregate(input_tensor, axis, dense, segments, bool(keepdims or keep_dims))
@@ -301,7 +312,7 @@ for _name, _dense, _segments in (
 # --------------------------------------------------------------------------------------- joining
 
 
-def _as_ragged(value: Any, ragged_rank: int, dtype: Any) -> Any:
+def _as_ragged(value: TensorLike, ragged_rank: int, dtype: DTypeLike) -> RaggedTensor:
     if isinstance(value, RaggedTensor):
         return value.with_row_splits_dtype(dtype)
     tensor = convert_to_tensor(value)
@@ -309,7 +320,7 @@ def _as_ragged(value: Any, ragged_rank: int, dtype: Any) -> Any:
 
 
 @handles("concat")
-def concat(values: Any, axis: Any, name: str | None = None) -> Any:
+def concat(values: TensorLike, axis: Any, name: str | None = None) -> TensorResult:
     """Concatenates ragged tensors."""
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -318,7 +329,7 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Any:
 
 
 @handles("stack")
-def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
+def stack(values: TensorLike, axis: int = 0, name: str | None = None) -> TensorResult:
     """Stacks ragged tensors along a new axis.
 
     Args:
@@ -332,7 +343,7 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
         return _joined(list(values), axis, stacks=True)
 
 
-def _joined(values: list[Any], axis: Any, stacks: bool) -> Any:
+def _joined(values: list[TensorLike], axis: Any, stacks: bool) -> TensorResult:
     ranks = [one.shape.ndims if hasattr(one, "shape") else None for one in values]
     values = [v if isinstance(v, RaggedTensor) else convert_to_tensor(v) for v in values]
     if axis < 0:
@@ -370,7 +381,7 @@ def _one_after_another(parts: Sequence[RaggedTensor]) -> RaggedTensor:
     return RaggedTensor(_values_joined(values), array_ops.concat(splits, 0), internal=True)
 
 
-def _values_joined(values: list[Any]) -> Any:
+def _values_joined(values: list[TensorLike]) -> TensorResult:
     if any(isinstance(one, RaggedTensor) for one in values):
         return _joined(values, 0, stacks=False)
     return array_ops.concat(values, 0)
@@ -383,7 +394,7 @@ def _stacked_rows(parts: Sequence[RaggedTensor]) -> RaggedTensor:
     return RaggedTensor(rows, splits_of_lengths(lengths), internal=True)
 
 
-def _row_by_row(parts: Sequence[RaggedTensor], stacks: bool) -> Any:
+def _row_by_row(parts: Sequence[RaggedTensor], stacks: bool) -> RaggedTensor:
     """Joins row by row: row i of the first tensor, row i of the second, ..."""
     count = len(parts)
     rows = parts[0].nrows()
@@ -404,7 +415,9 @@ def _row_by_row(parts: Sequence[RaggedTensor], stacks: bool) -> Any:
 
 
 @handles("expand_dims")
-def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+def expand_dims(
+    input: TensorLike, axis: Any = None, name: str | None = None, dim: TensorLike | None = None
+) -> Any:
     """Adds a dimension of size 1."""
     axis = dim if axis is None else axis
     if not isinstance(input, RaggedTensor):
@@ -431,13 +444,13 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 
 @handles("gather", "gather_v2", "embedding_lookup")
 def gather(
-    params: Any,
-    indices: Any,
-    validate_indices: Any = None,
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices: TensorLike | None = None,
     name: str | None = None,
     axis: Any = None,
     batch_dims: int = 0,
-) -> Any:
+) -> TensorResult:
     """Gathers rows by index; ragged indices give ragged rows."""
     if axis not in (None, 0) or batch_dims:
         raise ValueError("tf.gather takes ragged tensors with axis=0 and batch_dims=0 only")
@@ -457,20 +470,24 @@ def gather(
 
 
 @handles("size")
-def size(input: RaggedTensor, name: str | None = None, out_type: Any = None) -> Any:
+def size(
+    input: RaggedTensor, name: str | None = None, out_type: DTypeLike | None = None
+) -> TensorResult:
     """The number of values."""
     return array_ops.size(input.flat_values, name=name, out_type=out_type)
 
 
 @handles("rank")
-def rank(input: RaggedTensor, name: str | None = None) -> Any:
+def rank(input: RaggedTensor, name: str | None = None) -> TensorResult:
     """The number of dimensions."""
     with name_scope(name, "RaggedRank", [input]):
         return input.ragged_rank + array_ops.rank(input.flat_values)
 
 
 @handles("boolean_mask")
-def boolean_mask(data: Any, mask: Any, name: str | None = None, axis: Any = None) -> Any:
+def boolean_mask(
+    data: TensorLike, mask: TensorLike, name: str | None = None, axis: Any = None
+) -> Any:
     """The values where a mask of the same rows is true.
 
     Args:

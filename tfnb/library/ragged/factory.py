@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,12 @@ from tfnb.ops.math import math_ops
 from tfnb.ops.math.histogram_ops import bincount
 from tfnb.ops.sparse.ragged_ops import ragged_range
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "ragged": [
         "boolean_mask", "constant", "constant_value", "cross", "cross_hashed", "map_flat_values",
@@ -37,13 +43,13 @@ boolean_mask = dispatch.boolean_mask
 
 
 def constant(
-    pylist: Any,
+    pylist: TensorLike,
     dtype: Any = None,
     ragged_rank: int | None = None,
-    inner_shape: Any = None,
+    inner_shape: TensorLike | None = None,
     name: str | None = None,
-    row_splits_dtype: Any = dtypes.int64,
-) -> Any:
+    row_splits_dtype: DTypeLike = dtypes.int64,
+) -> TensorResult:
     """A ragged tensor of nested lists, ``[[1, 2], [], [3]]``.
 
     Args:
@@ -61,7 +67,7 @@ def constant(
     with name_scope(name, "RaggedConstant"):
         splits_dtype = dtypes.as_dtype(row_splits_dtype)
 
-        def make(values: Any, wanted: Any, shape: Any) -> Any:
+        def make(values: TensorLike, wanted: Any, shape: TensorLike) -> TensorResult:
             return dense_constant(values, dtype=wanted, shape=shape)
 
         return _nested(
@@ -77,16 +83,16 @@ def constant(
 
 
 def constant_value(
-    pylist: Any,
+    pylist: TensorLike,
     dtype: Any = None,
     ragged_rank: int | None = None,
-    inner_shape: Any = None,
-    row_splits_dtype: Any = "int64",
-) -> Any:
+    inner_shape: TensorLike | None = None,
+    row_splits_dtype: DTypeLike = "int64",
+) -> TensorResult:
     """What fetching :func:`constant` gives; arguments as there, with NumPy's types."""
     splits_dtype = dtypes.as_dtype(row_splits_dtype).as_numpy_dtype
 
-    def make(values: Any, wanted: Any, shape: Any) -> Any:
+    def make(values: TensorLike, wanted: Any, shape: TensorLike) -> Any:
         array = np.array(values, dtype=wanted)
         return array if shape is None else array.reshape(shape)
 
@@ -101,11 +107,11 @@ def constant_value(
     )
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: TensorLike) -> bool:
     return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def _depth(value: Any) -> tuple[int | None, int]:
+def _depth(value: TensorLike) -> tuple[int | None, int]:
     """(depth of scalars, or None if there are none; depth of lists)."""
     if not _is_list(value):
         return 0, 0
@@ -121,15 +127,20 @@ def _depth(value: Any) -> tuple[int | None, int]:
     return scalar, depth
 
 
-def _shape_of(value: Any) -> tuple[int, ...]:
+def _shape_of(value: TensorLike) -> tuple[int, ...]:
     if not _is_list(value):
         return ()
     return (len(value), *(_shape_of(value[0]) if len(value) else ()))
 
 
 def _nested(
-    pylist: Any, dtype: Any, ragged_rank: int | None, inner_shape: Any, make: Any, join: Any
-) -> Any:
+    pylist: TensorLike,
+    dtype: Any,
+    ragged_rank: int | None,
+    inner_shape: TensorLike,
+    make: Callable[..., Nested],
+    join: Any,
+) -> TensorResult:
     if hasattr(pylist, "op"):
         raise TypeError("pylist may not be a RaggedTensor or RaggedTensorValue.")
     if not _is_list(pylist):
@@ -165,7 +176,7 @@ def _nested(
         if inner_shape is None:
             inner_shape = ()
     if inner_shape is None:
-        inner: Any = pylist
+        inner: TensorLike = pylist
         for _ in range(ragged_rank + 1):
             inner = (
                 next((one for one in inner if len(one)), [])
@@ -194,8 +205,8 @@ def _nested(
 
 
 def placeholder(
-    dtype: Any, ragged_rank: int, value_shape: Any = None, name: str | None = None
-) -> Any:
+    dtype: Any, ragged_rank: int, value_shape: TensorLike | None = None, name: str | None = None
+) -> TensorResult:
     """A ragged tensor that must be fed, with a ``RaggedTensorValue``.
 
     Args:
@@ -208,7 +219,7 @@ def placeholder(
         return dense_placeholder(dtype, value_shape, name)
     with name_scope(name, "RaggedPlaceholder", []):
         shape = None if value_shape is None else [None, *value_shape]
-        found: Any = dense_placeholder(dtype, shape, "flat_values")
+        found: TensorResult = dense_placeholder(dtype, shape, "flat_values")
         for index in reversed(range(ragged_rank)):
             splits = dense_placeholder(dtypes.int64, [None], f"row_splits_{index}")
             found = RaggedTensor.of_splits(found, splits)
@@ -217,11 +228,11 @@ def placeholder(
 
 def range_(
     starts: Any,
-    limits: Any = None,
+    limits: TensorLike | None = None,
     deltas: Any = 1,
     dtype: Any = None,
     name: str | None = None,
-    row_splits_dtype: Any = dtypes.int64,
+    row_splits_dtype: DTypeLike = dtypes.int64,
 ) -> RaggedTensor:
     """Row i has the numbers from ``starts[i]`` to before ``limits[i]``.
 
@@ -249,8 +260,11 @@ def range_(
 
 
 def segment_ids_to_row_splits(
-    segment_ids: Any, num_segments: Any = None, out_type: Any = None, name: str | None = None
-) -> Any:
+    segment_ids: TensorLike,
+    num_segments: TensorLike | None = None,
+    out_type: DTypeLike | None = None,
+    name: str | None = None,
+) -> TensorResult:
     """Where rows begin, from the row of each value.
 
     Args:
@@ -274,7 +288,7 @@ def segment_ids_to_row_splits(
         return splits_of_lengths(lengths)
 
 
-def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
+def stack(values: TensorLike, axis: int = 0, name: str | None = None) -> TensorResult:
     """Tensors of one rank side by side along a new axis, however long their rows are.
 
     Args:
@@ -294,7 +308,7 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
 
 
 def stack_dynamic_partitions(
-    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+    data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
 ) -> RaggedTensor:
     """Row i has the parts of a tensor whose partition is i.
 
@@ -312,7 +326,7 @@ def stack_dynamic_partitions(
         return RaggedTensor.of_splits(array_ops.concat(parts, 0), splits_of_lengths(lengths))
 
 
-def cross(inputs: Any, name: str | None = None) -> Any:
+def cross(inputs: TensorLike, name: str | None = None) -> TensorResult:
     """Of each row all ways to pick one value of every column, as text with ``_X_`` between."""
     from tfnb.library.ragged.shape_functions import cross_of
 
@@ -321,8 +335,8 @@ def cross(inputs: Any, name: str | None = None) -> Any:
 
 
 def cross_hashed(
-    inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
-) -> Any:
+    inputs: TensorLike, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+) -> TensorResult:
     """Of each row all ways to pick one value of every column, as hashes."""
     from tfnb.library.ragged.shape_functions import cross_of
 

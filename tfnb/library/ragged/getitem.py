@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike
 from tfnb.framework.scopes import name_scope
 from tfnb.library.ragged.dispatch import expand_dims
 from tfnb.library.ragged.gather_rows import ragged_gather_rows
@@ -13,7 +15,7 @@ from tfnb.ops.math import math_ops
 from tfnb.ops.sparse.ragged_ops import ragged_range
 
 
-def ragged_getitem(value: RaggedTensor, key: Any) -> Any:
+def ragged_getitem(value: RaggedTensor, key: TensorLike) -> Any:
     """The part that a key means.
 
     Raises:
@@ -24,7 +26,7 @@ def ragged_getitem(value: RaggedTensor, key: Any) -> Any:
         return _part(value, _expanded(keys, value))
 
 
-def _expanded(keys: list[Any], value: RaggedTensor) -> list[Any]:
+def _expanded(keys: list[TensorLike], value: RaggedTensor) -> list[Any]:
     """The keys with an ellipsis as full slices."""
     found: list[Any] = []
     for position, key in enumerate(keys):
@@ -39,7 +41,7 @@ def _expanded(keys: list[Any], value: RaggedTensor) -> list[Any]:
     return found
 
 
-def _part(value: Any, keys: list[Any]) -> Any:
+def _part(value: TensorLike, keys: list[TensorLike]) -> Any:
     if not keys:
         return value
     if not isinstance(value, RaggedTensor):
@@ -67,7 +69,7 @@ def _rows_between(value: RaggedTensor, key: slice) -> Any:
     return ragged_gather_rows(value, math_ops.range_(count, dtype=dtype)[key])
 
 
-def _inner(value: RaggedTensor, keys: list[Any]) -> Any:
+def _inner(value: RaggedTensor, keys: list[TensorLike]) -> Any:
     """The part of every row."""
     if not keys:
         return value
@@ -90,7 +92,7 @@ def _inner(value: RaggedTensor, keys: list[Any]) -> Any:
     return value.with_values(_part(value.values, [slice(None), *rest]))
 
 
-def _gathered(values: Any, indices: Any) -> Any:
+def _gathered(values: TensorLike, indices: TensorLike) -> Any:
     if isinstance(values, RaggedTensor):
         return ragged_gather_rows(values, indices)
     return array_ops.gather(values, indices)
@@ -105,7 +107,7 @@ def _between(value: RaggedTensor, key: slice) -> RaggedTensor:
     if not isinstance(step, int) or step == 0:
         raise ValueError("slice strides must be integers other than 0")
 
-    def place(given: Any, default: Any, lowest: int) -> Any:
+    def place(given: TensorLike, default: Any, lowest: int) -> Any:
         if given is None:
             return default
         wanted = math_ops.cast(given, dtype)

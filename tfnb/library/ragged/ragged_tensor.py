@@ -28,8 +28,12 @@ from tfnb.ops.sparse.ragged_ops import ragged_tensor_to_sparse, ragged_tensor_to
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.default_session import SessionLike
+    from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, PaddingLike, TensorLike, TensorResult
 
 EXPORTS = {"tf": ["RaggedTensor"], "ragged": ["RaggedTensorValue", "row_splits_to_segment_ids"]}
 
@@ -37,17 +41,17 @@ EXPORTS = {"tf": ["RaggedTensor"], "ragged": ["RaggedTensorValue", "row_splits_t
 class RaggedTensorValue(NamedTuple):
     """What fetching a :class:`RaggedTensor` gives, and what may be fed for one."""
 
-    values: Any
-    row_splits: Any
+    values: TensorLike
+    row_splits: TensorLike
 
     @property
-    def flat_values(self) -> Any:
+    def flat_values(self) -> TensorResult:
         """The innermost values."""
         inner = self.values
         return inner.flat_values if isinstance(inner, RaggedTensorValue) else inner
 
     @property
-    def nested_row_splits(self) -> tuple[Any, ...]:
+    def nested_row_splits(self) -> tuple[Tensor, ...]:
         """The splits of all ragged dimensions, the outermost first."""
         inner = self.values
         rest = inner.nested_row_splits if isinstance(inner, RaggedTensorValue) else ()
@@ -75,7 +79,7 @@ class RaggedTensorValue(NamedTuple):
     def __repr__(self) -> str:
         return f"tf.RaggedTensorValue(values={self.values!r}, row_splits={self.row_splits!r})"
 
-    def to_list(self) -> list[Any]:
+    def to_list(self) -> list[Nested]:
         """The rows as nested lists."""
         inner = self.values
         rows = inner.to_list() if isinstance(inner, RaggedTensorValue) else inner.tolist()
@@ -99,7 +103,7 @@ class RaggedTensor(CompositeTensor):
 
     __array_priority__ = 100
 
-    def __init__(self, values: Any, row_partition: Any, internal: bool = False) -> None:
+    def __init__(self, values: TensorLike, row_partition: Any, internal: bool = False) -> None:
         if not internal:
             raise ValueError(
                 "RaggedTensor constructor is private; please use one of the factory methods "
@@ -119,7 +123,11 @@ class RaggedTensor(CompositeTensor):
 
     @classmethod
     def from_row_splits(
-        cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True
+        cls,
+        values: TensorLike,
+        row_splits: TensorLike,
+        name: str | None = None,
+        validate: bool = True,
     ) -> RaggedTensor:
         """Row i has the values ``row_splits[i]`` to ``row_splits[i + 1]``."""
         if isinstance(row_splits, (list, tuple)) and not row_splits:
@@ -139,7 +147,11 @@ class RaggedTensor(CompositeTensor):
 
     @classmethod
     def from_row_lengths(
-        cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True
+        cls,
+        values: TensorLike,
+        row_lengths: TensorLike,
+        name: str | None = None,
+        validate: bool = True,
     ) -> RaggedTensor:
         """Row i has ``row_lengths[i]`` values."""
         with name_scope(name, "RaggedFromRowLengths", [values, row_lengths]):
@@ -157,9 +169,9 @@ class RaggedTensor(CompositeTensor):
     @classmethod
     def from_value_rowids(
         cls,
-        values: Any,
-        value_rowids: Any,
-        nrows: Any = None,
+        values: TensorLike,
+        value_rowids: TensorLike,
+        nrows: TensorLike | None = None,
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
@@ -196,7 +208,11 @@ class RaggedTensor(CompositeTensor):
 
     @classmethod
     def from_row_starts(
-        cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True
+        cls,
+        values: TensorLike,
+        row_starts: TensorLike,
+        name: str | None = None,
+        validate: bool = True,
     ) -> RaggedTensor:
         """Row i begins with the value ``row_starts[i]``."""
         with name_scope(name, "RaggedFromRowStarts", [values, row_starts]):
@@ -206,7 +222,11 @@ class RaggedTensor(CompositeTensor):
 
     @classmethod
     def from_row_limits(
-        cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True
+        cls,
+        values: TensorLike,
+        row_limits: TensorLike,
+        name: str | None = None,
+        validate: bool = True,
     ) -> RaggedTensor:
         """Row i ends before the value ``row_limits[i]``."""
         with name_scope(name, "RaggedFromRowLimits", [values, row_limits]):
@@ -217,9 +237,9 @@ class RaggedTensor(CompositeTensor):
     @classmethod
     def from_uniform_row_length(
         cls,
-        values: Any,
-        uniform_row_length: Any,
-        nrows: Any = None,
+        values: TensorLike,
+        uniform_row_length: TensorLike,
+        nrows: TensorLike | None = None,
         validate: bool = True,
         name: str | None = None,
     ) -> RaggedTensor:
@@ -242,7 +262,7 @@ class RaggedTensor(CompositeTensor):
     @classmethod
     def from_nested_row_splits(
         cls,
-        flat_values: Any,
+        flat_values: TensorLike,
         nested_row_splits: Any,
         name: str | None = None,
         validate: bool = True,
@@ -253,7 +273,7 @@ class RaggedTensor(CompositeTensor):
     @classmethod
     def from_nested_row_lengths(
         cls,
-        flat_values: Any,
+        flat_values: TensorLike,
         nested_row_lengths: Any,
         name: str | None = None,
         validate: bool = True,
@@ -263,7 +283,12 @@ class RaggedTensor(CompositeTensor):
 
     @classmethod
     def _nested(
-        cls, make: Callable[..., Any], flat: Any, parts: Any, name: str | None, validate: bool
+        cls,
+        make: Callable[..., Nested],
+        flat: TensorLike,
+        parts: TensorLike,
+        name: str | None,
+        validate: bool,
     ) -> RaggedTensor:
         if hasattr(parts, "op"):
             raise TypeError(f"Argument must be a list of Tensors. Received {parts}.")
@@ -276,7 +301,7 @@ class RaggedTensor(CompositeTensor):
     @classmethod
     def from_nested_value_rowids(
         cls,
-        flat_values: Any,
+        flat_values: TensorLike,
         nested_value_rowids: Any,
         nested_nrows: Any = None,
         name: str | None = None,
@@ -300,12 +325,12 @@ class RaggedTensor(CompositeTensor):
     @classmethod
     def from_tensor(
         cls,
-        tensor: Any,
-        lengths: Any = None,
-        padding: Any = None,
+        tensor: TensorLike,
+        lengths: TensorLike | None = None,
+        padding: PaddingLike | None = None,
         ragged_rank: int = 1,
         name: str | None = None,
-        row_splits_dtype: Any = dtypes.int64,
+        row_splits_dtype: DTypeLike = dtypes.int64,
     ) -> RaggedTensor:
         """A dense tensor as a ragged one.
 
@@ -347,7 +372,9 @@ class RaggedTensor(CompositeTensor):
             return cls._from_rows(tensor, lengths, padding, dtype)
 
     @classmethod
-    def _from_rows(cls, tensor: Any, lengths: Any, padding: Any, dtype: Any) -> RaggedTensor:
+    def _from_rows(
+        cls, tensor: TensorLike, lengths: TensorLike, padding: PaddingLike, dtype: DTypeLike
+    ) -> RaggedTensor:
         sizes = array_ops.shape(tensor, out_type=dtype)
         columns = sizes[1]
         if padding is not None:
@@ -379,7 +406,10 @@ class RaggedTensor(CompositeTensor):
 
     @classmethod
     def from_sparse(
-        cls, st_input: Any, name: str | None = None, row_splits_dtype: Any = dtypes.int64
+        cls,
+        st_input: TensorLike,
+        name: str | None = None,
+        row_splits_dtype: DTypeLike = dtypes.int64,
     ) -> RaggedTensor:
         """A sparse matrix whose rows begin without gaps.
 
@@ -439,60 +469,60 @@ class RaggedTensor(CompositeTensor):
         return 1 + (inner.ragged_rank if isinstance(inner, RaggedTensor) else 0)
 
     @property
-    def values(self) -> Any:
+    def values(self) -> TensorResult:
         """What all rows hold."""
         return self._values
 
     @property
-    def row_splits(self) -> Any:
+    def row_splits(self) -> TensorResult:
         """Where rows begin, and the last one ends."""
         return self._row_splits
 
     @property
-    def uniform_row_length(self) -> Any:
+    def uniform_row_length(self) -> TensorResult:
         """The length of all rows, where they have one; else None."""
         return self.known_row_length
 
     @property
-    def flat_values(self) -> Any:
+    def flat_values(self) -> TensorResult:
         """The innermost values."""
         inner = self._values
         return inner.flat_values if isinstance(inner, RaggedTensor) else inner
 
     @property
-    def nested_row_splits(self) -> tuple[Any, ...]:
+    def nested_row_splits(self) -> tuple[Tensor, ...]:
         """The splits of all ragged dimensions, the outermost first."""
         inner = self._values
         rest = inner.nested_row_splits if isinstance(inner, RaggedTensor) else ()
         return (self._row_splits, *rest)
 
-    def value_rowids(self, name: str | None = None) -> Any:
+    def value_rowids(self, name: str | None = None) -> TensorResult:
         """The row of each value."""
         with name_scope(name, "RaggedValueRowIds", [self]):
             return row_splits_to_segment_ids(self._row_splits)
 
-    def nested_value_rowids(self, name: str | None = None) -> tuple[Any, ...]:
+    def nested_value_rowids(self, name: str | None = None) -> tuple[TensorResult, ...]:
         """The rows of all ragged dimensions, the outermost first."""
         with name_scope(name, "RaggedNestedValueRowIds", [self]):
             return tuple(row_splits_to_segment_ids(splits) for splits in self.nested_row_splits)
 
-    def nrows(self, out_type: Any = None, name: str | None = None) -> Any:
+    def nrows(self, out_type: DTypeLike | None = None, name: str | None = None) -> TensorResult:
         """How many rows there are."""
         with name_scope(name, "RaggedNRows", [self]):
             dtype = self._row_splits.dtype if out_type is None else dtypes.as_dtype(out_type)
             return array_ops.shape(self._row_splits, out_type=dtype)[0] - 1
 
-    def row_starts(self, name: str | None = None) -> Any:
+    def row_starts(self, name: str | None = None) -> TensorResult:
         """Where rows begin."""
         with name_scope(name, "RaggedRowStarts", [self]):
             return self._row_splits[:-1]
 
-    def row_limits(self, name: str | None = None) -> Any:
+    def row_limits(self, name: str | None = None) -> TensorResult:
         """Before which value rows end."""
         with name_scope(name, "RaggedRowLimits", [self]):
             return self._row_splits[1:]
 
-    def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
+    def row_lengths(self, axis: int = 1, name: str | None = None) -> TensorResult:
         """How many values rows have; of a dimension further in, a ragged tensor.
 
         Raises:
@@ -511,13 +541,13 @@ class RaggedTensor(CompositeTensor):
             width = array_ops.ones(sizes[: axis - 1], self._row_splits.dtype) * sizes[axis - 1]
             return self.with_values(width)
 
-    def nested_row_lengths(self, name: str | None = None) -> tuple[Any, ...]:
+    def nested_row_lengths(self, name: str | None = None) -> tuple[TensorResult, ...]:
         """The lengths of rows of all ragged dimensions, the outermost first."""
         with name_scope(name, "RaggedNestedRowLengths", [self]):
             return tuple(splits[1:] - splits[:-1] for splits in self.nested_row_splits)
 
     def bounding_shape(
-        self, axis: int | None = None, name: str | None = None, out_type: Any = None
+        self, axis: int | None = None, name: str | None = None, out_type: DTypeLike | None = None
     ) -> Any:
         """The sizes of the smallest dense tensor that could hold it, or one of them."""
         dtype = self._row_splits.dtype if out_type is None else dtypes.as_dtype(out_type)
@@ -531,7 +561,7 @@ class RaggedTensor(CompositeTensor):
             whole = math_ops.cast(array_ops.concat([array_ops.stack(sizes), inner], 0), dtype)
             return whole if axis is None else whole[axis]
 
-    def consumers(self) -> list[Any]:
+    def consumers(self) -> list[Operation]:
         """The operations that take one of its tensors."""
         return list(dict.fromkeys(op for part in self.parts() for op in part.consumers()))
 
@@ -541,34 +571,34 @@ class RaggedTensor(CompositeTensor):
         return self._row_splits.graph
 
     @property
-    def op(self) -> Any:
+    def op(self) -> Operation:
         """The operation that gives the innermost values."""
         return self.flat_values.op
 
     @property
     def name(self) -> str:
         """The name of the innermost values."""
-        return self.flat_values.name  # type: ignore[no-any-return]
+        return self.flat_values.name
 
     def __repr__(self) -> str:
         return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
 
     # -- other forms -------------------------------------------------------------------------------
 
-    def with_values(self, new_values: Any) -> RaggedTensor:
+    def with_values(self, new_values: TensorLike) -> RaggedTensor:
         """The same rows of other values."""
         new_values = _as_values(new_values)
         found = RaggedTensor(new_values, self._row_splits, internal=True)
         found.known_row_length = self.known_row_length
         return found
 
-    def with_flat_values(self, new_values: Any) -> RaggedTensor:
+    def with_flat_values(self, new_values: TensorLike) -> RaggedTensor:
         """The same rows of other innermost values."""
         if isinstance(self._values, RaggedTensor):
             return self.with_values(self._values.with_flat_values(new_values))
         return self.with_values(new_values)
 
-    def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
+    def with_row_splits_dtype(self, dtype: DTypeLike) -> RaggedTensor:
         """The same with splits of another type."""
         inner = self._values
         if isinstance(inner, RaggedTensor):
@@ -594,8 +624,11 @@ class RaggedTensor(CompositeTensor):
         return found
 
     def to_tensor(
-        self, default_value: Any = None, name: str | None = None, shape: Any = None
-    ) -> Any:
+        self,
+        default_value: TensorLike | None = None,
+        name: str | None = None,
+        shape: ShapeLike | None = None,
+    ) -> TensorResult:
         """A dense tensor; places without a value get the default, 0 or the empty text.
 
         Args:
@@ -639,20 +672,20 @@ class RaggedTensor(CompositeTensor):
             found = ragged_tensor_to_sparse(splits, self.flat_values)
             return SparseTensor(*found)
 
-    def to_list(self) -> list[Any]:
+    def to_list(self) -> list[TensorResult]:
         """Not in a graph: run it in a session, and take ``to_list()`` of what that gives."""
         raise ValueError(
             "RaggedTensor.to_list() is only supported in eager mode; in graph mode, evaluate the "
             "RaggedTensor first and then use RaggedTensorValue.to_list()."
         )
 
-    def numpy(self) -> Any:
+    def numpy(self) -> TensorResult:
         """Not in a graph: run it in a session."""
         raise ValueError(
             "RaggedTensor.numpy() is only supported in eager mode; run it in a session."
         )
 
-    def eval(self, feed_dict: Any = None, session: Any = None) -> RaggedTensorValue:
+    def eval(self, feed_dict: Any = None, session: SessionLike | None = None) -> RaggedTensorValue:
         """Its value in a session; without one in the default session."""
         from tfnb.framework.default_session import session_for_eval
 
@@ -710,7 +743,7 @@ class RaggedTensor(CompositeTensor):
 
         return dispatch.call(function, args, kwargs)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: TensorLike) -> TensorResult:
         from tfnb.library.ragged.getitem import ragged_getitem
 
         return ragged_getitem(self, key)
@@ -725,7 +758,7 @@ class RaggedTensor(CompositeTensor):
 def _operator(name: str, swapped: bool = False) -> Callable[..., Any]:
     function = getattr(operator, f"__{name}__")
 
-    def operate(first: RaggedTensor, *second: Any) -> Any:
+    def operate(first: RaggedTensor, *second: Any) -> TensorResult:
         """The operator for each pair of values."""
         from tfnb.library.ragged.dispatch import map_flat_values
 
@@ -748,17 +781,17 @@ for _name in ("lt", "le", "gt", "ge", "neg", "abs", "invert"):
     setattr(RaggedTensor, f"__{_name}__", _operator(_name))
 
 
-def _zero(like: Any) -> Any:
+def _zero(like: TensorLike) -> TensorResult:
     return array_ops.constant(0, like.dtype)
 
 
-def _rows(values: Any, dtype: Any) -> Any:
+def _rows(values: TensorLike, dtype: DTypeLike) -> TensorResult:
     if isinstance(values, RaggedTensor):
         return values.nrows(out_type=dtype)
     return array_ops.shape(values, out_type=dtype)[0]
 
 
-def _as_values(values: Any) -> Any:
+def _as_values(values: TensorLike) -> TensorResult:
     if isinstance(values, RaggedTensor):
         return values
     if isinstance(values, RaggedTensorValue):
@@ -766,7 +799,7 @@ def _as_values(values: Any) -> Any:
     return convert_to_tensor(values, name="values")
 
 
-def _values_and(values: Any, partition: Any, name: str) -> tuple[Any, Any]:
+def _values_and(values: TensorLike, partition: TensorLike, name: str) -> tuple[Nested, Nested]:
     """Values, and how they are parted, as tensors whose integer types agree."""
     values = _as_values(values)
     wanted = None
@@ -784,7 +817,7 @@ def _values_and(values: Any, partition: Any, name: str) -> tuple[Any, Any]:
     return values, tensor
 
 
-def _merged_with_next(value: Any, axis: int) -> Any:
+def _merged_with_next(value: TensorLike, axis: int) -> Any:
     """A dimension and the one behind it as one."""
     if not isinstance(value, RaggedTensor):
         sizes = array_ops.shape(value)
@@ -802,12 +835,14 @@ def _merged_with_next(value: Any, axis: int) -> Any:
     return RaggedTensor(_merged_with_next(inner, 0), value.row_splits * width, internal=True)
 
 
-def splits_of_lengths(lengths: Any) -> Any:
+def splits_of_lengths(lengths: TensorLike) -> TensorResult:
     """The splits of rows that have these lengths."""
     return array_ops.concat([_zero(lengths)[None], math_ops.cumsum(lengths)], axis=0)
 
 
-def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: Any = None) -> Any:
+def row_splits_to_segment_ids(
+    splits: TensorLike, name: str | None = None, out_type: DTypeLike | None = None
+) -> TensorResult:
     """The row of each value, from where rows begin."""
     with name_scope(name, "RaggedSplitsToSegmentIds"):
         splits = convert_to_tensor(splits, preferred_dtype=dtypes.int64, name="splits")
@@ -845,8 +880,11 @@ def same_rows(first: RaggedTensor, second: RaggedTensor) -> RaggedTensor:
 
 
 def _refuse(
-    value: RaggedTensor, dtype: Any = None, name: str | None = None, as_ref: bool = False
-) -> Any:
+    value: RaggedTensor,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    as_ref: bool = False,
+) -> TensorResult:
     raise TypeError(
         "A RaggedTensor cannot be converted to a Tensor: use its values, to_tensor(), or "
         "tf.ragged.map_flat_values"

@@ -6,7 +6,7 @@ Loaded when such a function is called for the first time; see dispatch.py.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,15 +36,21 @@ from tfnb.ops.sparse.ragged_ops import ragged_range
 from tfnb.ops.sparse.sparse_cross_ops import ragged_cross
 from tfnb.ops.strings.string_join_ops import unsorted_segment_join
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def _rows(value: Any, indices: Any) -> Any:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
+
+def _rows(value: TensorLike, indices: TensorLike) -> TensorResult:
     """The rows of these numbers."""
     if isinstance(value, RaggedTensor):
         return ragged_gather_rows(value, math_ops.cast(indices, value.row_splits.dtype))
     return array_ops.gather(value, indices)
 
 
-def _axis(value: RaggedTensor, axis: Any) -> int:
+def _axis(value: RaggedTensor, axis: TensorLike) -> int:
     place = int(axis)
     if place >= 0:
         return place
@@ -57,7 +63,12 @@ def _axis(value: RaggedTensor, axis: Any) -> int:
 
 
 @handles("where", "where_v2", "select")
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+def where(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> TensorResult:
     """``tf.where``.
 
     Raises:
@@ -79,7 +90,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
 
 @handles("gather_nd")
-def _gather_nd(params: Any, indices: Any, name: str | None = None, **attrs: Any) -> Any:
+def _gather_nd(
+    params: TensorLike, indices: TensorLike, name: str | None = None, **attrs: Any
+) -> TensorResult:
     """``tf.gather_nd``; indices have a last dimension of one size."""
     if isinstance(indices, RaggedTensor):
         found = _gather_nd(params, indices.flat_values)
@@ -102,7 +115,7 @@ def _gather_nd(params: Any, indices: Any, name: str | None = None, **attrs: Any)
 
 
 @handles("batch_gather")
-def _batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
+def _batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> TensorResult:
     """``tf.batch_gather`` of ragged rows by ragged indices."""
     if not (isinstance(params, RaggedTensor) and isinstance(indices, RaggedTensor)):
         raise TypeError("tf.batch_gather takes a RaggedTensor of values and one of indices.")
@@ -113,8 +126,8 @@ def _batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
 
 @handles("dynamic_partition")
 def _dynamic_partition(
-    data: Any, partitions: Any, num_partitions: int, name: str | None = None
-) -> Any:
+    data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
+) -> Nested:
     """``tf.dynamic_partition``: by values where partitions are ragged, else by rows."""
     if isinstance(partitions, RaggedTensor):
         flat = data.flat_values if isinstance(data, RaggedTensor) else data
@@ -129,14 +142,14 @@ def _dynamic_partition(
 # ------------------------------------------------------------------------------ rows put elsewhere
 
 
-def _tiled(value: Any, multiples: list[Any]) -> Any:
+def _tiled(value: TensorLike, multiples: list[TensorLike]) -> TensorResult:
     if not isinstance(value, RaggedTensor):
         return array_ops.tile(value, array_ops.stack(multiples))
     dtype = value.row_splits.dtype
     first, second, *others = [math_ops.cast(one, dtype) for one in multiples]
     values = _tiled(value.values, [math_ops.cast(1, dtype), *others])
 
-    def repeated(numbers: Any) -> Any:
+    def repeated(numbers: TensorLike) -> TensorResult:
         return array_ops.reshape(
             array_ops.tile(numbers[:, None], array_ops.stack([1, second])), [-1]
         )
@@ -151,7 +164,7 @@ def _tiled(value: Any, multiples: list[Any]) -> Any:
 
 
 @handles("tile")
-def _tile(input: Any, multiples: Any, name: str | None = None) -> Any:
+def _tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> TensorResult:
     """``tf.tile``."""
     count = input.shape.ndims
     if count is None:
@@ -159,7 +172,7 @@ def _tile(input: Any, multiples: Any, name: str | None = None) -> Any:
     return _tiled(input, array_ops.unstack(convert_to_tensor(multiples), num=count))
 
 
-def _reversed(value: Any, axes: set[int]) -> Any:
+def _reversed(value: TensorLike, axes: set[int]) -> TensorResult:
     if not axes:
         return value
     if not isinstance(value, RaggedTensor):
@@ -175,7 +188,7 @@ def _reversed(value: Any, axes: set[int]) -> Any:
 
 
 @handles("reverse", "reverse_v2")
-def _reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
+def _reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> TensorResult:
     """``tf.reverse`` along axes that are known."""
     known = axis if isinstance(axis, list | tuple) else constant_value(convert_to_tensor(axis))
     if known is None:
@@ -185,8 +198,11 @@ def _reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
 
 @handles("squeeze")
 def _squeeze(
-    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
-) -> Any:
+    input: TensorLike,
+    axis: TensorLike | None = None,
+    name: str | None = None,
+    squeeze_dims: Any = None,
+) -> TensorResult:
     """``tf.squeeze``; axes must be given.
 
     Raises:
@@ -201,7 +217,7 @@ def _squeeze(
     return found
 
 
-def _without(value: Any, axis: int) -> Any:
+def _without(value: TensorLike, axis: int) -> TensorResult:
     if not isinstance(value, RaggedTensor):
         return array_ops.squeeze(value, [axis])
     if axis > 1:
@@ -213,8 +229,12 @@ def _without(value: Any, axis: int) -> Any:
 
 @handles("split", "split_v")
 def _split(
-    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: Any = None
-) -> Any:
+    value: TensorLike,
+    num_or_size_splits: Any,
+    axis: TensorLike = 0,
+    num: int | None = None,
+    name: str | None = None,
+) -> Nested:
     """``tf.split`` of rows.
 
     Raises:
@@ -233,7 +253,7 @@ def _split(
 
 
 @handles("reshape")
-def _reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+def _reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> TensorResult:
     """``tf.reshape`` to a dense shape."""
     return array_ops.reshape(tensor.flat_values, shape, name=name)
 
@@ -243,14 +263,14 @@ def _reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
 
 @handles("one_hot")
 def _one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
-    axis: Any = None,
-    dtype: Any = None,
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value: TensorLike | None = None,
+    off_value: TensorLike | None = None,
+    axis: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """``tf.one_hot`` along a new last axis."""
     if isinstance(axis, int) and axis >= 0 and axis != indices.shape.ndims:
         raise ValueError("axis must be -1 for ragged indices.")
@@ -258,13 +278,15 @@ def _one_hot(
 
 
 @handles("bincount")
-def _bincount(arr: Any, *args: Any, **kwargs: Any) -> Any:
+def _bincount(arr: Any, *args: Any, **kwargs: Any) -> TensorResult:
     """``tf.bincount`` of all values."""
     return bincount(arr.flat_values, *args, **kwargs)
 
 
-def _segments(name: str, dense: Any) -> None:
-    def aggregate(data: Any, segment_ids: Any, num_segments: Any, name: Any = None) -> Any:
+def _segments(name: str, dense: Callable[..., Nested]) -> None:
+    def aggregate(
+        data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+    ) -> TensorResult:
         if not (isinstance(data, RaggedTensor) and isinstance(segment_ids, RaggedTensor)):
             raise TypeError(
                 "Of ragged data and segment_ids both must be ragged, with rows of equal lengths."
@@ -286,8 +308,11 @@ for _dense in (
 
 @handles("reduce_variance")
 def _reduce_variance(
-    input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None
-) -> Any:
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: TensorLike = False,
+    name: str | None = None,
+) -> TensorResult:
     """The mean of the squares less the square of the mean."""
     mean = math_ops.reduce_mean(input_tensor, axis=axis, keepdims=keepdims)
     squares = math_ops.reduce_mean(math_ops.square(input_tensor), axis=axis, keepdims=keepdims)
@@ -296,16 +321,23 @@ def _reduce_variance(
 
 @handles("reduce_std")
 def _reduce_std(
-    input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None
-) -> Any:
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: TensorLike = False,
+    name: str | None = None,
+) -> TensorResult:
     """The root of the variance."""
     return math_ops.sqrt(_reduce_variance(input_tensor, axis, keepdims))
 
 
 @handles("reduce_logsumexp")
 def _reduce_logsumexp(
-    input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None, **old: Any
-) -> Any:
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: Any = False,
+    name: str | None = None,
+    **old: Any,
+) -> TensorResult:
     """The logarithm of the sum of exponentials."""
     axis = old.get("reduction_indices") if axis is None else axis
     keep = bool(keepdims or old.get("keep_dims"))
@@ -314,9 +346,14 @@ def _reduce_logsumexp(
 
 @handles("reduce_join")
 def _reduce_join(
-    inputs: Any, axis: Any = None, keep_dims: Any = None, separator: str = "", name: Any = None,
-    reduction_indices: Any = None, keepdims: Any = None,
-) -> Any:  # fmt: skip
+    inputs: TensorLike,
+    axis: TensorLike | None = None,
+    keep_dims: Any = None,
+    separator: str = "",
+    name: str | None = None,
+    reduction_indices: TensorLike | None = None,
+    keepdims: Any = None,
+) -> TensorResult:
     """``tf.strings.reduce_join`` of a ragged matrix along one axis.
 
     Raises:
@@ -338,7 +375,7 @@ def _reduce_join(
 # ------------------------------------------------------------------------------------------ crosses
 
 
-def cross_of(inputs: Any, hashed: bool, num_buckets: int, hash_key: int) -> RaggedTensor:
+def cross_of(inputs: TensorLike, hashed: bool, num_buckets: int, hash_key: int) -> RaggedTensor:
     """Of each row all ways to pick one value of every column.
 
     Raises:
@@ -354,7 +391,7 @@ def cross_of(inputs: Any, hashed: bool, num_buckets: int, hash_key: int) -> Ragg
             dense.append(convert_to_tensor(value))
         order += "R" if isinstance(value, RaggedTensor) else "D"
 
-    def usable(tensor: Any) -> Any:
+    def usable(tensor: TensorLike) -> TensorResult:
         return math_ops.cast(tensor, dtypes.int64) if tensor.dtype.is_integer else tensor
 
     values, splits = ragged_cross(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -14,10 +14,13 @@ from tfnb.library.ragged.strings import split_of_many
 from tfnb.ops.array import array_ops
 from tfnb.ops.strings.string_ops import string_split_op, string_split_v2_op
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {"tf": ["string_split"], "strings": ["split:string_split_v2"]}
 
 
-def _rows(parts: Any, result_type: str) -> Any:
+def _rows(parts: TensorLike, result_type: str) -> Any:
     """Pieces of strings as rows, sparse or ragged."""
     indices, values, shape = parts
     indices.set_shape([None, 2])
@@ -34,13 +37,13 @@ def _check_result_type(result_type: str) -> None:
 
 
 def string_split(
-    source: Any,
+    source: TensorLike,
     sep: Any = None,
     skip_empty: bool = True,
-    delimiter: Any = None,
+    delimiter: TensorLike | None = None,
     result_type: str = "SparseTensor",
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Strings cut at any byte of the delimiter, as a sparse or ragged matrix of a row per string.
 
     Raises:
@@ -58,13 +61,13 @@ def string_split(
 
 
 def string_split_v2(
-    input: Any = None,
-    sep: Any = None,
+    input: TensorLike | None = None,
+    sep: TensorLike | None = None,
     maxsplit: int = -1,
     result_type: str = "SparseTensor",
-    source: Any = None,
+    source: TensorLike | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Strings cut at a separator, or at white space: one dimension more, sparse or ragged.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -22,6 +22,11 @@ from tfnb.ops.strings.unicode_ops import (
     unicode_encode as unicode_encode_op,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "strings": [
         "bytes_split", "ngrams", "unicode_decode", "unicode_decode_with_offsets", "unicode_encode",
@@ -31,13 +36,13 @@ EXPORTS = {
 
 
 def _decoded(
-    input: Any,
+    input: TensorLike,
     encoding: str,
     errors: str,
     replacement_char: int,
     replace_control_characters: bool,
     with_offsets: bool,
-) -> Any:
+) -> Nested:
     """Code points, and perhaps where each begins; a vector for one string, else ragged."""
     if not isinstance(input, RaggedTensor):
         input = convert_to_tensor(input, dtypes.string, name="input")
@@ -47,7 +52,7 @@ def _decoded(
     else:
         rank = input.shape.ndims or 2
 
-    def both(value: Any, of_part: Any) -> Any:
+    def both(value: TensorLike, of_part: Any) -> TensorResult:
         if isinstance(value, tuple):
             return tuple(of_part(part) for part in value)
         return of_part(value)
@@ -61,7 +66,7 @@ def _decoded(
         flat = _decoded(array_ops.reshape(input, [-1]), *given)
         sizes = array_ops.shape(input, out_type=dtypes.int64)
 
-        def outer(one: Any) -> Any:
+        def outer(one: TensorLike) -> TensorResult:
             for axis in reversed(range(1, rank)):
                 count = math_ops.reduce_prod(sizes[:axis])
                 one = RaggedTensor.from_uniform_row_length(
@@ -84,13 +89,13 @@ def _decoded(
 
 
 def unicode_decode(
-    input: Any,
+    input: TensorLike,
     input_encoding: str,
     errors: str = "replace",
     replacement_char: int = 65533,
     replace_control_characters: bool = False,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The code points of strings.
 
     Args:
@@ -111,13 +116,13 @@ def unicode_decode(
 
 
 def unicode_decode_with_offsets(
-    input: Any,
+    input: TensorLike,
     input_encoding: str,
     errors: str = "replace",
     replacement_char: int = 65533,
     replace_control_characters: bool = False,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The code points of strings, and the byte where each begins; see :func:`unicode_decode`."""
     with name_scope(name, "UnicodeDecodeWithOffsets", [input]):
         return _decoded(
@@ -126,12 +131,12 @@ def unicode_decode_with_offsets(
 
 
 def unicode_encode(
-    input: Any,
+    input: TensorLike,
     output_encoding: str,
     errors: str = "replace",
     replacement_char: int = 65533,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Strings of code points.
 
     Args:
@@ -172,7 +177,7 @@ def unicode_encode(
         return array_ops.reshape(flat, sizes[:-1])
 
 
-def _characters(points: Any, encoding: str) -> Any:
+def _characters(points: TensorLike, encoding: str) -> TensorResult:
     """Each code point as a string."""
     if isinstance(points, RaggedTensor):
         return points.with_flat_values(_characters(points.flat_values, encoding))
@@ -183,12 +188,12 @@ def _characters(points: Any, encoding: str) -> Any:
 
 
 def unicode_split(
-    input: Any,
+    input: TensorLike,
     input_encoding: str,
     errors: str = "replace",
     replacement_char: int = 65533,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The characters of strings, each as a string; see :func:`unicode_decode`."""
     with name_scope(name, "UnicodeSplit", [input]):
         points = _decoded(input, input_encoding, errors, replacement_char, False, False)
@@ -196,19 +201,19 @@ def unicode_split(
 
 
 def unicode_split_with_offsets(
-    input: Any,
+    input: TensorLike,
     input_encoding: str,
     errors: str = "replace",
     replacement_char: int = 65533,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """The characters of strings, and the byte where each begins."""
     with name_scope(name, "UnicodeSplitWithOffsets", [input]):
         points, offsets = _decoded(input, input_encoding, errors, replacement_char, False, True)
         return _characters(points, input_encoding), offsets
 
 
-def bytes_split(input: Any, name: str | None = None) -> Any:
+def bytes_split(input: TensorLike, name: str | None = None) -> TensorResult:
     """The bytes of strings, each as a string."""
     with name_scope(name, "StringsByteSplit", [input]):
         # In this encoding every byte is a character of the same number.
@@ -216,26 +221,26 @@ def bytes_split(input: Any, name: str | None = None) -> Any:
         return _map_flat(points, _bytes_of)
 
 
-def _map_flat(value: Any, function: Any) -> Any:
+def _map_flat(value: TensorLike, function: Callable[..., Nested]) -> TensorResult:
     if isinstance(value, RaggedTensor):
         return value.with_flat_values(function(value.flat_values))
     return function(value)
 
 
-def _bytes_of(points: Any) -> Any:
+def _bytes_of(points: TensorLike) -> TensorResult:
     table = array_ops.constant([bytes([number]) for number in range(256)], dtypes.string)
     return array_ops.gather(table, points)
 
 
 def ngrams(
-    data: Any,
+    data: TensorLike,
     ngram_width: Any,
     separator: str = " ",
     pad_values: Any = None,
     padding_width: int | None = None,
     preserve_short_sequences: bool = False,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Runs of neighbouring words of each row, joined.
 
     Args:
@@ -299,12 +304,12 @@ def ngrams(
         raise ValueError("tf.strings.ngrams takes dense data of rank 1 or 2, or ragged data")
 
 
-def _dense_if_even(value: RaggedTensor) -> Any:
+def _dense_if_even(value: RaggedTensor) -> TensorResult:
     """Rows of a dense matrix all have as many runs: they are a matrix again."""
     return value.to_tensor(default_value="")
 
 
-def split_of_many(source: Any, sep: Any, maxsplit: int) -> Any:
+def split_of_many(source: TensorLike, sep: TensorLike, maxsplit: int) -> RaggedTensor:
     """Strings of a ragged tensor, or of a dense one of some rank, cut at a separator.
 
     Args:

@@ -6,7 +6,7 @@ loop; the variables are made outside of it all the same, named after the scope a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.constant_value import constant_value
@@ -28,6 +28,20 @@ from tfnb.ops.math.clip_value_ops import clip_by_value
 from tfnb.ops.math.matmul_ops import matmul
 from tfnb.ops.nn.bias_ops import bias_add
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import (
+        Activation,
+        Initializer,
+        Nested,
+        Partitioner,
+        ScopeLike,
+        TensorLike,
+        TensorResult,
+    )
+
 EXPORTS = {
     "nn.rnn_cell": [
         "BasicLSTMCell", "BasicRNNCell", "GRUCell", "LSTMCell", "LSTMStateTuple", "MultiRNNCell",
@@ -46,13 +60,19 @@ class RNNCell(Layer):
     """
 
     def __init__(
-        self, trainable: bool = True, name: Any = None, dtype: Any = None, **kwargs: Any
+        self,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
+        **kwargs: Any,
     ) -> None:
         """See :class:`tf.layers.Layer`."""
         super().__init__(trainable=trainable, name=name, dtype=dtype, **kwargs)
         self._getter_scope: Any = None
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None, **kwargs: Any) -> Any:
+    def __call__(
+        self, inputs: TensorLike, state: Nested, scope: ScopeLike | None = None, **kwargs: Any
+    ) -> TensorResult:
         """One step: (output, new state).
 
         Args:
@@ -69,7 +89,7 @@ class RNNCell(Layer):
         with self._getter_scope:
             return super().__call__(inputs, state, **kwargs)
 
-    def _getter(self, getter: Any, *args: Any, **kwargs: Any) -> Any:
+    def _getter(self, getter: Callable[..., Nested], *args: Any, **kwargs: Any) -> Any:
         variable = getter(*args, **kwargs)
         trained = {id(v) for v in trainable_variables()}
         parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
@@ -80,18 +100,21 @@ class RNNCell(Layer):
         return variable
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> Nested:
         """The sizes of the states: a number, a shape, or a structure of them."""
         raise NotImplementedError("Abstract method")
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> Nested:
         """The size of the output."""
         raise NotImplementedError("Abstract method")
 
     def get_initial_state(
-        self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
-    ) -> Any:
+        self,
+        inputs: TensorLike | None = None,
+        batch_size: TensorLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> TensorResult:
         """Zeros; the batch size and type may come from inputs.
 
         Raises:
@@ -124,7 +147,7 @@ class RNNCell(Layer):
             )
         return self.zero_state(batch_size, dtype)
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike | None) -> TensorResult:
         """Zeros for every state.
 
         Args:
@@ -138,12 +161,14 @@ class RNNCell(Layer):
 class LayerRNNCell(RNNCell):
     """The base of cells that make their variables in ``build``."""
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None, **kwargs: Any) -> Any:
+    def __call__(
+        self, inputs: TensorLike, state: Nested, scope: ScopeLike | None = None, **kwargs: Any
+    ) -> TensorResult:
         """One step: (output, new state); see :class:`RNNCell`."""
         return Layer.__call__(self, inputs, state, scope=scope, **kwargs)
 
 
-def _depth_of(inputs_shape: Any) -> int:
+def _depth_of(inputs_shape: TensorLike) -> int:
     shape = TensorShape(inputs_shape)
     depth = shape.as_list()[-1]
     if depth is None:
@@ -157,10 +182,10 @@ class BasicRNNCell(LayerRNNCell):
     def __init__(
         self,
         num_units: int,
-        activation: Any = None,
+        activation: Activation = None,
         reuse: bool | None = None,
-        name: Any = None,
-        dtype: Any = None,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         """Set sizes.
@@ -179,16 +204,16 @@ class BasicRNNCell(LayerRNNCell):
         self._activation = activation_from(activation) or math_ops.tanh
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> Nested:
         """The number of units."""
         return self._num_units
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> Nested:
         """The number of units."""
         return self._num_units
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, inputs_shape: TensorLike) -> None:
         """Makes ``kernel`` and ``bias``."""
         depth = _depth_of(inputs_shape)
         self._kernel = self.add_variable(_KERNEL, shape=[depth + self._num_units, self._num_units])
@@ -197,7 +222,7 @@ class BasicRNNCell(LayerRNNCell):
         )
         self.built = True
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: TensorLike, state: Nested) -> Nested:
         """One step."""
         gates = bias_add(matmul(concat([inputs, state], 1), self._kernel), self._bias)
         output = self._activation(gates)
@@ -210,12 +235,12 @@ class GRUCell(LayerRNNCell):
     def __init__(
         self,
         num_units: int,
-        activation: Any = None,
+        activation: Activation = None,
         reuse: bool | None = None,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
-        name: Any = None,
-        dtype: Any = None,
+        kernel_initializer: Initializer | None = None,
+        bias_initializer: Initializer | None = None,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         """Set sizes.
@@ -238,16 +263,16 @@ class GRUCell(LayerRNNCell):
         self._bias_initializer = initializer_from(bias_initializer)
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> Nested:
         """The number of units."""
         return self._num_units
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> Nested:
         """The number of units."""
         return self._num_units
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, inputs_shape: TensorLike) -> None:
         """Makes kernel and bias of the gates and of the candidate."""
         depth = _depth_of(inputs_shape)
         units = self._num_units
@@ -272,7 +297,7 @@ class GRUCell(LayerRNNCell):
         )
         self.built = True
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: TensorLike, state: Nested) -> Nested:
         """One step."""
         gates = matmul(concat([inputs, state], 1), self._gate_kernel)
         gates = math_ops.sigmoid(bias_add(gates, self._gate_bias))
@@ -311,10 +336,10 @@ class BasicLSTMCell(LayerRNNCell):
         num_units: int,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = None,
+        activation: Activation = None,
         reuse: bool | None = None,
-        name: Any = None,
-        dtype: Any = None,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         """Set sizes.
@@ -337,17 +362,17 @@ class BasicLSTMCell(LayerRNNCell):
         self._activation = activation_from(activation) or math_ops.tanh
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> Nested:
         """The number of units, for memory and output."""
         units = self._num_units
         return LSTMStateTuple(units, units) if self._state_is_tuple else 2 * units
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> Nested:
         """The number of units."""
         return self._num_units
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, inputs_shape: TensorLike) -> None:
         """Makes ``kernel`` and ``bias``."""
         depth = _depth_of(inputs_shape)
         units = self._num_units
@@ -356,7 +381,7 @@ class BasicLSTMCell(LayerRNNCell):
         self._bias = self.add_variable(_BIAS, shape=[4 * units], initializer=zeros)
         self.built = True
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: TensorLike, state: Nested) -> Nested:
         """One step."""
         one = constant_ops.constant(1, dtype="int32")
         if self._state_is_tuple:
@@ -384,17 +409,17 @@ class LSTMCell(LayerRNNCell):
         num_units: int,
         use_peepholes: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: Initializer | None = None,
         num_proj: int | None = None,
         proj_clip: float | None = None,
         num_unit_shards: int | None = None,
         num_proj_shards: int | None = None,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = None,
+        activation: Activation = None,
         reuse: bool | None = None,
-        name: Any = None,
-        dtype: Any = None,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         """Set sizes.
@@ -436,21 +461,21 @@ class LSTMCell(LayerRNNCell):
         )
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> Nested:
         """The sizes of memory and output."""
         return self._state_size
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> Nested:
         """The size of the output."""
         return self._output_size
 
-    def build(self, inputs_shape: Any) -> None:
+    def build(self, inputs_shape: TensorLike) -> None:
         """Makes ``kernel`` and ``bias``, the peepholes' weights and the projection."""
         depth = _depth_of(inputs_shape)
         units = self._num_units
 
-        def partitioner(shards: int | None) -> Any:
+        def partitioner(shards: int | None) -> Partitioner:
             return None if shards is None else fixed_size_partitioner(shards)
 
         self._kernel = self.add_variable(
@@ -478,7 +503,7 @@ class LSTMCell(LayerRNNCell):
             )
         self.built = True
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: TensorLike, state: Nested) -> Nested:
         """One step.
 
         Raises:
@@ -546,24 +571,24 @@ class MultiRNNCell(RNNCell):
             )
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> Nested:
         """The cells' state sizes, or their sum."""
         sizes = tuple(cell.state_size for cell in self._cells)
         return sizes if self._state_is_tuple else sum(sizes)
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> Nested:
         """The output size of the last cell."""
         return self._cells[-1].output_size
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike | None) -> TensorResult:
         """Zeros for every cell."""
         with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
             if self._state_is_tuple:
                 return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
             return super().zero_state(batch_size, dtype)
 
-    def call(self, inputs: Any, state: Any) -> Any:
+    def call(self, inputs: TensorLike, state: Nested) -> Nested:
         """One step through all cells.
 
         Raises:

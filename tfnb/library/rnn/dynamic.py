@@ -35,12 +35,16 @@ from tfnb.ops.math.sequence_ops import range_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, ScopeLike, TensorLike, TensorResult
+    from tfnb.library.rnn.cells import RNNCell
+
 EXPORTS = {"nn": ["bidirectional_dynamic_rnn", "dynamic_rnn", "raw_rnn"]}
 
 _PARALLEL_ITERATIONS = 32
 
 
-def transpose_batch_time(x: Any) -> Any:
+def transpose_batch_time(x: TensorLike) -> TensorResult:
     """The first two dimensions the other way around.
 
     Raises:
@@ -59,7 +63,7 @@ def transpose_batch_time(x: Any) -> Any:
     return moved
 
 
-def _batch_size(inputs: list[Any]) -> Any:
+def _batch_size(inputs: list[TensorLike]) -> Nested:
     """The size of the second dimension: a number if one of the inputs knows it, else a tensor."""
     for value in inputs:
         static = value.get_shape()
@@ -73,23 +77,23 @@ def _batch_size(inputs: list[Any]) -> Any:
     return shape(inputs[0])[1]
 
 
-def _zero_state(cell: Any, batch_size: Any, dtype: Any) -> Any:
+def _zero_state(cell: RNNCell, batch_size: TensorLike, dtype: DTypeLike | None) -> TensorResult:
     if getattr(cell, "get_initial_state", None) is not None:
         return cell.get_initial_state(inputs=None, batch_size=batch_size, dtype=dtype)
     return cell.zero_state(batch_size, dtype)
 
 
 def dynamic_rnn(
-    cell: Any,
-    inputs: Any,
-    sequence_length: Any = None,
-    initial_state: Any = None,
-    dtype: Any = None,
+    cell: RNNCell,
+    inputs: TensorLike,
+    sequence_length: TensorLike | None = None,
+    initial_state: Nested | None = None,
+    dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
-) -> tuple[Any, Any]:
+    scope: ScopeLike | None = None,
+) -> tuple[Nested, Nested]:
     """(outputs, last state) of a cell run over time in a loop.
 
     Args:
@@ -146,7 +150,7 @@ def dynamic_rnn(
         return outputs, final_state
 
 
-def _has_length(sequence_length: Any, batch_size: Any) -> Any:
+def _has_length(sequence_length: TensorLike, batch_size: TensorLike) -> TensorResult:
     found, wanted = shape(sequence_length), stack([batch_size])
     return assert_(
         reduce_all(math_ops.equal(found, wanted)),
@@ -160,14 +164,14 @@ def _has_length(sequence_length: Any, batch_size: Any) -> Any:
 
 
 def _loop(
-    cell: Any,
-    inputs: Any,
-    state: Any,
+    cell: RNNCell,
+    inputs: TensorLike,
+    state: Nested,
     parallel_iterations: int,
     swap_memory: bool,
-    sequence_length: Any,
-    dtype: Any,
-) -> tuple[Any, Any]:
+    sequence_length: TensorLike,
+    dtype: DTypeLike | None,
+) -> tuple[Nested, Nested]:
     flat_inputs = nest.flatten(inputs)
     flat_sizes = nest.flatten(cell.output_size)
     time_steps = shape(flat_inputs[0])[0]
@@ -188,7 +192,7 @@ def _loop(
     with name_scope("dynamic_rnn") as base_name:
         pass
 
-    def array(name: str, element_shape: Any, element_dtype: Any) -> TensorArray:
+    def array(name: str, element_shape: TensorLike, element_dtype: Any) -> TensorArray:
         return TensorArray(
             dtype=element_dtype,
             size=time_steps,
@@ -206,7 +210,7 @@ def _loop(
     ]
     input_arrays = [to.unstack(value) for to, value in zip(input_arrays, flat_inputs, strict=True)]
 
-    def one_step(time: Any, arrays: Any, state: Any) -> Any:
+    def one_step(time: TensorLike, arrays: Any, state: Nested) -> Nested:
         read = [source.read(time) for source in input_arrays]
         for value, known in zip(read, static_shapes, strict=True):
             value.set_shape(known[1:])
@@ -246,7 +250,9 @@ def _loop(
     return nest.pack_sequence_as(cell.output_size, outputs), final_state
 
 
-def _check_input(value: Any, known: TensorShape, time: int | None, batch: int | None) -> None:
+def _check_input(
+    value: TensorLike, known: TensorShape, time: int | None, batch: int | None
+) -> None:
     sizes = known.as_list()
     if None in sizes[2:]:
         raise ValueError(
@@ -266,18 +272,18 @@ def _check_input(value: Any, known: TensorShape, time: int | None, batch: int | 
 
 
 def bidirectional_dynamic_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
-    inputs: Any,
-    sequence_length: Any = None,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
-    dtype: Any = None,
+    cell_fw: RNNCell,
+    cell_bw: RNNCell,
+    inputs: TensorLike,
+    sequence_length: TensorLike | None = None,
+    initial_state_fw: Nested | None = None,
+    initial_state_bw: Nested | None = None,
+    dtype: DTypeLike | None = None,
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
-) -> tuple[Any, Any]:
+    scope: ScopeLike | None = None,
+) -> tuple[Nested, Nested]:
     """((outputs forwards, outputs backwards), (last state forwards, last state backwards)).
 
     Args:
@@ -297,7 +303,7 @@ def bidirectional_dynamic_rnn(
     assert_like_rnn_cell("cell_bw", cell_bw)
     time_axis, batch_axis = (0, 1) if time_major else (1, 0)
 
-    def reversed_(value: Any) -> Any:
+    def reversed_(value: TensorLike) -> TensorResult:
         if sequence_length is None:
             return reverse(value, axis=[time_axis])
         return reverse_sequence(
@@ -307,7 +313,7 @@ def bidirectional_dynamic_rnn(
             batch_axis=batch_axis,
         )
 
-    common = {
+    common: dict[str, Any] = {
         "sequence_length": sequence_length,
         "dtype": dtype,
         "parallel_iterations": parallel_iterations,
@@ -329,12 +335,12 @@ def bidirectional_dynamic_rnn(
 
 
 def raw_rnn(
-    cell: Any,
-    loop_fn: Callable[..., Any],
+    cell: RNNCell,
+    loop_fn: Callable[..., Nested],
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
-    scope: Any = None,
-) -> tuple[Any, Any, Any]:
+    scope: ScopeLike | None = None,
+) -> tuple[Nested, Nested, Nested]:
     """(TensorArrays of outputs, last state, last loop state) of a cell run as a function says.
 
     Args:
@@ -396,8 +402,13 @@ def raw_rnn(
         )
 
         def body(
-            time: Any, finished: Any, current: Any, arrays: Any, state: Any, loop_state: Any
-        ) -> Any:
+            time: TensorLike,
+            finished: TensorLike,
+            current: TensorLike,
+            arrays: Any,
+            state: Nested,
+            loop_state: Any,
+        ) -> Nested:
             output, cell_state = cell(current, state)
             nest.assert_same_structure(state, cell_state)
             nest.assert_same_structure(cell.output_size, output)
@@ -409,7 +420,7 @@ def raw_rnn(
             nest.assert_same_structure(current, next_input)
             nest.assert_same_structure(arrays, to_emit)
 
-            def kept(before: Any, after: Any) -> Any:
+            def kept(before: TensorLike, after: TensorLike) -> TensorResult:
                 return keep_where(finished, before, after)
 
             to_emit = nest.map_structure(kept, nothing, to_emit)

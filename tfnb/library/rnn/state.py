@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape, as_shape
@@ -13,8 +13,12 @@ from tfnb.ops.array.concat_ops import concat
 from tfnb.ops.array.constant_ops import constant, zeros
 from tfnb.ops.array.shape_ops import expand_dims
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
-def _as_vector(part: Any, what: str) -> tuple[Any, Any]:
+
+def _as_vector(part: TensorLike, what: str) -> tuple[Nested, Nested]:
     """(a vector as tensor or None, its static form) of a size, a shape or a tensor."""
     if isinstance(part, Tensor):
         vector = part
@@ -33,7 +37,7 @@ def _as_vector(part: Any, what: str) -> tuple[Any, Any]:
     return constant(shape.as_list(), dtype=dtypes.int32), static
 
 
-def joined_shape(prefix: Any, suffix: Any) -> Any:
+def joined_shape(prefix: TensorLike, suffix: TensorLike) -> TensorResult:
     """The tensor of one shape behind another; each is a size, a shape or a tensor.
 
     Raises:
@@ -46,7 +50,7 @@ def joined_shape(prefix: Any, suffix: Any) -> Any:
     return concat((first, second), 0)
 
 
-def joined_static_shape(prefix: Any, suffix: Any) -> list[int | None] | None:
+def joined_static_shape(prefix: TensorLike, suffix: TensorLike) -> list[int | None] | None:
     """What is known of the shape that :func:`joined_shape` gives."""
     _, first = _as_vector(prefix, "prefix")
     _, second = _as_vector(suffix, "suffix")
@@ -54,10 +58,10 @@ def joined_static_shape(prefix: Any, suffix: Any) -> list[int | None] | None:
     return None if shape.ndims is None else shape.as_list()
 
 
-def zero_states(state_size: Any, batch_size: Any, dtype: Any) -> Any:
+def zero_states(state_size: Any, batch_size: TensorLike, dtype: Any) -> TensorResult:
     """Zeros for every state, ``[batch_size, *size]``, in the structure of the sizes."""
 
-    def zero_state(size: Any) -> Any:
+    def zero_state(size: TensorLike) -> TensorResult:
         made = zeros(joined_shape(batch_size, size), dtype=dtype)
         made.set_shape(joined_static_shape(batch_size, size))
         return made
@@ -74,7 +78,7 @@ def shape_from(size: Any) -> TensorShape:
     return as_shape(size)
 
 
-def dtype_of_state(explicit: Any, state: Any) -> Any:
+def dtype_of_state(explicit: DTypeLike | None, state: Nested) -> Any:
     """The type of outputs: the one that was given, else that of the states.
 
     Raises:

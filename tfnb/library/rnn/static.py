@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import unknown_shape
@@ -25,17 +25,22 @@ from tfnb.ops.array.shape_ops import shape
 from tfnb.ops.array.transpose_ops import reverse_sequence
 from tfnb.ops.math.reduction_ops import reduce_max, reduce_min
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, ScopeLike, TensorLike, TensorResult
+    from tfnb.library.rnn.cells import RNNCell
+
 EXPORTS = {"nn": ["static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn"]}
 
 
 def static_rnn(
-    cell: Any,
-    inputs: Any,
-    initial_state: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
-) -> tuple[list[Any], Any]:
+    cell: RNNCell,
+    inputs: TensorLike,
+    initial_state: Nested | None = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
+    scope: ScopeLike | None = None,
+) -> tuple[list[Nested], Nested]:
     """(outputs, last state) of a cell, with ops of its own for every step.
 
     Args:
@@ -76,7 +81,7 @@ def static_rnn(
             if sequence_length.get_shape().ndims not in (None, 1):
                 raise ValueError("sequence_length must be a vector of length batch_size.")
 
-            def zero(size: Any) -> Any:
+            def zero(size: TensorLike) -> TensorResult:
                 made = zeros(stack(joined_shape(batch_size, size)), dtype_of_state(dtype, state))
                 made.set_shape(joined_static_shape(static_batch, size))
                 return made
@@ -103,7 +108,7 @@ def static_rnn(
     return outputs, state
 
 
-def _static_batch(inputs: Any, first: Any) -> int | None:
+def _static_batch(inputs: TensorLike, first: TensorLike) -> int | None:
     """The size of the first dimension, if it is known; checks the others."""
     if first.get_shape().ndims == 1:
         size: int | None = first.get_shape().as_list()[0]
@@ -123,13 +128,13 @@ def _static_batch(inputs: Any, first: Any) -> int | None:
 
 
 def static_state_saving_rnn(
-    cell: Any,
-    inputs: Any,
+    cell: RNNCell,
+    inputs: TensorLike,
     state_saver: Any,
     state_name: Any,
-    sequence_length: Any = None,
-    scope: Any = None,
-) -> tuple[list[Any], Any]:
+    sequence_length: TensorLike | None = None,
+    scope: ScopeLike | None = None,
+) -> tuple[list[Nested], Nested]:
     """:func:`static_rnn` whose state comes from a saver, and goes to it.
 
     Args:
@@ -170,15 +175,15 @@ def static_state_saving_rnn(
 
 
 def static_bidirectional_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
-    inputs: Any,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
-) -> tuple[list[Any], Any, Any]:
+    cell_fw: RNNCell,
+    cell_bw: RNNCell,
+    inputs: TensorLike,
+    initial_state_fw: Nested | None = None,
+    initial_state_bw: Nested | None = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
+    scope: ScopeLike | None = None,
+) -> tuple[list[Nested], Nested, Nested]:
     """(outputs of both directions side by side, last state forwards, last state backwards).
 
     Args:
@@ -219,7 +224,7 @@ def static_bidirectional_rnn(
     return nest.pack_sequence_as(output_fw, outputs), state_fw, state_bw
 
 
-def _reversed(steps: Any, lengths: Any) -> list[Any]:
+def _reversed(steps: TensorLike, lengths: TensorLike) -> list[Nested]:
     """The steps backwards, each row from the end of its own sequence."""
     if lengths is None:
         return list(reversed(steps))

@@ -15,8 +15,10 @@ from tfnb.ops.array.where_ops import where
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import Nested, ScopeLike, TensorLike, TensorResult
 
-def keep_where(finished: Any, current: Any, candidate: Any) -> Any:
+
+def keep_where(finished: TensorLike, current: TensorLike, candidate: TensorLike) -> TensorResult:
     """The candidate, but the current value in the rows that are finished.
 
     What has no rows, a scalar or a TensorArray, is always the candidate.
@@ -28,15 +30,15 @@ def keep_where(finished: Any, current: Any, candidate: Any) -> Any:
 
 
 def masked_step(
-    time: Any,
-    sequence_length: Any,
+    time: TensorLike,
+    sequence_length: TensorLike,
     shortest: Any,
     longest: Any,
-    zero_output: Any,
-    state: Any,
-    call_cell: Callable[[], Any],
+    zero_output: TensorLike,
+    state: Nested,
+    call_cell: Callable[[], Nested],
     skip_conditionals: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Nested, Nested]:
     """(output, new state), where rows beyond their length give zeros and keep their state.
 
     Args:
@@ -52,17 +54,17 @@ def masked_step(
     flat_zero, flat_state = nest.flatten(zero_output), nest.flatten(state)
     finished = time >= sequence_length
 
-    def masked(new_output: list[Any], new_state: list[Any]) -> list[Any]:
+    def masked(new_output: list[TensorLike], new_state: list[TensorLike]) -> list[Nested]:
         pairs = [*zip(flat_zero, new_output, strict=True), *zip(flat_state, new_state, strict=True)]
         return [keep_where(finished, current, candidate) for current, candidate in pairs]
 
-    def called() -> tuple[list[Any], list[Any]]:
+    def called() -> tuple[list[Nested], list[Nested]]:
         new_output, new_state = call_cell()
         nest.assert_same_structure(zero_output, new_output)
         nest.assert_same_structure(state, new_state)
         return nest.flatten(new_output), nest.flatten(new_state)
 
-    def called_and_masked() -> Any:
+    def called_and_masked() -> TensorResult:
         new_output, new_state = called()
         return cond(
             time < shortest,
@@ -81,7 +83,7 @@ def masked_step(
     return nest.pack_sequence_as(zero_output, outputs), nest.pack_sequence_as(state, states)
 
 
-def read_variables_on_their_device(scope: Any) -> None:
+def read_variables_on_their_device(scope: ScopeLike) -> None:
     """Let a scope's variables be read once, outside of the loop, unless it says where already."""
     graph = get_default_graph()
     inside = containing_while_context(graph._get_control_flow_context()) is not None

@@ -22,13 +22,16 @@ from tfnb.ops.random import random_ops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.tensor_types import DeviceLike, Nested, ScopeLike, TensorLike, TensorResult
+
 EXPORTS = {"nn.rnn_cell": ["DeviceWrapper", "DropoutWrapper", "ResidualWrapper"]}
 
 
 class CellWrapper(RNNCell):
     """What all wrappers share; they have no scope of their own."""
 
-    def __init__(self, cell: Any, **kwargs: Any) -> None:
+    def __init__(self, cell: RNNCell, **kwargs: Any) -> None:
         """Wrap a cell.
 
         Raises:
@@ -39,44 +42,46 @@ class CellWrapper(RNNCell):
         self.cell = cell
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> Nested:
         """The cell's."""
         return self.cell.state_size
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> Nested:
         """The cell's."""
         return self.cell.output_size
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: TensorLike, dtype: Any) -> TensorResult:
         """The cell's."""
         with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
             return self.cell.zero_state(batch_size, dtype)
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None, **kwargs: Any) -> Any:
+    def __call__(
+        self, inputs: TensorLike, state: Nested, scope: ScopeLike | None = None, **kwargs: Any
+    ) -> TensorResult:
         """One step of the cell, and what the wrapper does with it."""
         if scope is not None:
             kwargs["scope"] = scope
         return self._step(inputs, state, kwargs)
 
-    def _step(self, inputs: Any, state: Any, kwargs: dict[str, Any]) -> Any:
+    def _step(self, inputs: TensorLike, state: Nested, kwargs: dict[str, Any]) -> TensorResult:
         raise NotImplementedError
 
 
-def _without_memory(state: Any) -> Any:
+def _without_memory(state: Nested) -> Any:
     """Which states get dropout unless something else is asked for: not an LSTM's memory."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
     return not isinstance(state, TensorArray)
 
 
-def _chosen(visitor: Callable[[Any], Any], structure: Any) -> Any:
+def _chosen(visitor: Callable[[Any], Any], structure: Nested) -> TensorResult:
     """Which parts of a structure a visitor chooses: a shallow structure of bools."""
     found = visitor(structure)
     if found is False or not nest.is_nested(structure):
         return found
 
-    def inside(choice: Any, part: Any) -> Any:
+    def inside(choice: Any, part: TensorLike) -> TensorResult:
         return _chosen(visitor, part) if choice is True else choice
 
     if found is True:
@@ -92,12 +97,12 @@ class DropoutWrapper(CellWrapper):
 
     def __init__(
         self,
-        cell: Any,
-        input_keep_prob: Any = 1.0,
-        output_keep_prob: Any = 1.0,
-        state_keep_prob: Any = 1.0,
+        cell: RNNCell,
+        input_keep_prob: TensorLike = 1.0,
+        output_keep_prob: TensorLike = 1.0,
+        state_keep_prob: TensorLike = 1.0,
         variational_recurrent: bool = False,
-        input_size: Any = None,
+        input_size: TensorLike | None = None,
         dtype: Any = None,
         seed: int | None = None,
         dropout_state_filter_visitor: Callable[[Any], Any] | None = None,
@@ -149,10 +154,10 @@ class DropoutWrapper(CellWrapper):
             self._noise["state"] = self._noise_like(cell.state_size, "state", dtype)
             self._noise["output"] = self._noise_like(cell.output_size, "output", dtype)
 
-    def _noise_like(self, sizes: Any, place: str, dtype: Any) -> Any:
+    def _noise_like(self, sizes: TensorLike, place: str, dtype: Any) -> TensorResult:
         counter = iter(range(len(nest.flatten(sizes))))
 
-        def noise(size: Any) -> Any:
+        def noise(size: ShapeLike) -> TensorResult:
             shape = concat(([1], TensorShape(size).as_list()), 0)
             seed = self._seed_of(place, next(counter))
             return random_ops.random_uniform(shape, seed=seed, dtype=dtype)
@@ -165,12 +170,14 @@ class DropoutWrapper(CellWrapper):
         text = f"{self._seed}{place}_{number}".encode()
         return int(hashlib.md5(text).hexdigest()[:8], 16) & 0x7FFFFFFF
 
-    def _dropped(self, values: Any, place: str, keep_prob: Any, chosen: Any = None) -> Any:
+    def _dropped(
+        self, values: TensorLike, place: str, keep_prob: TensorLike, chosen: Any = None
+    ) -> TensorResult:
         """The values with dropout, where they are chosen."""
         shallow = values if chosen is None else chosen
         counter = iter(range(len(nest.flatten(shallow))))
 
-        def dropped(choice: Any, value: Any, *noise: Any) -> Any:
+        def dropped(choice: Any, value: TensorLike, *noise: Any) -> TensorResult:
             number = next(counter)
             if isinstance(choice, bool) and not choice:
                 return value
@@ -185,7 +192,7 @@ class DropoutWrapper(CellWrapper):
             return nest.map_structure_up_to(shallow, dropped, shallow, values, self._noise[place])
         return nest.map_structure_up_to(shallow, dropped, shallow, values)
 
-    def _step(self, inputs: Any, state: Any, kwargs: dict[str, Any]) -> Any:
+    def _step(self, inputs: TensorLike, state: Nested, kwargs: dict[str, Any]) -> Nested:
         if _drops(self._input_keep_prob):
             inputs = self._dropped(inputs, "input", self._input_keep_prob)
         output, new_state = self.cell(inputs, state, **kwargs)
@@ -197,11 +204,11 @@ class DropoutWrapper(CellWrapper):
         return output, new_state
 
 
-def _drops(keep_prob: Any) -> bool:
+def _drops(keep_prob: TensorLike) -> bool:
     return not isinstance(keep_prob, float) or keep_prob < 1
 
 
-def _probability(given: Any, name: str) -> Any:
+def _probability(given: TensorLike, name: str) -> TensorResult:
     tensor = convert_to_tensor(given)
     value = constant_value(tensor)
     if value is None:
@@ -215,7 +222,7 @@ class ResidualWrapper(CellWrapper):
     """A cell's output with its inputs added."""
 
     def __init__(
-        self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None, **kwargs: Any
+        self, cell: RNNCell, residual_fn: Callable[[Any, Any], Any] | None = None, **kwargs: Any
     ) -> None:
         """Wrap a cell.
 
@@ -227,13 +234,13 @@ class ResidualWrapper(CellWrapper):
         super().__init__(cell, **kwargs)
         self._residual_fn = residual_fn
 
-    def _step(self, inputs: Any, state: Any, kwargs: dict[str, Any]) -> Any:
+    def _step(self, inputs: TensorLike, state: Nested, kwargs: dict[str, Any]) -> Nested:
         outputs, new_state = self.cell(inputs, state, **kwargs)
         return (self._residual_fn or _summed)(inputs, outputs), new_state
 
 
-def _summed(inputs: Any, outputs: Any) -> Any:
-    def check(one: Any, other: Any) -> None:
+def _summed(inputs: TensorLike, outputs: TensorLike) -> TensorResult:
+    def check(one: TensorLike, other: TensorLike) -> None:
         one.get_shape().assert_is_compatible_with(other.get_shape())
 
     nest.assert_same_structure(inputs, outputs)
@@ -244,7 +251,7 @@ def _summed(inputs: Any, outputs: Any) -> Any:
 class DeviceWrapper(CellWrapper):
     """A cell that runs on a device."""
 
-    def __init__(self, cell: Any, device: Any, **kwargs: Any) -> None:
+    def __init__(self, cell: RNNCell, device: DeviceLike, **kwargs: Any) -> None:
         """Wrap a cell.
 
         Args:
@@ -255,7 +262,7 @@ class DeviceWrapper(CellWrapper):
         super().__init__(cell, **kwargs)
         self._device = device
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: TensorLike, dtype: Any) -> TensorResult:
         """The cell's, on the device."""
         with (
             name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]),
@@ -263,6 +270,6 @@ class DeviceWrapper(CellWrapper):
         ):
             return self.cell.zero_state(batch_size, dtype)
 
-    def _step(self, inputs: Any, state: Any, kwargs: dict[str, Any]) -> Any:
+    def _step(self, inputs: TensorLike, state: Nested, kwargs: dict[str, Any]) -> TensorResult:
         with device_scope(self._device):
             return self.cell(inputs, state, **kwargs)

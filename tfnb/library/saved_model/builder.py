@@ -25,6 +25,9 @@ from tfnb.proto import meta_graph_pb2, saved_model_pb2, types_pb2
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from tfnb.framework.default_session import SessionLike
+    from tfnb.framework.tensor_types import Nested, PathLike, TensorLike
+
 EXPORTS = {
     "saved_model": ["Builder:SavedModelBuilder", "simple_save"],
     "saved_model.builder": ["SavedModelBuilder"],
@@ -41,7 +44,7 @@ class SavedModelBuilder:
       AssertionError: there is something in the folder.
     """
 
-    def __init__(self, export_dir: Any) -> None:
+    def __init__(self, export_dir: PathLike) -> None:
         self._export_dir = os.fspath(export_dir)
         self._saved_model = saved_model_pb2.SavedModel(
             saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION
@@ -64,13 +67,13 @@ class SavedModelBuilder:
 
     def add_meta_graph_and_variables(
         self,
-        sess: Any,
+        sess: SessionLike,
         tags: Iterable[str],
         signature_def_map: Mapping[str, Any] | None = None,
         assets_collection: Any = None,
-        legacy_init_op: Any = None,
+        legacy_init_op: Operation | None = None,
         clear_devices: bool = False,
-        main_op: Any = None,
+        main_op: Operation | None = None,
         strip_default_attrs: bool = False,
         saver: Any = None,
     ) -> None:
@@ -114,9 +117,9 @@ class SavedModelBuilder:
         tags: Iterable[str],
         signature_def_map: Mapping[str, Any] | None = None,
         assets_collection: Any = None,
-        legacy_init_op: Any = None,
+        legacy_init_op: Operation | None = None,
         clear_devices: bool = False,
-        main_op: Any = None,
+        main_op: Operation | None = None,
         strip_default_attrs: bool = False,
         saver: Any = None,
     ) -> None:
@@ -260,13 +263,13 @@ def _asset_files(assets: Any) -> dict[str, tuple[str, list[Tensor]]]:
     return found
 
 
-def _in_order(assets: Any, files: Mapping[str, tuple[str, list[Tensor]]]) -> list[Any]:
+def _in_order(assets: Any, files: Mapping[str, tuple[str, list[Tensor]]]) -> list[Nested]:
     """(constant, name in the model) in the order in which the constants were given."""
     names = {id(tensor): name for name, (_, tensors) in files.items() for tensor in tensors}
     return [(tensor, names[id(tensor)]) for tensor in assets or ()]
 
 
-def _asset_path(tensor: Any) -> str:
+def _asset_path(tensor: TensorLike) -> str:
     if not isinstance(tensor, Tensor):
         raise TypeError(f"Asset path tensor {tensor} must be a Tensor.")
     if tensor.op.type != "Const":
@@ -278,7 +281,7 @@ def _asset_path(tensor: Any) -> str:
         raise TypeError(f"Asset path tensor {tensor} must be of dtype string.")
     from tfnb.framework.constant_value import constant_value
 
-    value: Any = constant_value(tensor)
+    value: TensorLike = constant_value(tensor)
     if value is None or value.size != 1:
         raise TypeError(f"Asset path tensor {tensor} must be a scalar.")
     path = bytes(value.reshape(-1)[0]).decode("utf-8", "surrogateescape")
@@ -288,11 +291,11 @@ def _asset_path(tensor: Any) -> str:
 
 
 def simple_save(
-    session: Any,
-    export_dir: Any,
+    session: SessionLike,
+    export_dir: PathLike,
     inputs: Mapping[str, Any],
     outputs: Mapping[str, Any],
-    legacy_init_op: Any = None,
+    legacy_init_op: Operation | None = None,
 ) -> None:
     """Writes a session's graph and variables as a SavedModel for serving.
 

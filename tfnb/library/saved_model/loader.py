@@ -20,7 +20,9 @@ from tfnb.proto import meta_graph_pb2, saved_model_pb2
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tfnb.framework.default_session import SessionLike
     from tfnb.framework.graph import Graph
+    from tfnb.framework.tensor_types import PathLike
     from tfnb.library.training.saver import Saver
 
 EXPORTS = {
@@ -39,19 +41,19 @@ def _paths(export_dir: str) -> tuple[str, str]:
     )
 
 
-def maybe_saved_model_directory(export_dir: Any) -> bool:
+def maybe_saved_model_directory(export_dir: PathLike) -> bool:
     """Whether a folder has a SavedModel's file of graphs."""
     return any(
         os.path.exists(file_system.local_path(path)) for path in _paths(os.fspath(export_dir))
     )
 
 
-def contains_saved_model(export_dir: Any) -> bool:
+def contains_saved_model(export_dir: PathLike) -> bool:
     """The same as :func:`maybe_saved_model_directory`."""
     return maybe_saved_model_directory(export_dir)
 
 
-def parse_saved_model(export_dir: Any) -> Any:
+def parse_saved_model(export_dir: PathLike) -> Any:
     """The SavedModel message of a folder.
 
     Raises:
@@ -79,9 +81,9 @@ def parse_saved_model(export_dir: Any) -> Any:
 
 
 def load(
-    sess: Any,
+    sess: SessionLike,
     tags: Iterable[str],
-    export_dir: Any,
+    export_dir: PathLike,
     import_scope: str | None = None,
     **saver_kwargs: Any,
 ) -> Any:
@@ -114,7 +116,7 @@ class SavedModelLoader:
       OSError: there is no SavedModel in it.
     """
 
-    def __init__(self, export_dir: Any) -> None:
+    def __init__(self, export_dir: PathLike) -> None:
         self._export_dir: str = os.fspath(export_dir)
         self._saved_model = parse_saved_model(self._export_dir)
 
@@ -161,7 +163,7 @@ class SavedModelLoader:
                 meta_graph_def, import_scope=import_scope, **kwargs
             )
 
-    def restore_variables(self, sess: Any, saver: Saver | None) -> None:
+    def restore_variables(self, sess: SessionLike, saver: Saver | None) -> None:
         """Restores the variables of a graph that was added."""
         if saver is None:
             _log.info("The specified SavedModel has no variables; no checkpoints were restored.")
@@ -169,7 +171,9 @@ class SavedModelLoader:
         with sess.graph.as_default():
             saver.restore(sess, self.variables_path)
 
-    def run_init_ops(self, sess: Any, tags: Iterable[str], import_scope: str | None = None) -> None:
+    def run_init_ops(
+        self, sess: SessionLike, tags: Iterable[str], import_scope: str | None = None
+    ) -> None:
         """Runs the op that readies a graph that was added, with the model's own assets."""
         meta_graph_def = self.get_meta_graph_def_from_tags(tags)
         init_op = _init_op(sess.graph, meta_graph_def, import_scope)
@@ -179,7 +183,7 @@ class SavedModelLoader:
                 sess.run([init_op], feed_dict=feeds)
 
     def _asset_feeds(
-        self, meta_graph_def: Any, import_scope: str | None
+        self, meta_graph_def: meta_graph_pb2.MetaGraphDef, import_scope: str | None
     ) -> tuple[dict[str, str], dict[str, str | None]]:
         """What to feed for the assets, and the files that the paths must lead to.
 
@@ -202,7 +206,7 @@ class SavedModelLoader:
         return feeds, files
 
     def load(
-        self, sess: Any, tags: Iterable[str], import_scope: str | None = None, **kwargs: Any
+        self, sess: SessionLike, tags: Iterable[str], import_scope: str | None = None, **kwargs: Any
     ) -> Any:
         """See :func:`load`."""
         tags = [tags] if isinstance(tags, str) else list(tags)
@@ -240,7 +244,9 @@ def _asset_file(folder: str, name: str) -> str:
     )
 
 
-def _init_op(graph: Graph, meta_graph_def: Any, import_scope: str | None) -> Any:
+def _init_op(
+    graph: Graph, meta_graph_def: meta_graph_pb2.MetaGraphDef, import_scope: str | None
+) -> Any:
     """The op that readies a model: under its own signature, or in one of two collections."""
     signature = meta_graph_def.signature_def.get(constants.INIT_OP_SIGNATURE_KEY)
     if signature is not None:
@@ -264,7 +270,7 @@ class MethodNameUpdater:
       export_dir: the folder.
     """
 
-    def __init__(self, export_dir: Any) -> None:
+    def __init__(self, export_dir: PathLike) -> None:
         self._export_dir = os.fspath(export_dir)
         self._saved_model = parse_saved_model(self._export_dir)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tfnb.framework.graph import Graph
+    from tfnb.framework.tensor_types import TensorLike
 
 _INFOS = ["build_tensor_info", "get_tensor_from_tensor_info"]
 _SIGNATURES = [
@@ -34,7 +35,7 @@ TensorInfo = meta_graph_pb2.TensorInfo
 SignatureDef = meta_graph_pb2.SignatureDef
 
 
-def build_tensor_info(tensor: Any) -> TensorInfo:
+def build_tensor_info(tensor: TensorLike) -> TensorInfo:
     """The message that names a tensor or a sparse tensor, with type and shape."""
     info = TensorInfo(
         dtype=cast("Any", dtypes.as_dtype(tensor.dtype).as_datatype_enum),
@@ -133,7 +134,7 @@ def predict_signature_def(
     )
 
 
-def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
+def regression_signature_def(examples: TensorLike, predictions: TensorLike) -> SignatureDef:
     """A signature from serialized Examples to numbers.
 
     Raises:
@@ -149,7 +150,9 @@ def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
     return build_signature_def(inputs, outputs, constants.REGRESS_METHOD_NAME)
 
 
-def classification_signature_def(examples: Any, classes: Any, scores: Any) -> SignatureDef:
+def classification_signature_def(
+    examples: TensorLike, classes: TensorLike, scores: TensorLike
+) -> SignatureDef:
     """A signature from serialized Examples to classes, scores, or both.
 
     Raises:
@@ -180,7 +183,7 @@ def _check_examples(kind: str, examples: Any) -> None:
         )
 
 
-def _check_type(what: str, tensor: Any, dtype: dtypes.DType) -> None:
+def _check_type(what: str, tensor: TensorLike, dtype: dtypes.DType) -> None:
     if tensor.dtype.base_dtype is not dtype:
         name = "float" if dtype is dtypes.float32 else dtype.name
         raise ValueError(f"{what} must be of type {name}. Found tensors with type {tensor.dtype}.")

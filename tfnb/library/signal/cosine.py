@@ -19,6 +19,7 @@ from tfnb.ops.signal import fft_ops
 
 if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 _NAMES = ["dct", "idct"]
 EXPORTS = {"signal": _NAMES, "spectral": _NAMES}
@@ -26,7 +27,7 @@ EXPORTS = {"signal": _NAMES, "spectral": _NAMES}
 _INVERSE_TYPE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
-def _check(x: Any, kind: int, n: int | None, axis: int, norm: str | None) -> None:
+def _check(x: TensorLike, kind: int, n: int | None, axis: int, norm: str | None) -> None:
     if axis != -1:
         raise NotImplementedError(f"axis must be -1. Got: {axis}")
     if n is not None and n < 1:
@@ -44,7 +45,7 @@ def _check(x: Any, kind: int, n: int | None, axis: int, norm: str | None) -> Non
 
 
 def dct(
-    input: Any,
+    input: TensorLike,
     type: int = 2,
     n: int | None = None,
     axis: int = -1,
@@ -71,7 +72,7 @@ def dct(
 
 
 def idct(
-    input: Any,
+    input: TensorLike,
     type: int = 2,
     n: int | None = None,
     axis: int = -1,
@@ -97,26 +98,28 @@ def idct(
     return result
 
 
-def _length(x: Any) -> Any:
+def _length(x: TensorLike) -> Any:
     return dimension_value(x.shape[-1]) or array_ops.shape(x)[-1]
 
 
-def _resized(x: Any, n: Any) -> Any:
+def _resized(x: TensorLike, n: TensorLike) -> TensorResult:
     length = _length(x)
 
-    def cut() -> Any:
+    def cut() -> TensorResult:
         return x[..., 0:n]
 
-    def filled() -> Any:
+    def filled() -> TensorResult:
         rank = len(x.shape)
-        paddings: list[list[Any]] = [[0, 0] for _ in range(rank)]
+        paddings: list[list[TensorLike]] = [[0, 0] for _ in range(rank)]
         paddings[-1][1] = n - length
         return pad_ops.pad(x, paddings=convert_to_tensor(paddings, dtype=dtypes.int32))
 
     return smart_cond(n <= length, cut, filled)
 
 
-def _transform(x: Any, kind: int, n: Any, norm: str | None, name: str | None) -> Any:
+def _transform(
+    x: TensorLike, kind: int, n: TensorLike, norm: str | None, name: str | None
+) -> TensorResult:
     with name_scope(name, "dct", [x]):
         x = convert_to_tensor(x)
         zero = convert_to_tensor(0.0, dtype=x.dtype)
@@ -129,16 +132,20 @@ def _transform(x: Any, kind: int, n: Any, norm: str | None, name: str | None) ->
         return _TYPES[kind](x, length, wide, zero, norm)
 
 
-def _type_1(x: Any, length: Any, wide: Any, zero: Any, norm: str | None) -> Any:
+def _type_1(
+    x: TensorLike, length: TensorLike, wide: TensorLike, zero: TensorLike, norm: str | None
+) -> TensorResult:
     return real(fft_ops.rfft(array_ops.concat([x, x[..., -2:0:-1]], axis=-1)))
 
 
-def _weights(first: Any, others: Any, length: Any) -> Any:
+def _weights(first: TensorLike, others: TensorLike, length: TensorLike) -> TensorResult:
     """[first, others, others, ...]."""
     return pad_ops.pad(array_ops.expand_dims(first, 0), [[0, length - 1]], constant_values=others)
 
 
-def _type_2(x: Any, length: Any, wide: Any, zero: Any, norm: str | None) -> Any:
+def _type_2(
+    x: TensorLike, length: TensorLike, wide: TensorLike, zero: TensorLike, norm: str | None
+) -> TensorResult:
     turn = complex_(zero, -range_(wide) * math.pi * 0.5 / wide)
     scale = 2.0 * cwise_unary_ops.exp_op(turn)
     spectrum = fft_ops.rfft(x, fft_length=[2 * length])[..., :length]
@@ -149,7 +156,9 @@ def _type_2(x: Any, length: Any, wide: Any, zero: Any, norm: str | None) -> Any:
     return values
 
 
-def _type_3(x: Any, length: Any, wide: Any, zero: Any, norm: str | None) -> Any:
+def _type_3(
+    x: TensorLike, length: TensorLike, wide: TensorLike, zero: TensorLike, norm: str | None
+) -> TensorResult:
     if norm == "ortho":
         first = math_ops.sqrt(wide)
         x *= _weights(first, first * math.sqrt(0.5), length)
@@ -160,7 +169,9 @@ def _type_3(x: Any, length: Any, wide: Any, zero: Any, norm: str | None) -> Any:
     return real(fft_ops.irfft(scale * complex_(x, zero), fft_length=[2 * length]))[..., :length]
 
 
-def _type_4(x: Any, length: Any, wide: Any, zero: Any, norm: str | None) -> Any:
+def _type_4(
+    x: TensorLike, length: TensorLike, wide: TensorLike, zero: TensorLike, norm: str | None
+) -> TensorResult:
     # The odd entries of the type 2 transform of twice the length.
     values = _transform(x, 2, 2 * length, None, None)[..., 1::2]
     if norm == "ortho":

@@ -20,11 +20,12 @@ from tfnb.ops.math.sequence_ops import range_
 
 if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {"signal": ["frame", "overlap_and_add"]}
 
 
-def scalar(value: Any, name: str) -> Tensor:
+def scalar(value: TensorLike, name: str) -> Tensor:
     """The value as a tensor of rank 0.
 
     Raises:
@@ -35,13 +36,13 @@ def scalar(value: Any, name: str) -> Tensor:
     return tensor
 
 
-def _known(value: Any) -> Any:
+def _known(value: TensorLike) -> TensorResult:
     """The value where it is known while the graph is built, else the tensor."""
     found = constant_value(value)
     return value if found is None else found
 
 
-def _greatest_common_divisor(a: Tensor, b: Tensor) -> Any:
+def _greatest_common_divisor(a: Tensor, b: Tensor) -> TensorResult:
     with name_scope(None, "gcd", [a, b]):
         for name, value in (("a", a), ("b", b)):
             value.shape.assert_has_rank(0)
@@ -59,7 +60,11 @@ def _greatest_common_divisor(a: Tensor, b: Tensor) -> Any:
 
 
 def _static_shape(
-    signal: Tensor, frame_length: Any, frame_step: Any, pad_end: bool, axis: Any
+    signal: Tensor,
+    frame_length: TensorLike,
+    frame_step: TensorLike,
+    pad_end: bool,
+    axis: TensorLike,
 ) -> list[Any] | None:
     """The shape of the frames as far as it is known."""
     rank = signal.shape.ndims
@@ -68,7 +73,7 @@ def _static_shape(
     length, step, place = (constant_value(v) for v in (frame_length, frame_step, axis))
     if place is None:
         return [None] * (rank + 1)
-    dims: list[Any] = signal.shape.as_list()
+    dims: list[TensorLike] = signal.shape.as_list()
     samples = dims[place]
     count = None
     if samples is not None and step is not None:
@@ -80,12 +85,12 @@ def _static_shape(
 
 
 def frame(
-    signal: Any,
-    frame_length: Any,
-    frame_step: Any,
+    signal: TensorLike,
+    frame_length: TensorLike,
+    frame_step: TensorLike,
     pad_end: bool = False,
-    pad_value: Any = 0,
-    axis: Any = -1,
+    pad_value: TensorLike = 0,
+    axis: TensorLike = -1,
     name: str | None = None,
 ) -> Tensor:
     """Cuts an axis of a signal into frames that may overlap.
@@ -114,12 +119,12 @@ def frame(
         for value in (frame_length, frame_step, axis):
             value.shape.assert_has_rank(0)
         result_shape = _static_shape(signal, frame_length, frame_step, pad_end, axis)
-        shape: Any = array_ops.shape(signal)
+        shape: TensorLike = array_ops.shape(signal)
         known_shape, known_axis = constant_value(shape), constant_value(axis)
         shape = shape if known_shape is None else known_shape
-        outer: Any
-        inner: Any
-        samples: Any
+        outer: TensorLike
+        inner: TensorLike
+        samples: TensorLike
         if known_shape is not None and known_axis is not None:
             axis = range(len(known_shape))[int(known_axis)]
             outer, lengths, inner = np.split(known_shape, [axis, axis + 1])
@@ -177,7 +182,7 @@ def frame(
         return frames
 
 
-def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
+def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None = None) -> Tensor:
     """Adds frames up, each shifted against the one before.
 
     Args:
@@ -203,7 +208,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         outer = shape[:-2]
         outer_rank = _known(array_ops.size(outer))
 
-        def full_shape(inner: list[Any]) -> Any:
+        def full_shape(inner: list[TensorLike]) -> TensorResult:
             return array_ops.concat([outer, inner], 0)
 
         length, frames = shape[-1], shape[-2]

@@ -17,7 +17,8 @@ from tfnb.ops.math import cwise_unary_ops, math_ops
 from tfnb.ops.math.sequence_ops import linspace
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {"signal": ["linear_to_mel_weight_matrix", "mfccs_from_log_mel_spectrograms"]}
 
@@ -25,7 +26,7 @@ _BREAK_HERTZ = 700.0
 _MELS_PER_E = 1127.0
 
 
-def _mel(hertz: Any) -> Any:
+def _mel(hertz: TensorLike) -> TensorResult:
     with name_scope(None, "hertz_to_mel", [hertz]):
         hertz = convert_to_tensor(hertz)
         return _MELS_PER_E * cwise_unary_ops.log(1.0 + (hertz / _BREAK_HERTZ))
@@ -52,11 +53,11 @@ def _check(bins: int, sample_rate: Any, lower: float, upper: float, dtype: DType
 
 def linear_to_mel_weight_matrix(
     num_mel_bins: int = 20,
-    num_spectrogram_bins: Any = 129,
-    sample_rate: Any = 8000,
+    num_spectrogram_bins: TensorLike = 129,
+    sample_rate: TensorLike = 8000,
     lower_edge_hertz: float = 125.0,
     upper_edge_hertz: float = 3800.0,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
     """The matrix that turns a spectrum of evenly spaced frequencies into one of mel bands.
@@ -103,7 +104,9 @@ def linear_to_mel_weight_matrix(
         return pad_ops.pad(weights, [[1, 0], [0, 0]], name=scope)
 
 
-def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None = None) -> Tensor:
+def mfccs_from_log_mel_spectrograms(
+    log_mel_spectrograms: TensorLike, name: str | None = None
+) -> Tensor:
     """Mel-frequency cepstral coefficients: the cosine transform of logarithmic mel spectra.
 
     Args:
@@ -119,12 +122,12 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None 
     with name_scope(name, "mfccs_from_log_mel_spectrograms", [log_mel_spectrograms]):
         spectra = convert_to_tensor(log_mel_spectrograms)
         dims = spectra.shape.dim_values
-        bins: Any
+        bins: TensorLike
         if dims and dims[-1] is not None:
             bins = dims[-1]
             if bins == 0:
                 raise ValueError(f"num_mel_bins must be positive. Got: {spectra}")
         else:
             bins = array_ops.shape(spectra)[-1]
-        values: Any = dct(spectra, type=2)
+        values: TensorLike = dct(spectra, type=2)
         return values * math_ops.rsqrt(cast(bins, values.dtype) * 2.0)  # type: ignore[no-any-return]

@@ -23,7 +23,9 @@ from tfnb.ops.signal import fft_ops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.dtypes import DTypeLike
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
     WindowFunction = Callable[..., Any]
 
@@ -32,7 +34,7 @@ EXPORTS = {
 }
 
 
-def _enclosing_power_of_two(value: Tensor) -> Any:
+def _enclosing_power_of_two(value: Tensor) -> TensorResult:
     known = constant_value(value)
     if known is not None:
         return convert_to_tensor(int(2 ** np.ceil(np.log(known) / np.log(2.0))), value.dtype)
@@ -42,10 +44,10 @@ def _enclosing_power_of_two(value: Tensor) -> Any:
 
 
 def stft(
-    signals: Any,
-    frame_length: Any,
-    frame_step: Any,
-    fft_length: Any = None,
+    signals: TensorLike,
+    frame_length: TensorLike,
+    frame_step: TensorLike,
+    fft_length: TensorLike | None = None,
     window_fn: WindowFunction | None = hann_window,
     pad_end: bool = False,
     name: str | None = None,
@@ -84,7 +86,7 @@ def stft(
 
 
 def inverse_stft_window_fn(
-    frame_step: Any, forward_window_fn: WindowFunction = hann_window, name: str | None = None
+    frame_step: TensorLike, forward_window_fn: WindowFunction = hann_window, name: str | None = None
 ) -> WindowFunction:
     """A window function for :func:`inverse_stft` that undoes the one of :func:`stft`.
 
@@ -100,7 +102,7 @@ def inverse_stft_window_fn(
       A function of a frame length and the keyword `dtype`.
     """
 
-    def inverse_window(frame_length: Any, dtype: Any) -> Tensor:
+    def inverse_window(frame_length: TensorLike, dtype: DTypeLike) -> Tensor:
         with name_scope(name, "inverse_stft_window_fn", [forward_window_fn]):
             step = scalar(frame_step, "frame_step")
             length = scalar(frame_length, "frame_length")
@@ -120,10 +122,10 @@ def inverse_stft_window_fn(
 
 
 def inverse_stft(
-    stfts: Any,
-    frame_length: Any,
-    frame_step: Any,
-    fft_length: Any = None,
+    stfts: TensorLike,
+    frame_length: TensorLike,
+    frame_step: TensorLike,
+    fft_length: TensorLike | None = None,
     window_fn: WindowFunction | None = hann_window,
     name: str | None = None,
 ) -> Tensor:
@@ -159,7 +161,7 @@ def inverse_stft(
         return overlap_and_add(frames, frame_step)
 
 
-def _with_length(frames: Any, frame_length: Tensor) -> Any:
+def _with_length(frames: TensorLike, frame_length: Tensor) -> TensorResult:
     """The last axis cut or filled up with zeros to the length."""
     known = constant_value(frame_length)
     dims = frames.shape.dim_values
@@ -180,8 +182,8 @@ def _with_length(frames: Any, frame_length: Tensor) -> Any:
 
 
 def mdct(
-    signals: Any,
-    frame_length: Any,
+    signals: TensorLike,
+    frame_length: TensorLike,
     window_fn: WindowFunction | None = vorbis_window,
     pad_end: bool = False,
     norm: str | None = None,
@@ -208,14 +210,14 @@ def mdct(
         signals.shape.with_rank_at_least(1)
         frame_length = scalar(frame_length, "frame_length")
         known = constant_value(frame_length)
-        frame_step: Any
+        frame_step: TensorLike
         if known is not None:
             if known % 4:
                 raise ValueError("The frame length must be a multiple of 4.")
             frame_step = convert_to_tensor(known // 2, dtype=frame_length.dtype)
         else:
             frame_step = frame_length // 2
-        framed: Any = frame(signals, frame_length, frame_step, pad_end=pad_end)
+        framed: TensorResult = frame(signals, frame_length, frame_step, pad_end=pad_end)
         if window_fn is not None:
             framed = framed * window_fn(frame_length, dtype=framed.dtype)
         else:
@@ -227,7 +229,7 @@ def mdct(
 
 
 def inverse_mdct(
-    mdcts: Any,
+    mdcts: TensorLike,
     window_fn: WindowFunction | None = vorbis_window,
     norm: str | None = None,
     name: str | None = None,
@@ -250,7 +252,7 @@ def inverse_mdct(
         mdcts = convert_to_tensor(mdcts, name="mdcts")
         mdcts.shape.with_rank_at_least(2)
         half_length = cast(mdcts.shape[-1], dtype=dtypes.int32)
-        values: Any
+        values: TensorLike
         if norm is None:
             wide = cast(half_length, dtype=mdcts.dtype)
             values = (0.5 / wide) * dct(mdcts, type=4)
@@ -259,7 +261,7 @@ def inverse_mdct(
         else:
             raise ValueError(f"Unknown normalization. Expected None or 'ortho', got: {norm}")
         first, second = array_ops.split(values, 2, axis=-1)
-        frames: Any = array_ops.concat(
+        frames: TensorLike = array_ops.concat(
             (
                 second,
                 -array_ops.reverse(second, [-1]),

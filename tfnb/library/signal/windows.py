@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.framework.constant_value import constant_value
@@ -19,8 +19,9 @@ from tfnb.ops.math.sequence_ops import cumsum, range_
 from tfnb.ops.nn.activation_ops import relu
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "signal": [
@@ -35,7 +36,7 @@ def _check_floating(dtype: DType) -> None:
         raise ValueError(f"dtype must be a floating point type. Found {dtype!r}")
 
 
-def _checked_length(window_length: Any, dtype: DType) -> Tensor:
+def _checked_length(window_length: TensorLike, dtype: DType) -> Tensor:
     _check_floating(dtype)
     length = convert_to_tensor(window_length, dtype=dtypes.int32)
     length.shape.assert_has_rank(0)
@@ -43,8 +44,11 @@ def _checked_length(window_length: Any, dtype: DType) -> Tensor:
 
 
 def kaiser_window(
-    window_length: Any, beta: Any = 12.0, dtype: Any = dtypes.float32, name: str | None = None
-) -> Any:
+    window_length: TensorLike,
+    beta: TensorLike = 12.0,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
+) -> TensorResult:
     """The Kaiser window: I0(beta sqrt(1 - t^2)) / I0(beta) for t from -1 to 1.
 
     Args:
@@ -73,7 +77,10 @@ def kaiser_window(
 
 
 def kaiser_bessel_derived_window(
-    window_length: Any, beta: Any = 12.0, dtype: Any = dtypes.float32, name: str | None = None
+    window_length: TensorLike,
+    beta: TensorLike = 12.0,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> Tensor:
     """The window made from the cumulative sums of a Kaiser window; suited to the MDCT.
 
@@ -95,7 +102,9 @@ def kaiser_bessel_derived_window(
         return array_ops.concat((rising, rising[::-1]), axis=0)
 
 
-def vorbis_window(window_length: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Any:
+def vorbis_window(
+    window_length: TensorLike, dtype: DTypeLike = dtypes.float32, name: str | None = None
+) -> TensorResult:
     """The window of the Vorbis format: sin(pi/2 sin^2(pi (n + 1/2) / N)).
 
     Args:
@@ -115,9 +124,9 @@ def vorbis_window(window_length: Any, dtype: Any = dtypes.float32, name: str | N
 
 
 def hann_window(
-    window_length: Any,
-    periodic: Any = True,
-    dtype: Any = dtypes.float32,
+    window_length: TensorLike,
+    periodic: TensorLike = True,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
     """The Hann window: 0.5 - 0.5 cos(2 pi n / N).
@@ -135,9 +144,9 @@ def hann_window(
 
 
 def hamming_window(
-    window_length: Any,
-    periodic: Any = True,
-    dtype: Any = dtypes.float32,
+    window_length: TensorLike,
+    periodic: TensorLike = True,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
     """The Hamming window: 0.54 - 0.46 cos(2 pi n / N).
@@ -157,9 +166,9 @@ def hamming_window(
 def _raised_cosine(
     name: str | None,
     default_name: str,
-    window_length: Any,
-    periodic: Any,
-    dtype: Any,
+    window_length: TensorLike,
+    periodic: TensorLike,
+    dtype: DTypeLike,
     level: float,
     swing: float,
 ) -> Tensor:
@@ -179,11 +188,11 @@ def _raised_cosine(
         count = cast(range_(length), dtype)
         angle = convert_to_tensor(2 * math.pi, dtype=dtype) * count / period
 
-        def weights() -> Any:
+        def weights() -> TensorResult:
             return cast(level - swing * cwise_unary_ops.cos(angle), dtype=dtype)
 
         if known_length is not None:
-            return weights()  # type: ignore[no-any-return]
+            return weights()
         is_one = math_ops.equal(length, 1)
         chosen: Tensor = cond(is_one, lambda: array_ops.ones([length], dtype=dtype), weights)
         return chosen

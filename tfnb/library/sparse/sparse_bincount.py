@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
@@ -19,11 +19,14 @@ from tfnb.ops.sparse.count_ops import (
     sparse_count_sparse_output,
 )
 
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {"sparse": ["bincount"]}
 
 
 def bincount(
-    values: Any,
+    values: TensorLike,
     weights: Any = None,
     axis: int | None = 0,
     minlength: int | None = None,
@@ -74,7 +77,7 @@ def bincount(
         }
         if axis == 0:
             values, weights, kind = _flat(values), _flat(weights), None
-        of_each: Any = array_ops.constant([], values.dtype)
+        of_each: TensorResult = array_ops.constant([], values.dtype)
         if isinstance(values, SparseTensor):
             if weights is not None:
                 same_shape = assert_equal(
@@ -92,7 +95,7 @@ def bincount(
                 values.indices, values.values, values.dense_shape, of_each, **attrs
             )
         elif isinstance(values, CompositeTensor):
-            ragged: Any = values
+            ragged: TensorLike = values
             if weights is not None:
                 same = assert_equal(weights.row_splits, ragged.row_splits)
                 of_each = with_dependencies([same], weights.values)
@@ -111,13 +114,13 @@ def _other_kind(weights: Any, kind: str) -> str:
     )
 
 
-def _flat(value: Any) -> Any:
+def _flat(value: TensorLike) -> Any:
     """All values in a row."""
     if value is None:
         return None
     if isinstance(value, SparseTensor):
         return value.values
     if isinstance(value, CompositeTensor):
-        ragged: Any = value
+        ragged: TensorLike = value
         return ragged.flat_values
     return array_ops.reshape(value, [-1])

@@ -34,7 +34,11 @@ from tfnb.ops.sparse.sparse_ops import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.dtypes import DTypeLike
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -96,7 +100,7 @@ def _parts(value: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
 # --------------------------------------------------------------------------------- sums and extrema
 
 
-def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
+def sparse_add(a: TensorLike, b: TensorLike, threshold: Any = None, thresh: Any = None) -> Any:
     """The sum of two tensors of which at least one is sparse.
 
     Args:
@@ -138,21 +142,21 @@ def _merged(a: TensorShape, b: TensorShape) -> TensorShape:
     return a.merge_with(b)
 
 
-def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def sparse_maximum(sp_a: TensorLike, sp_b: TensorLike, name: str | None = None) -> SparseTensor:
     """The greater of two sparse tensors, a missing element being zero."""
     with name_scope(name, "SparseSparseMaximum", [sp_a.indices, sp_a.values]) as scope:
         found = math.sparse_sparse_maximum(*_parts(sp_a), *_parts(sp_b), name=scope)
     return SparseTensor(found[0], found[1], sp_a.dense_shape)
 
 
-def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def sparse_minimum(sp_a: TensorLike, sp_b: TensorLike, name: str | None = None) -> SparseTensor:
     """The smaller of two sparse tensors, a missing element being zero."""
     with name_scope(name, "SparseSparseMinimum", [sp_a.indices, sp_a.values]) as scope:
         found = math.sparse_sparse_minimum(*_parts(sp_a), *_parts(sp_b), name=scope)
     return SparseTensor(found[0], found[1], sp_a.dense_shape)
 
 
-def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
+def sparse_softmax(sp_input: TensorLike, name: str | None = None) -> SparseTensor:
     """Softmax over the elements of every innermost row; missing ones do not count."""
     with name_scope(name, "SparseSoftmax", [sp_input.indices, sp_input.values]):
         values = math.sparse_softmax_op(*_parts(sp_input))
@@ -168,7 +172,7 @@ def _keep(keep_dims: bool | None, keepdims: bool | None) -> bool:
     return bool(keep_dims if keepdims is None else keepdims)
 
 
-def _axes(sp_input: SparseTensor, axis: Any, reduction_axes: Any) -> Any:
+def _axes(sp_input: SparseTensor, axis: TensorLike, reduction_axes: TensorLike) -> Any:
     if axis is not None and reduction_axes is not None:
         raise ValueError("Cannot specify both 'reduction_axes' and 'axis'.")
     axis = reduction_axes if axis is None else axis
@@ -186,18 +190,23 @@ def _axes(sp_input: SparseTensor, axis: Any, reduction_axes: Any) -> Any:
 
 
 def _reduce(
-    op: Any, sp_input: Any, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any
-) -> Any:
+    op: Callable[..., TensorResult],
+    sp_input: TensorLike,
+    axis: TensorLike,
+    keepdims: Any,
+    reduction_axes: TensorLike,
+    keep_dims: Any,
+) -> TensorResult:
     sp_input = _as_sparse(sp_input)
     axes = _axes(sp_input, axis, reduction_axes)
     return op(*_parts(sp_input), axes, keep_dims=_keep(keep_dims, keepdims))
 
 
 def sparse_reduce_sum(
-    sp_input: Any,
-    axis: Any = None,
+    sp_input: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
-    reduction_axes: Any = None,
+    reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
     """The sum over some dimensions, dense; over all without ``axis``."""
@@ -208,10 +217,10 @@ def sparse_reduce_sum(
 
 
 def sparse_reduce_max(
-    sp_input: Any,
-    axis: Any = None,
+    sp_input: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
-    reduction_axes: Any = None,
+    reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
     """The greatest element over some dimensions, dense; missing elements do not count."""
@@ -222,10 +231,10 @@ def sparse_reduce_max(
 
 
 def sparse_reduce_sum_sparse(
-    sp_input: Any,
-    axis: Any = None,
+    sp_input: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
-    reduction_axes: Any = None,
+    reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> SparseTensor:
     """The sum over some dimensions, sparse."""
@@ -237,10 +246,10 @@ def sparse_reduce_sum_sparse(
 
 
 def sparse_reduce_max_sparse(
-    sp_input: Any,
-    axis: Any = None,
+    sp_input: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
-    reduction_axes: Any = None,
+    reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> SparseTensor:
     """The greatest element over some dimensions, sparse."""
@@ -254,7 +263,9 @@ def sparse_reduce_max_sparse(
 # --------------------------------------------------------------------------------------------- form
 
 
-def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
+def sparse_reshape(
+    sp_input: TensorLike, shape: TensorLike, name: str | None = None
+) -> SparseTensor:
     """The same elements in another shape; one size may be -1."""
     sp_input = _as_sparse(sp_input)
     shape = cast(shape, dtypes.int64)
@@ -266,7 +277,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
         return SparseTensor(indices, identity(sp_input.values), whole)
 
 
-def _known_reshaped(sp_input: SparseTensor, shape: Any, whole: Any) -> Any:
+def _known_reshaped(sp_input: SparseTensor, shape: TensorLike, whole: Any) -> TensorResult:
     """The shape after a reshape as a constant, if it is known.
 
     Raises:
@@ -293,8 +304,8 @@ def _known_reshaped(sp_input: SparseTensor, shape: Any, whole: Any) -> Any:
 
 
 def sparse_concat(
-    axis: Any,
-    sp_inputs: Any,
+    axis: TensorLike,
+    sp_inputs: TensorLike,
     name: str | None = None,
     expand_nonconcat_dim: bool = False,
     concat_dim: Any = None,
@@ -315,7 +326,7 @@ def sparse_concat(
     inputs = [_as_sparse(one) for one in sp_inputs]
     if len(inputs) == 1:
         return inputs[0]
-    shapes: list[Any] = [one.dense_shape for one in inputs]
+    shapes: list[Nested] = [one.dense_shape for one in inputs]
     if expand:
         from tfnb.ops.math.reduction_ops import reduce_max
 
@@ -343,7 +354,7 @@ def sparse_concat(
     if all(shape.is_fully_defined() for shape in known_shapes):
         columns = zip(*(shape.as_list() for shape in known_shapes), strict=True)
         whole = [max(sizes) for sizes in columns]
-        whole[axis] = sum(shape.as_list()[axis] for shape in known_shapes)
+        whole[axis] = sum(shape.as_list()[axis] or 0 for shape in known_shapes)
         known = convert_to_tensor(whole, dtype=dtypes.int64)
         return SparseTensor(found[0], found[1], known)
     return SparseTensor(*found)
@@ -351,9 +362,9 @@ def sparse_concat(
 
 def sparse_split(
     keyword_required: Any = None,
-    sp_input: Any = None,
+    sp_input: TensorLike | None = None,
     num_split: int | None = None,
-    axis: Any = None,
+    axis: TensorLike | None = None,
     name: str | None = None,
     split_dim: Any = None,
 ) -> list[SparseTensor]:
@@ -383,7 +394,9 @@ def sparse_split(
     return [SparseTensor(*one) for one in zip(*found)]
 
 
-def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
+def sparse_transpose(
+    sp_input: TensorLike, perm: TensorLike | None = None, name: str | None = None
+) -> SparseTensor:
     """The sparse tensor with its dimensions in another order; reversed without ``perm``."""
     with name_scope(name, "SparseTranspose", [sp_input]):
         if perm is None:
@@ -409,7 +422,9 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         return sparse_reorder(SparseTensor(indices, sp_input.values, whole))
 
 
-def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
+def sparse_expand_dims(
+    sp_input: TensorLike, axis: TensorLike | None = None, name: str | None = None
+) -> SparseTensor:
     """The sparse tensor with a new dimension of size 1.
 
     Args:
@@ -420,7 +435,7 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
     Raises:
       TypeError: an axis that is neither.
     """
-    rank: Any = sp_input.dense_shape.shape.dims[0].value
+    rank: TensorLike = sp_input.dense_shape.shape.dims[0].value
     if rank is None:
         rank = shape_of(sp_input.dense_shape)[0]
     axis = -1 if axis is None else axis
@@ -442,7 +457,7 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
         return SparseTensor(indices, sp_input.values, concat([before, new, after], 0))
 
 
-def _as_int64(value: Any, name: str) -> Any:
+def _as_int64(value: TensorLike, name: str) -> TensorResult:
     if isinstance(value, (int, np.integer)):
         return convert_to_tensor(value, dtypes.int64, name=name)
     if not isinstance(value, Tensor):
@@ -451,7 +466,10 @@ def _as_int64(value: Any, name: str) -> Any:
 
 
 def sparse_eye(
-    num_rows: Any, num_columns: Any = None, dtype: Any = dtypes.float32, name: str | None = None
+    num_rows: TensorLike,
+    num_columns: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> SparseTensor:
     """A sparse matrix with ones on its diagonal."""
     from tfnb.ops.array.constant_ops import ones
@@ -470,7 +488,7 @@ def sparse_eye(
 # -------------------------------------------------------------------------------- to and from dense
 
 
-def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     """A sparse tensor of the elements that are not zero."""
     from tfnb.ops.array.gather_ops import gather_nd
     from tfnb.ops.math.comparison_ops import not_equal
@@ -482,7 +500,7 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
         return SparseTensor(indices, values, shape_of(tensor, out_type=dtypes.int64))
 
 
-def sparse_to_indicator(sp_input: Any, vocab_size: int, name: str | None = None) -> Tensor:
+def sparse_to_indicator(sp_input: TensorLike, vocab_size: int, name: str | None = None) -> Tensor:
     """True at the numbers that stand along the last dimension."""
     sp_input = _as_sparse(sp_input)
     with name_scope(name, "SparseToIndicator", [sp_input]) as scope:
@@ -497,8 +515,8 @@ def sparse_to_indicator(sp_input: Any, vocab_size: int, name: str | None = None)
 
 
 def sparse_merge(
-    sp_ids: Any,
-    sp_values: Any,
+    sp_ids: TensorLike,
+    sp_values: TensorLike,
     vocab_size: Any,
     name: str | None = None,
     already_sorted: bool = False,
@@ -542,7 +560,7 @@ def sparse_merge(
 # -------------------------------------------------------------------------------- choosing elements
 
 
-def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+def sparse_retain(sp_input: TensorLike, to_retain: TensorLike) -> SparseTensor:
     """The elements where a vector of bools is true."""
     sp_input = _as_sparse(sp_input)
     to_retain = convert_to_tensor(to_retain)
@@ -557,7 +575,7 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     )
 
 
-def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
+def sparse_reset_shape(sp_input: TensorLike, new_shape: TensorLike | None = None) -> SparseTensor:
     """The same elements in a larger shape, or the smallest that holds them.
 
     Raises:
@@ -594,7 +612,7 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     return SparseTensor(indices, values, whole)
 
 
-def sparse_mask(a: Any, mask_indices: Any, name: str | None = None) -> IndexedSlices:
+def sparse_mask(a: TensorLike, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
     """The slices of an IndexedSlices whose indices are not in a list."""
     from tfnb.ops.array.unique_ops import setdiff1d
 
@@ -604,11 +622,11 @@ def sparse_mask(a: Any, mask_indices: Any, name: str | None = None) -> IndexedSl
         return IndexedSlices(values, out_indices, a.dense_shape)
 
 
-def map_values(op: Any, *args: Any, **kwargs: Any) -> SparseTensor:
+def map_values(op: Callable[..., TensorResult], *args: Any, **kwargs: Any) -> SparseTensor:
     """Applies a function to the values of sparse tensors of one form."""
     sparse: list[SparseTensor] = []
 
-    def value_of(argument: Any) -> Any:
+    def value_of(argument: Any) -> TensorResult:
         if isinstance(argument, SparseTensor):
             sparse.append(argument)
             return argument.values
@@ -627,22 +645,27 @@ def map_values(op: Any, *args: Any, **kwargs: Any) -> SparseTensor:
 # --------------------------------------------------------------------------------------- serialized
 
 
-def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = dtypes.string) -> Any:
+def serialize_sparse(
+    sp_input: TensorLike, name: str | None = None, out_type: DTypeLike = dtypes.string
+) -> TensorResult:
     """The three parts of a sparse tensor as a vector of strings or variants."""
     sp_input = _as_sparse(sp_input)
     return ops.serialize_sparse_op(*_parts(sp_input), out_type=out_type, name=name)
 
 
 def serialize_many_sparse(
-    sp_input: Any, name: str | None = None, out_type: Any = dtypes.string
-) -> Any:
+    sp_input: TensorLike, name: str | None = None, out_type: DTypeLike = dtypes.string
+) -> TensorResult:
     """Each entry of the first dimension as a row of three strings or variants."""
     sp_input = _as_sparse(sp_input)
     return ops.serialize_many_sparse_op(*_parts(sp_input), out_type=out_type, name=name)
 
 
 def deserialize_many_sparse(
-    serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
+    serialized_sparse: TensorLike,
+    dtype: DTypeLike,
+    rank: int | None = None,
+    name: str | None = None,
 ) -> SparseTensor:
     """The inverse of :func:`serialize_many_sparse`."""
     indices, values, whole = ops.deserialize_many_sparse_op(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
@@ -36,6 +36,10 @@ from tfnb.ops.math import math_ops
 from tfnb.ops.math.math_ops import not_equal
 from tfnb.ops.strings.string_hash_ops import string_to_hash_bucket_fast
 from tfnb.ops.strings.string_number_ops import as_string
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.framework.tensor_types import Initializer, Nested, PathLike, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["tables_initializer", "initialize_all_tables"],
@@ -67,20 +71,20 @@ class TextFileIndex:
 class TableInitializer:
     """What a static table is filled from."""
 
-    def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
+    def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike) -> None:
         self._key_dtype = dtypes.as_dtype(key_dtype)
         self._value_dtype = dtypes.as_dtype(value_dtype)
 
-    def _trackable_children(self) -> list[tuple[str, Any]]:
+    def _trackable_children(self) -> list[tuple[str, Nested]]:
         return []
 
     @property
-    def key_dtype(self) -> Any:
+    def key_dtype(self) -> DType:
         """The type of the keys."""
         return self._key_dtype
 
     @property
-    def value_dtype(self) -> Any:
+    def value_dtype(self) -> DType:
         """The type of the values."""
         return self._value_dtype
 
@@ -89,7 +93,7 @@ class TableInitializer:
         """The name of the table in a session; two with one name share it."""
         return f"hash_table_{uuid.uuid4()}"
 
-    def initialize(self, table: Any) -> Any:
+    def initialize(self, table: Any) -> TensorResult:
         """Makes the op that fills a table."""
         raise NotImplementedError
 
@@ -109,10 +113,10 @@ class KeyValueTensorInitializer(TableInitializer):
 
     def __init__(
         self,
-        keys: Any,
-        values: Any,
-        key_dtype: Any = None,
-        value_dtype: Any = None,
+        keys: TensorLike,
+        values: TensorLike,
+        key_dtype: DTypeLike | None = None,
+        value_dtype: DTypeLike | None = None,
         name: str | None = None,
     ) -> None:
         """Convert keys and values.
@@ -130,7 +134,7 @@ class KeyValueTensorInitializer(TableInitializer):
         self._name = name or "key_value_init"
         super().__init__(self._keys.dtype, self._values.dtype)
 
-    def initialize(self, table: Any) -> Any:
+    def initialize(self, table: Any) -> TensorResult:
         """Makes the op that fills a table.
 
         Raises:
@@ -147,10 +151,10 @@ class KeyValueTensorInitializer(TableInitializer):
 class _FileName:
     """The file of a table, as an object of ``tf.train.Checkpoint``; nothing is saved of it."""
 
-    def __init__(self, path: Any) -> None:
+    def __init__(self, path: PathLike) -> None:
         self.path = path
 
-    def _trackable_children(self) -> list[tuple[str, Any]]:
+    def _trackable_children(self) -> list[tuple[str, Nested]]:
         return []
 
 
@@ -159,10 +163,10 @@ class TextFileInitializer(TableInitializer):
 
     def __init__(
         self,
-        filename: Any,
-        key_dtype: Any,
+        filename: TensorLike,
+        key_dtype: DTypeLike,
         key_index: int,
-        value_dtype: Any,
+        value_dtype: DTypeLike,
         value_index: int,
         vocab_size: int | None = None,
         delimiter: str = "\t",
@@ -202,7 +206,7 @@ class TextFileInitializer(TableInitializer):
         self._name = name or "text_file_init"
         self._offset = value_index_offset
 
-    def _trackable_children(self) -> list[tuple[str, Any]]:
+    def _trackable_children(self) -> list[tuple[str, Nested]]:
         return [("_filename", _FileName(self._filename))]
 
     @property
@@ -217,7 +221,7 @@ class TextFileInitializer(TableInitializer):
             name = f"hash_table_{self._given_filename}_{self._key_index}_{self._value_index}"
         return f"{name}_{self._offset}" if self._offset else name
 
-    def initialize(self, table: Any) -> Any:
+    def initialize(self, table: Any) -> TensorResult:
         """Makes the op that fills a table.
 
         Raises:
@@ -241,7 +245,7 @@ class TextFileInitializer(TableInitializer):
         return made
 
 
-def _check_index(what: str, index: int, dtype: Any) -> None:
+def _check_index(what: str, index: int, dtype: DType) -> None:
     if index < -2:
         end = "." if what == "key" else ""
         raise ValueError(f"`{what}_index` should be >= -2, received: {index}{end}")
@@ -263,8 +267,8 @@ class StaticHashTable:
 
     def __init__(
         self,
-        initializer: Any,
-        default_value: Any,
+        initializer: Initializer,
+        default_value: TensorLike,
         name: str | None = None,
         experimental_is_anonymous: bool = False,
     ) -> None:
@@ -297,7 +301,7 @@ class StaticHashTable:
         with _outside():
             self._initializer = initializer.initialize(self)
 
-    def _trackable_children(self) -> list[tuple[str, Any]]:
+    def _trackable_children(self) -> list[tuple[str, Nested]]:
         return [("_initializer", self._fills)]
 
     @property
@@ -306,22 +310,22 @@ class StaticHashTable:
         return self._name
 
     @property
-    def resource_handle(self) -> Any:
+    def resource_handle(self) -> TensorResult:
         """Its handle."""
         return self._handle
 
     @property
-    def initializer(self) -> Any:
+    def initializer(self) -> Initializer:
         """The op that fills it."""
         return self._initializer
 
     @property
-    def init(self) -> Any:
+    def init(self) -> Nested:
         """The op that fills it."""
         return self._initializer
 
     @property
-    def default_value(self) -> Any:
+    def default_value(self) -> TensorResult:
         """The value of keys that it does not have."""
         return self._default_value
 
@@ -335,11 +339,11 @@ class StaticHashTable:
         """The type of the values."""
         return self._value_dtype
 
-    def __getitem__(self, keys: Any) -> Any:
+    def __getitem__(self, keys: TensorLike) -> TensorResult:
         """The values of keys."""
         return self.lookup(keys)
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike, name: str | None = None) -> TensorResult:
         """The values of keys, sparse if the keys are.
 
         Args:
@@ -355,12 +359,12 @@ class StaticHashTable:
         values.set_shape(flat.get_shape())
         return _like(keys, values)
 
-    def size(self, name: str | None = None) -> Any:
+    def size(self, name: str | None = None) -> TensorResult:
         """How many keys it has."""
         with name_scope(name, f"{self.name}_Size", [self._handle]):
             return lookup_ops.lookup_table_size_v2(self._handle)
 
-    def export(self, name: str | None = None) -> tuple[Any, Any]:
+    def export(self, name: str | None = None) -> tuple[Nested, Nested]:
         """(all keys, all values)."""
         with name_scope(name, f"{self.name}_Export", [self._handle]):
             keys, values = lookup_ops.lookup_table_export_v2(
@@ -369,7 +373,7 @@ class StaticHashTable:
         return keys, values
 
 
-def _values_of(keys: Any, dtype: Any) -> Any:
+def _values_of(keys: TensorLike, dtype: DTypeLike) -> TensorResult:
     """Keys as a tensor, of sparse ones the values.
 
     Raises:
@@ -381,7 +385,7 @@ def _values_of(keys: Any, dtype: Any) -> Any:
     return found
 
 
-def _like(keys: Any, values: Any) -> Any:
+def _like(keys: TensorLike, values: TensorLike) -> Any:
     if isinstance(keys, SparseTensor):
         return SparseTensor(keys.indices, values, keys.dense_shape)
     return values
@@ -392,7 +396,7 @@ class StaticVocabularyTable:
 
     def __init__(
         self,
-        initializer: Any,
+        initializer: Initializer,
         num_oov_buckets: int,
         lookup_key_dtype: Any = None,
         name: str | None = None,
@@ -434,7 +438,7 @@ class StaticVocabularyTable:
         self._table = StaticHashTable(initializer, -1, name, experimental_is_anonymous)
         self._name = self._table.name
 
-    def _trackable_children(self) -> list[tuple[str, Any]]:
+    def _trackable_children(self) -> list[tuple[str, TensorResult]]:
         return [] if self._table is None else self._table._trackable_children()
 
     @property
@@ -443,12 +447,12 @@ class StaticVocabularyTable:
         return self._name
 
     @property
-    def resource_handle(self) -> Any:
+    def resource_handle(self) -> TensorResult:
         """The handle of the words that are known; None if there are none."""
         return None if self._table is None else self._table.resource_handle
 
     @property
-    def initializer(self) -> Any:
+    def initializer(self) -> Initializer:
         """The op that fills it; None if no word is known."""
         return None if self._table is None else self._table.initializer
 
@@ -462,7 +466,7 @@ class StaticVocabularyTable:
         """int64."""
         return dtypes.int64
 
-    def __getitem__(self, keys: Any) -> Any:
+    def __getitem__(self, keys: TensorLike) -> TensorResult:
         """The numbers of words."""
         return self.lookup(keys)
 
@@ -472,7 +476,7 @@ class StaticVocabularyTable:
             known = constant(0, dtypes.int64) if self._table is None else self._table.size()
             return known + self._num_oov_buckets
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike, name: str | None = None) -> TensorResult:
         """The numbers of words, sparse if the words are.
 
         Args:
@@ -508,7 +512,13 @@ class _ChangingTable:
     _exports_buckets = False  # which have a shape of their own
     saveable: Any = None  # what a saver saves, where savers save it
 
-    def __init__(self, handle: Any, key_dtype: Any, value_dtype: Any, default_value: Any) -> None:
+    def __init__(
+        self,
+        handle: TensorLike,
+        key_dtype: DTypeLike,
+        value_dtype: DTypeLike,
+        default_value: TensorLike,
+    ) -> None:
         self._handle = handle
         self._key_dtype = dtypes.as_dtype(key_dtype)
         self._value_dtype = dtypes.as_dtype(value_dtype)
@@ -516,7 +526,7 @@ class _ChangingTable:
         self._value_shape = default_value.get_shape()
         self._name = str(handle.op.name.split("/")[-1])
 
-    def _trackable_children(self) -> list[tuple[str, Any]]:
+    def _trackable_children(self) -> list[tuple[str, Nested]]:
         return []
 
     def object_saveable(self, key: str) -> SaveableObject:
@@ -533,7 +543,7 @@ class _ChangingTable:
         return self._name
 
     @property
-    def resource_handle(self) -> Any:
+    def resource_handle(self) -> TensorResult:
         """Its handle."""
         return self._handle
 
@@ -547,11 +557,13 @@ class _ChangingTable:
         """The type of the values."""
         return self._value_dtype
 
-    def __getitem__(self, keys: Any) -> Any:
+    def __getitem__(self, keys: TensorLike) -> TensorResult:
         """The values of keys."""
         return self._lookup(keys, None, None)
 
-    def _lookup(self, keys: Any, dynamic_default_values: Any, name: str | None) -> Any:
+    def _lookup(
+        self, keys: TensorLike, dynamic_default_values: TensorLike, name: str | None
+    ) -> TensorResult:
         keys = convert_to_tensor(keys, dtype=self._key_dtype, name="keys")
         default = self._default_value
         if dynamic_default_values is not None:
@@ -567,7 +579,7 @@ class _ChangingTable:
         values.set_shape(outer.concatenate(self._value_shape))
         return values
 
-    def insert(self, keys: Any, values: Any, name: str | None = None) -> Any:
+    def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> TensorResult:
         """The op that adds entries, or replaces them."""
         keys = convert_to_tensor(keys, dtype=self._key_dtype, name="keys")
         with name_scope(name, f"{self.name}_lookup_table_insert", [self._handle, keys]):
@@ -575,7 +587,7 @@ class _ChangingTable:
             with colocate_with(self._handle):
                 return lookup_ops.lookup_table_insert_v2(self._handle, keys, values)
 
-    def remove(self, keys: Any, name: str | None = None) -> Any:
+    def remove(self, keys: TensorLike, name: str | None = None) -> TensorResult:
         """The op that forgets keys."""
         keys = convert_to_tensor(keys, dtype=self._key_dtype, name="keys")
         with name_scope(
@@ -583,12 +595,12 @@ class _ChangingTable:
         ):
             return lookup_ops.lookup_table_remove_v2(self._handle, keys)
 
-    def size(self, name: str | None = None) -> Any:
+    def size(self, name: str | None = None) -> TensorResult:
         """How many keys there are."""
         with name_scope(name, f"{self.name}_Size", [self._handle]), colocate_with(self._handle):
             return lookup_ops.lookup_table_size_v2(self._handle)
 
-    def export(self, name: str | None = None) -> tuple[Any, Any]:
+    def export(self, name: str | None = None) -> tuple[Nested, Nested]:
         """(all keys, all values)."""
         with (
             name_scope(name, f"{self.name}_lookup_table_export_values", [self._handle]),
@@ -612,7 +624,9 @@ class _TableSaveable(SaveableObject):
         specs = [SaveSpec(keys, "", f"{name}-keys"), SaveSpec(values, "", f"{name}-values")]
         super().__init__(table, specs, name)
 
-    def restore(self, restored_tensors: list[Any], restored_shapes: list[Any] | None) -> Any:
+    def restore(
+        self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
+    ) -> TensorResult:
         """Makes the op that fills the table anew."""
         handle = self.op.resource_handle
         with name_scope(f"{self.name}_table_restore"), colocate_with(handle):
@@ -624,9 +638,9 @@ class MutableHashTable(_ChangingTable):
 
     def __init__(
         self,
-        key_dtype: Any,
-        value_dtype: Any,
-        default_value: Any,
+        key_dtype: DTypeLike,
+        value_dtype: DTypeLike,
+        default_value: TensorLike,
         name: str = "MutableHashTable",
         checkpoint: bool = True,
         experimental_is_anonymous: bool = False,
@@ -662,7 +676,12 @@ class MutableHashTable(_ChangingTable):
         if checkpoint:
             self._save(name)
 
-    def lookup(self, keys: Any, dynamic_default_values: Any = None, name: str | None = None) -> Any:
+    def lookup(
+        self,
+        keys: TensorLike,
+        dynamic_default_values: TensorLike | None = None,
+        name: str | None = None,
+    ) -> TensorResult:
         """The values of keys.
 
         Args:
@@ -680,11 +699,11 @@ class DenseHashTable(_ChangingTable):
 
     def __init__(
         self,
-        key_dtype: Any,
-        value_dtype: Any,
-        default_value: Any,
-        empty_key: Any,
-        deleted_key: Any,
+        key_dtype: DTypeLike,
+        value_dtype: DTypeLike,
+        default_value: TensorLike,
+        empty_key: TensorLike,
+        deleted_key: TensorLike,
         initial_num_buckets: int | None = None,
         name: str = "MutableDenseHashTable",
         checkpoint: bool = True,
@@ -724,20 +743,22 @@ class DenseHashTable(_ChangingTable):
         if checkpoint:
             self._save(name)
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike, name: str | None = None) -> TensorResult:
         """The values of keys."""
         return self._lookup(keys, None, name)
 
-    def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> Any:
+    def insert_or_assign(
+        self, keys: TensorLike, values: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """The op that adds entries, or replaces them."""
         return self.insert(keys, values, name)
 
-    def erase(self, keys: Any, name: str | None = None) -> Any:
+    def erase(self, keys: TensorLike, name: str | None = None) -> TensorResult:
         """The op that forgets keys."""
         return self.remove(keys, name)
 
 
-def tables_initializer(name: str = "init_all_tables") -> Any:
+def tables_initializer(name: str = "init_all_tables") -> TensorResult:
     """One operation that fills every table of the default graph."""
     initializers = get_collection(GraphKeys.TABLE_INITIALIZERS)
     if initializers:
@@ -745,6 +766,6 @@ def tables_initializer(name: str = "init_all_tables") -> Any:
     return control_flow_ops.no_op(name=name)
 
 
-def initialize_all_tables(name: str = "init_all_tables") -> Any:
+def initialize_all_tables(name: str = "init_all_tables") -> TensorResult:
     """The old name of :func:`tables_initializer`."""
     return tables_initializer(name)

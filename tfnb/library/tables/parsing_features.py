@@ -24,7 +24,8 @@ from tfnb.ops.math import math_ops
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -42,7 +43,7 @@ EXPORTS = {
 class VarLenFeature(NamedTuple):
     """Any number of values; a SparseTensor."""
 
-    dtype: Any
+    dtype: DTypeLike
 
 
 class FixedLenFeature(NamedTuple):
@@ -51,18 +52,18 @@ class FixedLenFeature(NamedTuple):
     Without a default value every example must have the feature.
     """
 
-    shape: Any
-    dtype: Any
-    default_value: Any = None
+    shape: TensorLike
+    dtype: DTypeLike
+    default_value: TensorLike = None
 
 
 class FixedLenSequenceFeature(NamedTuple):
     """Any number of elements of one shape; a tensor, padded to the longest."""
 
-    shape: Any
-    dtype: Any
+    shape: TensorLike
+    dtype: DTypeLike
     allow_missing: bool = False
-    default_value: Any = None
+    default_value: TensorLike = None
 
 
 class SparseFeature(NamedTuple):
@@ -70,8 +71,8 @@ class SparseFeature(NamedTuple):
 
     index_key: Any
     value_key: str
-    dtype: Any
-    size: Any
+    dtype: DTypeLike
+    size: TensorLike
     already_sorted: bool = False
 
 
@@ -114,7 +115,7 @@ class _Columns:
         types = self.ragged.values()
         return [one for one, _ in types], [other for _, other in types]
 
-    def _add(self, key: str, feature: Any) -> None:
+    def _add(self, key: str, feature: TensorLike) -> None:
         if not feature.dtype:
             end = "" if isinstance(feature, VarLenFeature) else "."
             raise ValueError(f"Missing type for feature {key}. Received feature={feature}{end}")
@@ -157,7 +158,7 @@ class _Columns:
         if feature.default_value is not None:
             self.dense_defaults[key] = feature.default_value
 
-    def _add_sparse(self, key: str, dtype: Any) -> None:
+    def _add_sparse(self, key: str, dtype: DTypeLike) -> None:
         dtype = dtypes.as_dtype(dtype)
         if key not in self.sparse_keys:
             self.sparse_keys.append(key)
@@ -176,7 +177,7 @@ class _Columns:
                 f"Conflicting partition type {known[1]} vs {splits_dtype} for feature {key}."
             )
 
-    def default_tensors(self) -> list[Any]:
+    def default_tensors(self) -> list[Nested]:
         """What dense features that are missing are replaced with; empty for required ones."""
         return [
             self._default(key, shape, dtype)
@@ -185,7 +186,7 @@ class _Columns:
             )
         ]
 
-    def _default(self, key: str, shape: TensorShape, dtype: DType) -> Any:
+    def _default(self, key: str, shape: TensorShape, dtype: DType) -> TensorResult:
         value = self.dense_defaults.get(key)
         safe_key = re.sub(r"[^A-Za-z0-9_.\-/]", "_", key)
         dims = shape.dim_values
@@ -209,11 +210,11 @@ def _index_keys(feature: SparseFeature) -> list[str]:
     return [keys] if isinstance(keys, str) else list(keys)
 
 
-def _sparse_tensors(indices: Any, values: Any, shapes: Any) -> list[SparseTensor]:
+def _sparse_tensors(indices: TensorLike, values: TensorLike, shapes: Nested) -> list[SparseTensor]:
     return [SparseTensor(*parts) for parts in zip(indices, values, shapes, strict=True)]
 
 
-def _strings(values: Sequence[Any]) -> Any:
+def _strings(values: Sequence[TensorLike]) -> TensorResult:
     """Keys as a value for a string input, also where there are none."""
     return np.array([str(value).encode() for value in values], object)
 
@@ -222,10 +223,10 @@ def _strings(values: Sequence[Any]) -> Any:
 
 
 def parse_example(
-    serialized: Any,
+    serialized: TensorLike,
     features: Mapping[str, Any],
     name: str | None = None,
-    example_names: Any = None,
+    example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
     """The features of serialized Example messages, each as a tensor or SparseTensor.
 
@@ -290,7 +291,7 @@ def put_together(features: Mapping[str, Any], found: Mapping[str, Any]) -> dict[
         if isinstance(feature, SparseFeature):
             from tfnb.library.sparse.sparse_functions import sparse_merge
 
-            ids: Any = [found[index_key] for index_key in _index_keys(feature)]
+            ids: TensorLike = [found[index_key] for index_key in _index_keys(feature)]
             if isinstance(feature.index_key, str):
                 ids = ids[0]
             merged[key] = sparse_merge(
@@ -326,10 +327,10 @@ def _scalar(value: Tensor, name: str) -> Tensor:
 
 
 def parse_single_example(
-    serialized: Any,
+    serialized: TensorLike,
     features: Mapping[str, Any],
     name: str | None = None,
-    example_names: Any = None,
+    example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
     """The features of one serialized Example message.
 
@@ -360,7 +361,7 @@ def _sequence_columns(
 
 
 def _parse_sequences(
-    serialized: Any,
+    serialized: TensorLike,
     debug_name: Any,
     context_features: Mapping[str, Any] | None,
     sequence_features: Mapping[str, Any] | None,
@@ -409,10 +410,10 @@ def _parse_sequences(
 
 
 def parse_sequence_example(
-    serialized: Any,
+    serialized: TensorLike,
     context_features: Mapping[str, Any] | None = None,
     sequence_features: Mapping[str, Any] | None = None,
-    example_names: Any = None,
+    example_names: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The features of serialized SequenceExample messages.
@@ -435,7 +436,7 @@ def parse_sequence_example(
 
 
 def parse_single_sequence_example(
-    serialized: Any,
+    serialized: TensorLike,
     context_features: Mapping[str, Any] | None = None,
     sequence_features: Mapping[str, Any] | None = None,
     example_name: Any = None,

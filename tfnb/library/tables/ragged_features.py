@@ -17,6 +17,9 @@ from tfnb.ops.math.reduction_ops import reduce_max
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 
 EXPORTS = {"io": ["RaggedFeature"]}
 
@@ -68,10 +71,10 @@ _PARTITIONS = (*_MAKERS, UniformRowLength)
 
 
 class _RaggedFeature(NamedTuple):
-    dtype: Any
+    dtype: DType
     value_key: str | None
     partitions: tuple[Any, ...]
-    row_splits_dtype: Any
+    row_splits_dtype: DType
     validate: bool
 
 
@@ -99,10 +102,10 @@ class RaggedFeature(_RaggedFeature):
 
     def __new__(
         cls,
-        dtype: Any,
+        dtype: DTypeLike,
         value_key: str | None = None,
         partitions: Sequence[Any] = (),
-        row_splits_dtype: Any = dtypes.int32,
+        row_splits_dtype: DTypeLike = dtypes.int32,
         validate: bool = False,
     ) -> Self:
         """See the class."""
@@ -127,14 +130,14 @@ class RaggedFeature(_RaggedFeature):
             raise TypeError(f"Argument `validate` must be a bool; got {validate!r}")
         return super().__new__(cls, dtype, value_key, tuple(partitions), splits_dtype, validate)
 
-    def columns(self, key: str) -> list[tuple[str, Any]]:
+    def columns(self, key: str) -> list[tuple[str, Nested]]:
         """What has to be read for it: keys and types, the values first."""
         return [
             (self.value_key or key, self.dtype),
             *((by.key, dtypes.int64) for by in self.partitions if type(by) in _MAKERS),
         ]
 
-    def tensor(self, key: str, found: Mapping[str, Any]) -> Any:
+    def tensor(self, key: str, found: Mapping[str, Any]) -> TensorResult:
         """The values that were read, cut by the partitions that were read."""
         values = found[self.value_key or key]
         if not isinstance(values, RaggedTensor):
@@ -151,7 +154,7 @@ class RaggedFeature(_RaggedFeature):
             values = RaggedTensor.from_row_splits(values, outer, validate=self.validate)
         return values
 
-    def _cut(self, values: Any, by: Any, found: Mapping[str, Any]) -> Any:
+    def _cut(self, values: TensorLike, by: Any, found: Mapping[str, Any]) -> TensorResult:
         """The values of one message in rows."""
         if not isinstance(by, UniformRowLength):
             rows = math_ops.cast(found[by.key], self.row_splits_dtype)
@@ -162,14 +165,14 @@ class RaggedFeature(_RaggedFeature):
         return RaggedTensor.from_uniform_row_length(values, length, validate=self.validate)
 
     def _cut_batch(
-        self, batch: RaggedTensor, by: Any, found: Mapping[str, Any], key: str, outer: Any
+        self, batch: RaggedTensor, by: Any, found: Mapping[str, Any], key: str, outer: TensorLike
     ) -> RaggedTensor:
         """The values of each message of a batch in rows of its own."""
         validate = self.validate
         if isinstance(by, UniformRowLength):
             if batch.ragged_rank > 1:
-                length: Any = convert_to_tensor(by.length, batch.row_splits.dtype)
-                rows: Any = RaggedTensor.from_uniform_row_length(
+                length: TensorLike = convert_to_tensor(by.length, batch.row_splits.dtype)
+                rows: TensorLike = RaggedTensor.from_uniform_row_length(
                     batch.values, length, validate=validate
                 )
             else:
@@ -203,17 +206,17 @@ class RaggedFeature(_RaggedFeature):
             return cut
 
 
-def _in_rows(values: Any, length: int) -> Any:
+def _in_rows(values: TensorLike, length: int) -> TensorResult:
     inner = array_ops.shape(values)[1:]
     return array_ops.reshape(values, array_ops.concat([[-1, length], inner], axis=0))
 
 
 def from_outputs(
-    serialized: Any,
-    values: Sequence[Any],
-    splits: Sequence[Any],
-    inner: Sequence[Any] | None = None,
-) -> list[Any]:
+    serialized: TensorLike,
+    values: Sequence[TensorLike],
+    splits: Sequence[TensorLike],
+    inner: Sequence[TensorLike] | None = None,
+) -> list[TensorResult]:
     """Ragged tensors of what an op has read; of a single message without the outermost splits.
 
     Raises:

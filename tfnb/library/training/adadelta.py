@@ -10,6 +10,7 @@ from tfnb.ops.state import training_ops
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.framework.tensor_types import TensorLike, VariableLike
     from tfnb.ops.state.training_ops import ApplyOps
 
 EXPORTS = {"train": ["AdadeltaOptimizer"]}
@@ -31,9 +32,9 @@ class AdadeltaOptimizer(RuleOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: TensorLike = 0.001,
         rho: Any = 0.95,
-        epsilon: Any = 1e-8,
+        epsilon: TensorLike = 1e-8,
         use_locking: bool = False,
         name: str = "Adadelta",
     ) -> None:
@@ -42,7 +43,7 @@ class AdadeltaOptimizer(RuleOptimizer):
         self._rho = rho
         self._epsilon = epsilon
 
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
+    def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
         for variable in var_list:
             self._zeros_slot(variable, "accum", self._name)
             self._zeros_slot(variable, "accum_update", self._name)

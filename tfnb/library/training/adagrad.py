@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor_types import Initializer, TensorLike, TensorResult, VariableLike
     from tfnb.ops.state.training_ops import ApplyOps
 
 EXPORTS = {"train": ["AdagradDAOptimizer", "AdagradOptimizer", "ProximalAdagradOptimizer"]}
@@ -30,7 +31,7 @@ class AdagradOptimizer(RuleOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike,
         initial_accumulator_value: float = 0.1,
         use_locking: bool = False,
         name: str = "Adagrad",
@@ -39,13 +40,13 @@ class AdagradOptimizer(RuleOptimizer):
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
         self._initial_accumulator_value = initial_accumulator_value
-        self._learning_rate_tensor: Any = None
+        self._learning_rate_tensor: TensorLike = None
 
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
+    def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
         for variable in var_list:
             dtype = variable.dtype.base_dtype
             shape = variable.get_shape()
-            initializer: Any
+            initializer: Initializer
             if shape.is_fully_defined():
                 initializer = constant_initializer(self._initial_accumulator_value, dtype=dtype)
             else:
@@ -54,8 +55,8 @@ class AdagradOptimizer(RuleOptimizer):
                 variable, initializer, shape, dtype, "accumulator", self._name
             )
 
-    def _filled_like(self, variable: Any, dtype: DType) -> Callable[[], Any]:
-        def make() -> Any:
+    def _filled_like(self, variable: VariableLike, dtype: DType) -> Callable[[], Any]:
+        def make() -> TensorResult:
             value = array_ops.fill(array_ops.shape(variable), self._initial_accumulator_value)
             return math_ops.cast(value, dtype)
 
@@ -80,10 +81,10 @@ class ProximalAdagradOptimizer(RuleOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike,
         initial_accumulator_value: float = 0.1,
-        l1_regularization_strength: Any = 0.0,
-        l2_regularization_strength: Any = 0.0,
+        l1_regularization_strength: TensorLike = 0.0,
+        l2_regularization_strength: TensorLike = 0.0,
         use_locking: bool = False,
         name: str = "ProximalAdagrad",
     ) -> None:
@@ -94,7 +95,7 @@ class ProximalAdagradOptimizer(RuleOptimizer):
         self._l1_regularization_strength = l1_regularization_strength
         self._l2_regularization_strength = l2_regularization_strength
 
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
+    def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
         for variable in var_list:
             with colocate_with(variable):
                 value = array_ops.constant_v1(
@@ -116,11 +117,11 @@ class AdagradDAOptimizer(RuleOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
-        global_step: Any,
+        learning_rate: TensorLike,
+        global_step: VariableLike,
         initial_gradient_squared_accumulator_value: float = 0.1,
-        l1_regularization_strength: Any = 0.0,
-        l2_regularization_strength: Any = 0.0,
+        l1_regularization_strength: TensorLike = 0.0,
+        l2_regularization_strength: TensorLike = 0.0,
         use_locking: bool = False,
         name: str = "AdagradDA",
     ) -> None:
@@ -136,10 +137,10 @@ class AdagradDAOptimizer(RuleOptimizer):
         self._l1_regularization_strength = l1_regularization_strength
         self._l2_regularization_strength = l2_regularization_strength
         self._global_step = global_step
-        self._learning_rate_tensor: Any = None
+        self._learning_rate_tensor: TensorLike = None
         self._global_step_on_worker: Any = None
 
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
+    def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
         for variable in var_list:
             dtype, shape = variable.dtype.base_dtype, variable.get_shape()
             with colocate_with(variable):
@@ -155,7 +156,7 @@ class AdagradDAOptimizer(RuleOptimizer):
         with colocate_with(self._learning_rate_tensor):
             self._global_step_on_worker = array_ops.identity(self._global_step) + 1
 
-    def _extra_inputs(self, var: Any, dtype: DType) -> dict[str, Any]:
+    def _extra_inputs(self, var: VariableLike, dtype: DType) -> dict[str, Any]:
         with device(var.device):
             global_step = array_ops.identity(self._global_step_on_worker)
         return {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult, VariableLike
     from tfnb.ops.state.training_ops import ApplyOps
 
 EXPORTS = {"train": ["AdamOptimizer"]}
@@ -33,10 +34,10 @@ class AdamOptimizer(RuleOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
-        beta1: Any = 0.9,
-        beta2: Any = 0.999,
-        epsilon: Any = 1e-8,
+        learning_rate: TensorLike = 0.001,
+        beta1: TensorLike = 0.9,
+        beta2: TensorLike = 0.999,
+        epsilon: TensorLike = 1e-8,
         use_locking: bool = False,
         name: str = "Adam",
         use_own_namescope_for_non_slot_vars: bool = False,
@@ -51,7 +52,7 @@ class AdamOptimizer(RuleOptimizer):
         self._beta2_t: Any = None
         self._epsilon_t: Any = None
 
-    def _get_beta_accumulators(self) -> tuple[Any, Any]:
+    def _get_beta_accumulators(self) -> tuple[Nested, Nested]:
         """The variables that hold beta1 and beta2 to the power of the step."""
         with init_scope():
             graph = get_default_graph()
@@ -60,7 +61,7 @@ class AdamOptimizer(RuleOptimizer):
                 self._get_non_slot_variable("beta2_power", graph=graph),
             )
 
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
+    def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
         # On the device of the variable whose name is the first, the same in every program.
         first = min(var_list, key=lambda variable: str(variable.name))
         self._create_non_slot_variable(self._beta1, "beta1_power", first)
@@ -79,7 +80,7 @@ class AdamOptimizer(RuleOptimizer):
         self._beta2_t = convert_to_tensor(beta2, name="beta2")
         self._epsilon_t = convert_to_tensor(epsilon, name="epsilon")
 
-    def _extra_inputs(self, var: Any, dtype: DType) -> dict[str, Any]:
+    def _extra_inputs(self, var: VariableLike, dtype: DType) -> dict[str, Any]:
         beta1_power, beta2_power = self._get_beta_accumulators()
         return {
             "beta1_power": math_ops.cast(beta1_power, dtype),
@@ -91,8 +92,12 @@ class AdamOptimizer(RuleOptimizer):
         }
 
     def _apply_sparse_shared(
-        self, grad: Any, var: Any, indices: Any, scatter_add: Callable[..., Any]
-    ) -> Any:
+        self,
+        grad: TensorLike,
+        var: VariableLike,
+        indices: TensorLike,
+        scatter_add: Callable[..., Nested],
+    ) -> TensorResult:
         inputs = self._extra_inputs(var, var.dtype.base_dtype)
         beta1, beta2 = inputs["beta1"], inputs["beta2"]
         rate = inputs["lr"] * math_ops.sqrt(1 - inputs["beta2_power"]) / (1 - inputs["beta1_power"])
@@ -104,28 +109,35 @@ class AdamOptimizer(RuleOptimizer):
         return control_flow.group(update, m_t, v_t)
 
     def _decayed(
-        self, slot: Any, beta: Any, rows: Any, indices: Any, scatter_add: Callable[..., Any]
-    ) -> Any:
+        self,
+        slot: VariableLike,
+        beta: TensorLike,
+        rows: TensorLike,
+        indices: TensorLike,
+        scatter_add: Callable[..., Nested],
+    ) -> TensorResult:
         """slot = beta * slot, then (1 - beta) * rows are added."""
         added = rows * (1 - beta)
         decayed = state_ops.assign(slot, slot * beta, use_locking=self._use_locking)
         with control_dependencies([decayed]):
             return scatter_add(slot, indices, added)
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        def scatter_add(slot: Any, indices: Any, rows: Any) -> Any:
+    def _apply_sparse(self, grad: TensorLike, var: VariableLike) -> TensorResult:
+        def scatter_add(slot: VariableLike, indices: TensorLike, rows: TensorLike) -> TensorResult:
             return state_ops.scatter_add(slot, indices, rows, use_locking=self._use_locking)
 
         return self._apply_sparse_shared(grad.values, var, grad.indices, scatter_add)
 
-    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
-        def scatter_add(slot: Any, indices: Any, rows: Any) -> Any:
+    def _resource_apply_sparse(
+        self, grad: TensorLike, handle: TensorLike, indices: TensorLike
+    ) -> TensorResult:
+        def scatter_add(slot: VariableLike, indices: TensorLike, rows: TensorLike) -> TensorResult:
             with control_dependencies([resource_scatter_add(slot.handle, indices, rows)]):
                 return slot.value()
 
         return self._apply_sparse_shared(grad, handle, indices, scatter_add)
 
-    def _finish(self, update_ops: list[Any], name_scope: str) -> Any:
+    def _finish(self, update_ops: list[TensorLike], name_scope: str) -> TensorResult:
         with control_dependencies(update_ops):
             beta1_power, beta2_power = self._get_beta_accumulators()
             with colocate_with(beta1_power):

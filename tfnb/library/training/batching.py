@@ -28,6 +28,8 @@ from tfnb.ops.math.cwise_binary_ops import maximum
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 EXPORTS = {
     "train": [
         "batch", "maybe_batch", "batch_join", "maybe_batch_join", "shuffle_batch",
@@ -41,11 +43,11 @@ class _Batch:
 
     def __init__(
         self,
-        sources: Sequence[Any],
+        sources: Sequence[TensorLike],
         kind: str,
         enqueue_many: bool,
-        shapes: Any,
-        keep_input: Any,
+        shapes: Nested,
+        keep_input: TensorLike,
     ) -> None:
         self.kind = kind
         self.enqueue_many = enqueue_many
@@ -64,7 +66,7 @@ class _Batch:
         """Adds a queue runner: one thread per source, or ``num_threads`` for a single source."""
         put = queue.enqueue_many if self.enqueue_many else queue.enqueue
 
-        def one(tensors: list[Any]) -> Any:
+        def one(tensors: list[TensorLike]) -> Nested:
             if self.keep_input.shape.ndims == 1:
                 return put(_selected(tensors, self.keep_input))
             return smart_cond(self.keep_input, lambda: put(tensors), no_op)
@@ -72,7 +74,7 @@ class _Batch:
         ops = [one(tensors) for tensors in self.lists] * (num_threads or 1)
         add_queue_runner(QueueRunner(queue, ops))
 
-    def take(self, queue: QueueBase, batch_size: Any, smaller: bool, name: str) -> Any:
+    def take(self, queue: QueueBase, batch_size: TensorLike, smaller: bool, name: str) -> Any:
         """Dequeues a batch with the structure of the source."""
         take = queue.dequeue_up_to if smaller else queue.dequeue_many
         taken = take(batch_size, name=name)
@@ -82,18 +84,18 @@ class _Batch:
         return tensors[0] if len(tensors) == 1 else tensors
 
 
-def _as_list(tensors: Any) -> list[Any]:
+def _as_list(tensors: TensorLike) -> list[Nested]:
     """The tensors in a fixed order; those of a dict sorted by name."""
     if isinstance(tensors, Mapping):
         return [tensors[name] for name in sorted(tensors)]
     return list(tensors) if isinstance(tensors, list | tuple) else [tensors]
 
 
-def _flat(sources: Sequence[Any]) -> list[Any]:
+def _flat(sources: Sequence[TensorLike]) -> list[Nested]:
     return [tensor for source in sources for tensor in _as_list(source)]
 
 
-def _checked_keep_input(keep_input: Any, enqueue_many: bool) -> Any:
+def _checked_keep_input(keep_input: TensorLike, enqueue_many: bool) -> TensorResult:
     keep_input = convert_to_tensor(keep_input)
     rank = keep_input.shape.ndims
     if rank is None:
@@ -105,13 +107,13 @@ def _checked_keep_input(keep_input: Any, enqueue_many: bool) -> Any:
     return keep_input
 
 
-def _selected(tensors: list[Any], keep_input: Any) -> list[Any]:
+def _selected(tensors: list[TensorLike], keep_input: TensorLike) -> list[Nested]:
     """The rows for which ``keep_input`` is true."""
     chosen = cast(keep_input, dtypes.int32)
     return [dynamic_partition(tensor, chosen, num_partitions=2)[1] for tensor in tensors]
 
 
-def _common_types(lists: list[list[Any]]) -> list[Any]:
+def _common_types(lists: list[list[TensorLike]]) -> list[Any]:
     first, *others = ([tensor.dtype for tensor in tensors] for tensors in lists)
     for other in others:
         if other != first:
@@ -122,12 +124,12 @@ def _common_types(lists: list[list[Any]]) -> list[Any]:
     return first
 
 
-def _common_shapes(lists: list[list[Any]], enqueue_many: bool) -> list[Any]:
+def _common_shapes(lists: list[list[TensorLike]], enqueue_many: bool) -> list[Nested]:
     for tensor in _flat(lists):
         if tensor.shape.ndims is None:
             raise ValueError(f"Cannot infer Tensor's rank: {tensor}")
 
-    def of_element(tensor: Any) -> TensorShape:
+    def of_element(tensor: TensorLike) -> TensorShape:
         found: TensorShape = tensor.shape
         return found.with_rank_at_least(1)[1:] if enqueue_many else found
 
@@ -139,18 +141,18 @@ def _common_shapes(lists: list[list[Any]], enqueue_many: bool) -> list[Any]:
 
 def _batched(
     kind: str,
-    sources: Sequence[Any],
-    keep_input: Any,
-    batch_size: Any,
+    sources: Sequence[TensorLike],
+    keep_input: TensorLike,
+    batch_size: TensorLike,
     num_threads: int | None,
     capacity: int,
     enqueue_many: bool,
-    shapes: Any,
+    shapes: Nested,
     dynamic_pad: bool,
     allow_smaller_final_batch: bool,
     shared_name: str | None,
     name: str | None,
-) -> Any:
+) -> Nested:
     with name_scope(name, kind, [*_flat(sources), keep_input]) as scope:
         batch_of = _Batch(sources, kind, enqueue_many, shapes, keep_input)
         make: Callable[..., QueueBase] = PaddingFIFOQueue if dynamic_pad else FIFOQueue
@@ -167,15 +169,15 @@ def _batched(
 
 def _shuffled(
     kind: str,
-    sources: Sequence[Any],
-    keep_input: Any,
-    batch_size: Any,
+    sources: Sequence[TensorLike],
+    keep_input: TensorLike,
+    batch_size: TensorLike,
     num_threads: int | None,
     capacity: int,
     min_after_dequeue: int,
     seed: int | None,
     enqueue_many: bool,
-    shapes: Any,
+    shapes: Nested,
     allow_smaller_final_batch: bool,
     shared_name: str | None,
     name: str | None,
@@ -204,17 +206,17 @@ def _shuffled(
 
 
 def batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: TensorLike,
+    batch_size: TensorLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Nested | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """Batches of an element, in the order of arrival.
 
     Args:
@@ -243,18 +245,18 @@ def batch(
 
 
 def maybe_batch(
-    tensors: Any,
-    keep_input: Any,
-    batch_size: Any,
+    tensors: TensorLike,
+    keep_input: TensorLike,
+    batch_size: TensorLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Nested | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """:func:`batch` of the elements for which ``keep_input`` is true."""
     return _batched(
         "batch", [tensors], keep_input, batch_size, num_threads, capacity, enqueue_many, shapes,
@@ -263,16 +265,16 @@ def maybe_batch(
 
 
 def batch_join(
-    tensors_list: Sequence[Any],
-    batch_size: Any,
+    tensors_list: Sequence[TensorLike],
+    batch_size: TensorLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Nested | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """:func:`batch` of several sources, with one thread per source."""
     return maybe_batch_join(
         tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
@@ -281,17 +283,17 @@ def batch_join(
 
 
 def maybe_batch_join(
-    tensors_list: Sequence[Any],
-    keep_input: Any,
-    batch_size: Any,
+    tensors_list: Sequence[TensorLike],
+    keep_input: TensorLike,
+    batch_size: TensorLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Nested | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """:func:`batch_join` of the elements for which ``keep_input`` is true."""
     return _batched(
         "batch_join", tensors_list, keep_input, batch_size, None, capacity, enqueue_many, shapes,
@@ -300,18 +302,18 @@ def maybe_batch_join(
 
 
 def shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: TensorLike,
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Nested | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """Batches of an element in a random order.
 
     Args:
@@ -337,19 +339,19 @@ def shuffle_batch(
 
 
 def maybe_shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: TensorLike,
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: TensorLike,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Nested | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """:func:`shuffle_batch` of the elements for which ``keep_input`` is true."""
     return _shuffled(
         "shuffle_batch", [tensors], keep_input, batch_size, num_threads, capacity,
@@ -358,17 +360,17 @@ def maybe_shuffle_batch(
 
 
 def shuffle_batch_join(
-    tensors_list: Sequence[Any],
-    batch_size: Any,
+    tensors_list: Sequence[TensorLike],
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Nested | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """:func:`shuffle_batch` of several sources, with one thread per source."""
     return maybe_shuffle_batch_join(
         tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
@@ -377,18 +379,18 @@ def shuffle_batch_join(
 
 
 def maybe_shuffle_batch_join(
-    tensors_list: Sequence[Any],
-    batch_size: Any,
+    tensors_list: Sequence[TensorLike],
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: TensorLike,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: Nested | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Nested:
     """:func:`shuffle_batch_join` of the elements for which ``keep_input`` is true."""
     return _shuffled(
         "shuffle_batch_join", tensors_list, keep_input, batch_size, None, capacity,

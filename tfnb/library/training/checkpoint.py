@@ -20,6 +20,8 @@ from tfnb.ops.array.constant_ops import constant
 from tfnb.proto import saved_object_graph_pb2
 
 if TYPE_CHECKING:
+    from tfnb.framework.default_session import SessionLike
+    from tfnb.framework.tensor_types import PathLike, TensorLike, TensorResult, VariableLike
     from tfnb.library.training.trackable import Match, ObjectGraph
 
 EXPORTS = {"train": ["Checkpoint"]}
@@ -50,7 +52,9 @@ class _ObjectGraphSaveable(SaveableObject):
             tensor = constant(text, dtype=dtypes.string)
         super().__init__(tensor, [SaveSpec(tensor, "", OBJECT_GRAPH_KEY)], OBJECT_GRAPH_KEY)
 
-    def restore(self, restored_tensors: list[Any], restored_shapes: list[Any] | None) -> Any:
+    def restore(
+        self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
+    ) -> TensorResult:
         """Never asked for: only variables are restored."""
         raise errors.internal("the graph of objects is not restored")
 
@@ -87,7 +91,7 @@ class Checkpoint:
         return own
 
     @property
-    def save_counter(self) -> Any:
+    def save_counter(self) -> VariableLike:
         """A variable that counts calls of :meth:`save`; made when it is first asked for."""
         if self._save_counter is None:
             with device("/cpu:0"):
@@ -96,7 +100,9 @@ class Checkpoint:
                 )
         return self._save_counter
 
-    def write(self, file_prefix: Any, session: Any = None, options: Any = None) -> str:
+    def write(
+        self, file_prefix: Any, session: SessionLike | None = None, options: Any = None
+    ) -> str:
         """Saves; the number of the checkpoint and the file ``checkpoint`` stay as they are.
 
         Args:
@@ -121,7 +127,9 @@ class Checkpoint:
         assert saved is not None
         return saved
 
-    def save(self, file_prefix: Any, session: Any = None, options: Any = None) -> str:
+    def save(
+        self, file_prefix: Any, session: SessionLike | None = None, options: Any = None
+    ) -> str:
         """Saves under the next number, and notes it in the file ``checkpoint``.
 
         Args:
@@ -147,7 +155,7 @@ class Checkpoint:
         )
         return path
 
-    def restore(self, save_path: Any) -> LoadStatus:
+    def restore(self, save_path: PathLike) -> LoadStatus:
         """Finds out what of a checkpoint belongs to which object.
 
         Args:
@@ -274,7 +282,7 @@ class LoadStatus:
         """Says that it is right if only a part is restored; nothing is ever said about that."""
         return self
 
-    def run_restore_ops(self, session: Any = None) -> None:
+    def run_restore_ops(self, session: SessionLike | None = None) -> None:
         """Gives the objects their values: all of them, or none if one is wrong.
 
         Args:
@@ -288,7 +296,7 @@ class LoadStatus:
         _, found = self._found()
         self._restore(found, _session(session))
 
-    def _restore(self, found: Match, session: Any) -> None:
+    def _restore(self, found: Match, session: SessionLike) -> None:
         if not found.variables:
             return
         savers = self._root._savers
@@ -298,7 +306,7 @@ class LoadStatus:
                 savers[key] = Saver(_saveables(found.variables), max_to_keep=0)
         savers[key].restore(session, self._path)
 
-    def initialize_or_restore(self, session: Any = None) -> None:
+    def initialize_or_restore(self, session: SessionLike | None = None) -> None:
         """Gives the objects their values, and initializes the other variables and tables.
 
         Args:

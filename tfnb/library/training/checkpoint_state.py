@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from google.protobuf import text_format
 
@@ -21,6 +21,8 @@ from tfnb.proto import saver_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from tfnb.framework.tensor_types import PathLike
 
 EXPORTS = {
     "train": [
@@ -141,7 +143,7 @@ def _relative(path: str, folder: str) -> str:
 
 
 def get_checkpoint_state(
-    checkpoint_dir: Any, latest_filename: str | None = None
+    checkpoint_dir: PathLike, latest_filename: str | None = None
 ) -> saver_pb2.CheckpointState | None:
     """What the file ``checkpoint`` of a folder says; None where it is missing or unreadable.
 
@@ -173,7 +175,7 @@ def get_checkpoint_state(
     return state
 
 
-def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
+def latest_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = None) -> str | None:
     """The path of the last checkpoint of a folder, or None.
 
     Args:
@@ -200,7 +202,7 @@ def _files_of(checkpoint_prefix: str) -> list[str]:
     )
 
 
-def checkpoint_exists(checkpoint_prefix: Any) -> bool:
+def checkpoint_exists(checkpoint_prefix: PathLike) -> bool:
     """Whether there is a checkpoint, of either format, under a prefix or pattern."""
     return bool(_files_of(os.fspath(checkpoint_prefix)))
 
@@ -249,7 +251,7 @@ def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta
 
 
 def wait_for_new_checkpoint(
-    checkpoint_dir: Any,
+    checkpoint_dir: PathLike,
     last_checkpoint: str | None = None,
     seconds_to_sleep: float = 1,
     timeout: float | None = None,
@@ -273,7 +275,7 @@ def wait_for_new_checkpoint(
 
 
 def checkpoints_iterator(
-    checkpoint_dir: Any,
+    checkpoint_dir: PathLike,
     min_interval_secs: float = 0,
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,

@@ -10,6 +10,7 @@ from tfnb.library.training.checkpoint_state import latest_checkpoint
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor_types import PathLike, VariableLike
 
 EXPORTS = {"train": ["NewCheckpointReader", "list_variables", "load_checkpoint", "load_variable"]}
 
@@ -77,13 +78,13 @@ def NewCheckpointReader(filepattern: str) -> CheckpointReader:
     return CheckpointReader(filepattern)
 
 
-def checkpoint_path_of(ckpt_dir_or_file: Any) -> str | None:
+def checkpoint_path_of(ckpt_dir_or_file: PathLike) -> str | None:
     """The prefix of a checkpoint, or that of a folder's last one."""
     path: str = os.fspath(ckpt_dir_or_file)
     return latest_checkpoint(path) if os.path.isdir(path) else path
 
 
-def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
+def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
     """A reader of a checkpoint, or of a folder's last one.
 
     Raises:
@@ -97,11 +98,11 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     return CheckpointReader(path)
 
 
-def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
+def load_variable(ckpt_dir_or_file: PathLike, name: str) -> VariableLike:
     """The value of a variable in a checkpoint, or in a folder's last one."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
-def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
+def list_variables(ckpt_dir_or_file: PathLike) -> list[tuple[str, list[int]]]:
     """(name, shape) of all variables in a checkpoint, or in a folder's last one."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tfnb.framework.graph import Graph
+    from tfnb.framework.tensor_types import Nested, TensorLike, VariableLike
+    from tfnb.proto import meta_graph_pb2
 
 _log = logging.getLogger("tensorflow")
 
@@ -44,7 +46,7 @@ def _to_proto(item: Any, export_scope: str | None = None) -> Any:
     return item.to_proto(export_scope=export_scope)
 
 
-def _saver_from_proto(saver_def: Any, import_scope: str | None = None) -> Any:
+def _saver_from_proto(saver_def: saver_pb2.SaverDef, import_scope: str | None = None) -> Any:
     from tfnb.library.training.saver import Saver
 
     return Saver.from_proto(saver_def, import_scope=import_scope)
@@ -82,7 +84,7 @@ _FUNCTIONS: dict[str, ProtoFunctions] = {
 }
 
 
-def is_included(item: Any, export_scope: str | None, excluded: Iterable[Any]) -> bool:
+def is_included(item: Any, export_scope: str | None, excluded: Iterable[TensorLike]) -> bool:
     """Whether a node, its name, or anything else of a collection belongs to an exported scope."""
     name = item if isinstance(item, str) else getattr(item, "name", None)
     if not isinstance(name, str):
@@ -96,11 +98,11 @@ def is_included(item: Any, export_scope: str | None, excluded: Iterable[Any]) ->
 
 
 def add_collection_def(
-    meta_graph_def: Any,
-    key: Any,
+    meta_graph_def: meta_graph_pb2.MetaGraphDef,
+    key: TensorLike,
     graph: Graph,
     export_scope: str | None = None,
-    excluded: Iterable[Any] = (),
+    excluded: Iterable[TensorLike] = (),
     override_contents: list[Any] | None = None,
 ) -> None:
     """Writes a collection into a MetaGraphDef; one that cannot be written is left out.
@@ -165,7 +167,7 @@ def _fill(collection: Any, key: str, items: list[Any], export_scope: str | None)
 
 
 def restore_collections(
-    meta_graph_def: Any,
+    meta_graph_def: meta_graph_pb2.MetaGraphDef,
     graph: Graph,
     scope: str,
     wanted: Callable[[str], bool],
@@ -182,7 +184,7 @@ def restore_collections(
         whether they are trained.
     """
     # One object for one variable, in however many collections it is.
-    variables: dict[bytes, Any] = {}
+    variables: dict[bytes, VariableLike] = {}
     definitions = meta_graph_def.collection_def
     keys = sorted(definitions, key=lambda key: (key != GraphKeys.TRAINABLE_VARIABLES, key))
     for key in keys:
@@ -218,11 +220,11 @@ def _restored(
     graph: Graph,
     key: str,
     kind: str,
-    values: Sequence[Any],
+    values: Sequence[TensorLike],
     scope: str,
-    variables: dict[bytes, Any],
+    variables: dict[bytes, VariableLike],
     variables_have_trainable: bool,
-) -> list[Any]:
+) -> list[Nested]:
     """What a collection holds; ``variables`` are those that were made, by their messages."""
     functions = _FUNCTIONS.get(key)
     if functions is None or kind != "bytes_list":
@@ -243,7 +245,7 @@ def _restored(
     return made
 
 
-def _placed(value: Any, scope: str) -> Any:
+def _placed(value: TensorLike, scope: str) -> Any:
     if isinstance(value, str):
         return prepend_name_scope(value, scope)
     if isinstance(value, bytes) and scope:

@@ -14,7 +14,9 @@ from tfnb.ops.state import training_ops
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.framework.tensor_types import TensorLike, TensorResult, VariableLike
+    from tfnb.library.variables.variable_store import PartitionInfo
     from tfnb.ops.state.training_ops import ApplyOps
 
 EXPORTS = {"train": ["FtrlOptimizer"]}
@@ -27,7 +29,7 @@ class FtrlOptimizer(RuleOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike,
         learning_rate_power: float = -0.5,
         initial_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,
@@ -63,8 +65,12 @@ class FtrlOptimizer(RuleOptimizer):
         self._linear_name = linear_name
         self._tensors: dict[str, Any] = {}
 
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
-        def first_accum(shape: Any, dtype: Any = dtypes.float32, partition_info: Any = None) -> Any:
+    def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
+        def first_accum(
+            shape: TensorLike,
+            dtype: DTypeLike = dtypes.float32,
+            partition_info: PartitionInfo | None = None,
+        ) -> TensorResult:
             return array_ops.ones(shape=shape, dtype=dtype) * self._initial_accumulator_value
 
         for variable in var_list:
@@ -79,7 +85,7 @@ class FtrlOptimizer(RuleOptimizer):
             self._zeros_slot(variable, "linear", self._linear_name or self._name)
 
     def _prepare(self) -> None:
-        def add(word: str, name: str, value: Any) -> None:
+        def add(word: str, name: str, value: TensorLike) -> None:
             self._tensors[word] = convert_to_tensor(value, name=name)
 
         add("lr", "learning_rate", self._learning_rate)
@@ -101,5 +107,5 @@ class FtrlOptimizer(RuleOptimizer):
         has_shrinkage = self._l2_shrinkage_regularization_strength > 0.0
         return training_ops.ftrl_v2 if has_shrinkage else training_ops.ftrl
 
-    def _extra_inputs(self, var: Any, dtype: DType) -> dict[str, Any]:
+    def _extra_inputs(self, var: VariableLike, dtype: DType) -> dict[str, Any]:
         return {word: math_ops.cast(value, dtype) for word, value in self._tensors.items()}

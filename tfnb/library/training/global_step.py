@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.framework.collections import GraphKeys
@@ -15,7 +15,9 @@ from tfnb.library.variables.variables import Variable, VariableAggregation
 from tfnb.ops.state.state_ops import is_variable_initialized
 
 if TYPE_CHECKING:
+    from tfnb.framework.default_session import SessionLike
     from tfnb.framework.graph import Graph
+    from tfnb.framework.tensor_types import TensorLike, VariableLike
 
 EXPORTS = {
     "train": [
@@ -25,12 +27,12 @@ EXPORTS = {
 }  # fmt: skip
 
 
-def global_step(sess: Any, global_step_tensor: Any) -> int:
+def global_step(sess: SessionLike, global_step_tensor: TensorLike) -> int:
     """The number of steps taken in a session."""
     return int(sess.run(global_step_tensor))
 
 
-def get_global_step(graph: Graph | None = None) -> Any:
+def get_global_step(graph: Graph | None = None) -> VariableLike:
     """The global step of a graph, or None if it has none.
 
     Raises:
@@ -51,7 +53,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     return step
 
 
-def create_global_step(graph: Graph | None = None) -> Any:
+def create_global_step(graph: Graph | None = None) -> VariableLike:
     """Makes the global step, an int64 variable that is not trained.
 
     Raises:
@@ -72,14 +74,14 @@ def create_global_step(graph: Graph | None = None) -> Any:
         )
 
 
-def get_or_create_global_step(graph: Graph | None = None) -> Any:
+def get_or_create_global_step(graph: Graph | None = None) -> VariableLike:
     """The global step, which is made if there is none."""
     graph = graph or get_default_graph()
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
 
 
-def assert_global_step(global_step_tensor: Any) -> None:
+def assert_global_step(global_step_tensor: TensorLike) -> None:
     """Checks that something can count steps.
 
     Raises:
@@ -101,7 +103,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
 _READ_KEY = "global_step_read_op_cache"
 
 
-def get_or_create_global_step_read(graph: Graph | None = None) -> Any:
+def get_or_create_global_step_read(graph: Graph | None = None) -> VariableLike:
     """A tensor with the global step at the beginning of a run, or None if there is no such step.
 
     It is a copy, which later assignments of the same run do not change.

@@ -8,7 +8,7 @@ restored under which name; otherwise each variable has the name of its node in t
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors
 from tfnb.core.files.checkpoint_reader import CheckpointReader
@@ -26,14 +26,16 @@ from tfnb.ops.state import resource_variable_ops as resource_ops
 from tfnb.proto import saver_pb2
 
 if TYPE_CHECKING:
+    from tfnb.framework.default_session import SessionLike
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 _VARIABLE_OPS = frozenset(("Variable", "VariableV2", "VarHandleOp"))
 _PART = re.compile(r"(.+)/part_(\d+)$")
 
 
-def restore_variables(sess: Any, checkpoint: str) -> list[str]:
+def restore_variables(sess: SessionLike, checkpoint: str) -> list[str]:
     """Gives the variables of a session's graph the values of a checkpoint.
 
     Args:
@@ -126,7 +128,9 @@ class _Parts(SaveableObject):
         )
         self._parts = parts
 
-    def restore(self, restored_tensors: list[Any], restored_shapes: list[Any] | None) -> Any:
+    def restore(
+        self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
+    ) -> TensorResult:
         """One assignment per part."""
         values = zip(self._parts, restored_tensors, strict=True)
         return group(*(part.restore([value], None) for part, value in values))

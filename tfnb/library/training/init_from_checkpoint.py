@@ -32,6 +32,8 @@ from tfnb.proto import saved_object_graph_pb2
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from tfnb.framework.tensor_types import Initializer, Nested, PathLike, TensorLike, VariableLike
+
 EXPORTS = {"train": ["VocabInfo", "init_from_checkpoint", "warm_start"]}
 
 _log = logging.getLogger("tensorflow")
@@ -55,11 +57,11 @@ class VocabInfo(NamedTuple):
     num_oov_buckets: int
     old_vocab: str
     old_vocab_size: int = -1
-    backup_initializer: Any = None
+    backup_initializer: Initializer = None
     axis: int = 0
 
 
-def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
+def init_from_checkpoint(ckpt_dir_or_file: PathLike, assignment_map: Any) -> None:
     """Makes the initializers of variables read a checkpoint.
 
     Args:
@@ -88,11 +90,11 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
         _init(variable, path, name)
 
 
-def _is_variable(value: Any) -> bool:
+def _is_variable(value: TensorLike) -> bool:
     return isinstance(value, Variable)
 
 
-def _variable_of(target: Any) -> Any:
+def _variable_of(target: TensorLike) -> Any:
     """The variable, or list of parts, that a value of the map means; None for a scope."""
     if _is_variable(target):
         return target
@@ -107,13 +109,13 @@ def _stored_variable(name: str) -> Any:
     store = _get_default_variable_store()._vars
     if name in store:
         return store[name]
-    parts: list[Any] = []
+    parts: list[TensorLike] = []
     while f"{name}/part_{len(parts)}" in store:
         parts.append(store[f"{name}/part_{len(parts)}"])
     return parts or None
 
 
-def _check_shape(variable: Any, name: str, shape: list[int]) -> None:
+def _check_shape(variable: VariableLike, name: str, shape: list[int]) -> None:
     if isinstance(variable, list):
         label = variable[0]._save_slice_info.full_name if variable[0]._save_slice_info else name
         whole = variable[0]._save_slice_info
@@ -128,7 +130,7 @@ def _check_shape(variable: Any, name: str, shape: list[int]) -> None:
 
 
 def _init_scope(
-    ckpt_dir_or_file: Any, path: str, name: str, target: str, shapes: Mapping[str, list[int]]
+    ckpt_dir_or_file: PathLike, path: str, name: str, target: str, shapes: Mapping[str, list[int]]
 ) -> None:
     scope = target[: target.rindex("/")] if "/" in target else ""
     if not name.endswith("/"):
@@ -157,7 +159,7 @@ def _init_scope(
         _init(variable, path, full)
 
 
-def _init(variable: Any, path: str, name: str) -> None:
+def _init(variable: VariableLike, path: str, name: str) -> None:
     """Makes a variable, or every part of one, start with what a checkpoint has."""
     for part in variable if isinstance(variable, list) else [variable]:
         info = part._save_slice_info if isinstance(variable, list) else None
@@ -165,7 +167,7 @@ def _init(variable: Any, path: str, name: str) -> None:
     _log.debug("Initialize variable %s from checkpoint %s with %s", variable, path, name)
 
 
-def _set_initializer(variable: Any, path: str, name: str, spec: str) -> None:
+def _set_initializer(variable: VariableLike, path: str, name: str, spec: str) -> None:
     # Only a CPU reads files; it is done once, and so may be away from the variable.
     with device(variable.device), device("/cpu:0"):
         value = io_ops.restore_v2(
@@ -222,7 +224,7 @@ def warm_start(
     init_from_checkpoint(ckpt_to_initialize_from, mapping)
 
 
-def _chosen_variables(vars_to_warm_start: Any) -> list[Any]:
+def _chosen_variables(vars_to_warm_start: Any) -> list[Nested]:
     if vars_to_warm_start is None:
         return []
     if isinstance(vars_to_warm_start, str):
@@ -244,7 +246,7 @@ def _chosen_variables(vars_to_warm_start: Any) -> list[Any]:
     return found
 
 
-def _keys_of_objects(ckpt_dir_or_file: Any, names: Iterable[str]) -> dict[str, str]:
+def _keys_of_objects(ckpt_dir_or_file: PathLike, names: Iterable[str]) -> dict[str, str]:
     """Name of a variable -> its key in a checkpoint of ``tf.train.Checkpoint``; else nothing.
 
     Raises:
@@ -266,7 +268,7 @@ def _keys_of_objects(ckpt_dir_or_file: Any, names: Iterable[str]) -> dict[str, s
     return found
 
 
-def _grouped(variables: list[Any]) -> dict[str, Any]:
+def _grouped(variables: list[VariableLike]) -> dict[str, Any]:
     """Name of the whole -> a variable, or the list of its parts.
 
     Raises:
@@ -291,7 +293,9 @@ def _words(path: str, count: int) -> list[bytes]:
     return words if count < 0 else words[:count]
 
 
-def _init_words(ckpt_dir_or_file: Any, variable: Any, name: str, info: VocabInfo) -> None:
+def _init_words(
+    ckpt_dir_or_file: PathLike, variable: VariableLike, name: str, info: VocabInfo
+) -> None:
     """Makes a variable start with what a checkpoint has for the same words."""
     shapes = load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map()
     if name not in shapes:
@@ -327,7 +331,7 @@ def _init_words(ckpt_dir_or_file: Any, variable: Any, name: str, info: VocabInfo
         _start_with(part, value)
 
 
-def _start_with(variable: Any, value: Any) -> None:
+def _start_with(variable: VariableLike, value: TensorLike) -> None:
     for own_name, op in op_list_to_dict([variable]).items():
         for saveable in saveable_objects_for_op(op, own_name):
             variable._initializer_op = saveable.restore([value], None)

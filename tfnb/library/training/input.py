@@ -31,6 +31,9 @@ from tfnb.ops.random.random_ops import random_shuffle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Nested, TensorLike
+
 EXPORTS = {
     "train": [
         "match_filenames_once", "limit_epochs", "input_producer", "string_input_producer",
@@ -40,7 +43,7 @@ EXPORTS = {
 }  # fmt: skip
 
 
-def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
+def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variable:
     """A local variable with the names of the files that match, looked up when it is initialized.
 
     Args:
@@ -57,7 +60,7 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
         )
 
 
-def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
+def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
     """``tensor``, ``num_epochs`` times; then reading it is an ``OutOfRangeError``.
 
     A local variable counts, so ``tf.local_variables_initializer()`` has to run before.
@@ -81,8 +84,8 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
 
 
 def input_producer(
-    input_tensor: Any,
-    element_shape: Any = None,
+    input_tensor: TensorLike,
+    element_shape: TensorLike | None = None,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -90,7 +93,7 @@ def input_producer(
     shared_name: str | None = None,
     summary_name: str | None = None,
     name: str | None = None,
-    cancel_op: Any = None,
+    cancel_op: Operation | None = None,
 ) -> QueueBase:
     """A queue of the rows of a tensor, again and again.
 
@@ -134,20 +137,20 @@ def input_producer(
         return queue
 
 
-def add_fullness_summary(summary_name: str, size: Any, capacity: int) -> None:
+def add_fullness_summary(summary_name: str, size: TensorLike, capacity: int) -> None:
     """A summary of the part of ``capacity`` that ``size`` is."""
     summary_ops.scalar(summary_name, cast(size, dtypes.float32) * (1.0 / capacity))
 
 
 def string_input_producer(
-    string_tensor: Any,
+    string_tensor: TensorLike,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,
     name: str | None = None,
-    cancel_op: Any = None,
+    cancel_op: Operation | None = None,
 ) -> QueueBase:
     """A queue of strings, mostly names of files; see :func:`input_producer`.
 
@@ -177,7 +180,7 @@ def string_input_producer(
 
 
 def range_input_producer(
-    limit: Any,
+    limit: TensorLike,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -208,7 +211,7 @@ def slice_input_producer(
     capacity: int = 32,
     shared_name: str | None = None,
     name: str | None = None,
-) -> list[Any]:
+) -> list[Nested]:
     """One row of each tensor, the same row of all; see :func:`input_producer`.
 
     Raises:

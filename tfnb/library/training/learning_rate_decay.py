@@ -20,7 +20,9 @@ from tfnb.ops.math.cwise_unary_ops import cos, neg
 from tfnb.ops.random import random_ops
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult, VariableLike
 
 EXPORTS = {
     "train": [
@@ -32,10 +34,10 @@ EXPORTS = {
 
 
 def exponential_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
+    learning_rate: TensorLike,
+    global_step: VariableLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -48,10 +50,10 @@ def exponential_decay(
 
 
 def natural_exp_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
+    learning_rate: TensorLike,
+    global_step: VariableLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -61,10 +63,10 @@ def natural_exp_decay(
 
 
 def inverse_time_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
+    learning_rate: TensorLike,
+    global_step: VariableLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -79,11 +81,11 @@ def inverse_time_decay(
 
 
 def polynomial_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    end_learning_rate: Any = 0.0001,
-    power: Any = 1.0,
+    learning_rate: TensorLike,
+    global_step: VariableLike,
+    decay_steps: TensorLike,
+    end_learning_rate: TensorLike = 0.0001,
+    power: TensorLike = 1.0,
     cycle: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -107,7 +109,9 @@ def polynomial_decay(
         return found
 
 
-def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Tensor:
+def piecewise_constant(
+    x: TensorLike, boundaries: TensorLike, values: TensorLike, name: str | None = None
+) -> Tensor:
     """The first value up to the first boundary, the next up to the next, and so on.
 
     Raises:
@@ -143,10 +147,10 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
 
 
 def cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    alpha: Any = 0.0,
+    learning_rate: TensorLike,
+    global_step: VariableLike,
+    decay_steps: TensorLike,
+    alpha: TensorLike = 0.0,
     name: str | None = None,
 ) -> Tensor:
     """From learning_rate to alpha times it along half a cosine."""
@@ -160,12 +164,12 @@ def cosine_decay(
 
 
 def cosine_decay_restarts(
-    learning_rate: Any,
-    global_step: Any,
-    first_decay_steps: Any,
-    t_mul: Any = 2.0,
+    learning_rate: TensorLike,
+    global_step: VariableLike,
+    first_decay_steps: TensorLike,
+    t_mul: TensorLike = 2.0,
     m_mul: Any = 1.0,
-    alpha: Any = 0.0,
+    alpha: TensorLike = 0.0,
     name: str | None = None,
 ) -> Tensor:
     """Cosine decays in a row, each ``t_mul`` times as long and ``m_mul`` times as high."""
@@ -175,11 +179,11 @@ def cosine_decay_restarts(
         alpha, t_mul, m_mul = (math_ops.cast(value, dtype) for value in (alpha, t_mul, m_mul))
         passed = math_ops.cast(global_step, dtype) / first
 
-        def of_equal_length() -> tuple[Any, Any]:
+        def of_equal_length() -> tuple[Nested, Nested]:
             restart = math_ops.floor(passed)
             return restart, passed - restart
 
-        def of_growing_length() -> tuple[Any, Any]:
+        def of_growing_length() -> tuple[Nested, Nested]:
             restart = math_ops.floor(
                 math_ops.log(1.0 - passed * (1.0 - t_mul)) / math_ops.log(t_mul)
             )
@@ -193,12 +197,12 @@ def cosine_decay_restarts(
 
 
 def linear_cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    num_periods: Any = 0.5,
-    alpha: Any = 0.0,
-    beta: Any = 0.001,
+    learning_rate: TensorLike,
+    global_step: VariableLike,
+    decay_steps: TensorLike,
+    num_periods: TensorLike = 0.5,
+    alpha: TensorLike = 0.0,
+    beta: TensorLike = 0.001,
     name: str | None = None,
 ) -> Tensor:
     """learning_rate * ((alpha + linear decay) * cosine decay + beta)."""
@@ -215,14 +219,14 @@ def linear_cosine_decay(
 
 
 def noisy_linear_cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
+    learning_rate: TensorLike,
+    global_step: VariableLike,
+    decay_steps: TensorLike,
     initial_variance: Any = 1.0,
-    variance_decay: Any = 0.55,
-    num_periods: Any = 0.5,
-    alpha: Any = 0.0,
-    beta: Any = 0.001,
+    variance_decay: TensorLike = 0.55,
+    num_periods: TensorLike = 0.5,
+    alpha: TensorLike = 0.0,
+    beta: TensorLike = 0.001,
     name: str | None = None,
 ) -> Tensor:
     """Linear cosine decay with noise whose variance falls with the step."""
@@ -243,14 +247,18 @@ def noisy_linear_cosine_decay(
         return found
 
 
-def _initial(learning_rate: Any) -> tuple[Any, Any]:
+def _initial(learning_rate: TensorLike) -> tuple[Nested, Nested]:
     rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
     return rate, rate.dtype
 
 
 def _base_and_power(
-    global_step: Any, decay_steps: Any, decay_rate: Any, dtype: Any, staircase: bool
-) -> tuple[Any, Any]:
+    global_step: VariableLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
+    dtype: DTypeLike,
+    staircase: bool,
+) -> tuple[Nested, Nested]:
     """The decay rate, and how many decay periods have passed."""
     steps = math_ops.cast(decay_steps, dtype)
     base = math_ops.cast(decay_rate, dtype)
@@ -258,6 +266,6 @@ def _base_and_power(
     return base, math_ops.floor(p) if staircase else p
 
 
-def _cosine(fraction: Any) -> Any:
+def _cosine(fraction: Any) -> TensorResult:
     """The cosine of a part of half a turn."""
     return cos(convert_to_tensor(math.pi) * fraction)

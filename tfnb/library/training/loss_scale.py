@@ -24,6 +24,9 @@ from tfnb.ops.math.cwise_unary_ops import is_finite
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Config, Nested, TensorLike, TensorResult, VariableLike
+
 _CLASSES = ["DynamicLossScale", "FixedLossScale", "LossScale"]
 _REWRITES = ["disable_mixed_precision_graph_rewrite", "enable_mixed_precision_graph_rewrite"]
 EXPORTS = {
@@ -43,7 +46,7 @@ class LossScale:
         """The factor as a tensor."""
         raise NotImplementedError("LossScale is abstract: use FixedLossScale or DynamicLossScale.")
 
-    def update(self, grads: Any) -> tuple[Any, Any]:
+    def update(self, grads: TensorLike) -> tuple[TensorResult, TensorResult]:
         """What changes the factor after a step, and whether the step's gradients are to be used.
 
         Args:
@@ -51,18 +54,18 @@ class LossScale:
         """
         raise NotImplementedError("LossScale is abstract: use FixedLossScale or DynamicLossScale.")
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """What it was made with."""
         raise NotImplementedError("LossScale is abstract: use FixedLossScale or DynamicLossScale.")
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> LossScale:
+    def from_config(cls, config: Config) -> LossScale:
         """One that is made with what :meth:`get_config` gave."""
         return cls(**config)
 
-    def _add_weight(self, name: str, initial_value: Any, dtype: Any) -> Any:
+    def _add_weight(self, name: str, initial_value: TensorLike, dtype: DTypeLike) -> VariableLike:
         """A variable that is neither trained nor read late."""
-        made: Any = Variable(
+        made: TensorLike = Variable(
             initial_value, name=name, dtype=dtype, trainable=False, use_resource=True
         )
         self._weights[name] = made
@@ -91,18 +94,18 @@ class FixedLossScale(LossScale):
             raise ValueError("loss_scale_value must be at least 1.")
         self._loss_scale_value = float(loss_scale_value)
 
-    def __call__(self) -> Any:
+    def __call__(self) -> TensorResult:
         """The factor as a tensor."""
         return convert_to_tensor(self._loss_scale_value)
 
-    def update(self, grads: Any) -> tuple[Any, Any]:
+    def update(self, grads: TensorLike) -> tuple[Nested, Nested]:
         """Nothing changes, and all gradients are used."""
         return no_op(), True
 
     def __repr__(self) -> str:
         return f"FixedLossScale({self._loss_scale_value})"
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The factor."""
         return {"loss_scale_value": self._loss_scale_value}
 
@@ -147,26 +150,26 @@ class DynamicLossScale(LossScale):
         """By how much it grows and falls."""
         return self._multiplier
 
-    def __call__(self) -> Any:
+    def __call__(self) -> TensorResult:
         """The factor as a tensor."""
         return convert_to_tensor(self._current_loss_scale)
 
-    def update(self, grads: Any) -> tuple[Any, Any]:
+    def update(self, grads: TensorLike) -> tuple[Nested, Nested]:
         """What changes the factor, and whether all gradients are finite."""
         scale, steps = self._current_loss_scale, self._num_good_steps
         finite = _all_finite(nest.flatten(grads))
 
-        def grow() -> Any:
+        def grow() -> TensorResult:
             larger = scale * self._multiplier
             # A factor that is no longer finite would never come down again.
             set_larger = cond(is_finite(larger), lambda: scale.assign(larger).op, no_op)
             return control_flow.group(set_larger, steps.assign(0))
 
-        def after_finite() -> Any:
+        def after_finite() -> TensorResult:
             is_time = steps + 1 >= self._increment_period
             return cond(is_time, grow, lambda: steps.assign_add(1).op)
 
-        def after_others() -> Any:
+        def after_others() -> TensorResult:
             smaller = math_ops.maximum(scale / self._multiplier, 1.0)
             return control_flow.group(steps.assign(0), scale.assign(smaller))
 
@@ -178,7 +181,7 @@ class DynamicLossScale(LossScale):
             f"increment_period={self._increment_period}, multiplier={self._multiplier})"
         )
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """What it was made with."""
         return {
             "initial_loss_scale": self._initial_loss_scale,
@@ -187,7 +190,7 @@ class DynamicLossScale(LossScale):
         }
 
 
-def _all_finite(grads: Iterable[Any]) -> Any:
+def _all_finite(grads: Iterable[TensorLike]) -> TensorResult:
     """Whether all elements of all gradients are finite."""
     values = [one.values if isinstance(one, IndexedSlices) else one for one in grads]
     each = [reduction_ops.reduce_all(is_finite(one)) for one in values if one is not None]
@@ -232,13 +235,13 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
 
     def compute_gradients(
         self,
-        loss: Any,
-        var_list: Any = None,
+        loss: TensorLike,
+        var_list: VariableLike | None = None,
         gate_gradients: int = Optimizer.GATE_OP,
         aggregation_method: Any = None,
         colocate_gradients_with_ops: bool = False,
-        grad_loss: Any = None,
-    ) -> Any:
+        grad_loss: TensorLike | None = None,
+    ) -> Nested:
         """Gradients of the scaled loss, scaled down; arguments as of the other optimizer."""
         scale = self._loss_scale()
         scaled = loss * cast(scale, loss.dtype)
@@ -256,7 +259,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
     def apply_gradients(
         self,
         grads_and_vars: Iterable[tuple[Any, Any]],
-        global_step: Any = None,
+        global_step: VariableLike | None = None,
         name: str | None = None,
         skip_gradients_aggregation: bool = False,
     ) -> Any:
@@ -267,17 +270,17 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         name = self._name if name is None else name
         changed, is_good = self._loss_scale.update([grad for grad, _ in pairs])
 
-        def applied() -> Any:
+        def applied() -> TensorResult:
             return self._optimizer.apply_gradients(pairs, global_step, f"{name}-wrapped")
 
         return control_flow.group(cond(is_good, applied, no_op), changed, name=name)
 
-    def variables(self) -> list[Any]:
+    def variables(self) -> list[Nested]:
         """The variables of the optimizer inside and of the scale."""
         return [*self._optimizer.variables(), *self._loss_scale._weights.values()]
 
 
-def _times(grad: Any, factor: Any) -> Any:
+def _times(grad: TensorLike, factor: TensorLike) -> Any:
     if grad is None:
         return None
     if isinstance(grad, IndexedSlices):
@@ -285,7 +288,9 @@ def _times(grad: Any, factor: Any) -> Any:
     return grad * cast(factor, grad.dtype)
 
 
-def enable_mixed_precision_graph_rewrite(opt: Any, loss_scale: Any = "dynamic") -> Any:
+def enable_mixed_precision_graph_rewrite(
+    opt: Any, loss_scale: Any = "dynamic"
+) -> MixedPrecisionLossScaleOptimizer:
     """An optimizer whose losses are scaled.
 
     The nodes of the graph keep their types: TensorFlow makes them halves on GPUs only.

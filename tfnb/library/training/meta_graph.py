@@ -37,6 +37,8 @@ from tfnb.proto import graph_pb2, meta_graph_pb2, op_def_pb2, saver_pb2
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from tfnb.framework.tensor_types import Nested, PathLike, TensorLike
+
 EXPORTS = {"train": ["export_meta_graph", "import_meta_graph"]}
 
 _log = logging.getLogger("tensorflow")
@@ -55,8 +57,8 @@ _SAVING_OPS = frozenset(
 def export_meta_graph(
     filename: str | None = None,
     meta_info_def: Any = None,
-    graph_def: Any = None,
-    saver_def: Any = None,
+    graph_def: graph_pb2.GraphDef | None = None,
+    saver_def: saver_pb2.SaverDef | None = None,
     collection_list: Sequence[str] | None = None,
     as_text: bool = False,
     graph: Graph | None = None,
@@ -102,13 +104,13 @@ def export_meta_graph(
 
 def export_scoped_meta_graph(
     filename: str | None = None,
-    graph_def: Any = None,
+    graph_def: graph_pb2.GraphDef | None = None,
     graph: Graph | None = None,
     export_scope: str | None = None,
     as_text: bool = False,
     unbound_inputs_col_name: str | None = "unbound_inputs",
     clear_devices: bool = False,
-    saver_def: Any = None,
+    saver_def: saver_pb2.SaverDef | None = None,
     clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False,
     meta_info_def: Any = None,
@@ -155,8 +157,8 @@ def export_scoped_meta_graph(
 
 def create_meta_graph_def(
     meta_info_def: Any = None,
-    graph_def: Any = None,
-    saver_def: Any = None,
+    graph_def: graph_pb2.GraphDef | None = None,
+    saver_def: saver_pb2.SaverDef | None = None,
     collection_list: Sequence[str] | None = None,
     graph: Graph | None = None,
     export_scope: str | None = None,
@@ -198,7 +200,7 @@ def create_meta_graph_def(
     return found
 
 
-def stripped_op_list_for_graph(graph_def: Any) -> op_def_pb2.OpList:
+def stripped_op_list_for_graph(graph_def: graph_pb2.GraphDef) -> op_def_pb2.OpList:
     """The definitions of the ops that a graph and its functions use."""
     functions = {function.signature.name for function in graph_def.library.function}
     used = {node.op for node in graph_def.node}
@@ -208,7 +210,7 @@ def stripped_op_list_for_graph(graph_def: Any) -> op_def_pb2.OpList:
     return op_def_pb2.OpList(op=[op_def_to_proto(one.op_def) for one in definitions if one])
 
 
-def strip_default_valued_attrs(meta_graph_def: Any) -> None:
+def strip_default_valued_attrs(meta_graph_def: meta_graph_pb2.MetaGraphDef) -> None:
     """Takes out attributes with default values, so that older readers know what is left."""
     library = meta_graph_def.graph_def.library.function
     functions = {function.signature.name for function in library}
@@ -229,7 +231,7 @@ def strip_default_valued_attrs(meta_graph_def: Any) -> None:
     meta_graph_def.meta_info_def.stripped_default_attrs = True
 
 
-def _same_value(one: Any, other: Any) -> bool:
+def _same_value(one: TensorLike, other: TensorLike) -> bool:
     if one == other:
         return True
     if one.WhichOneof("value") != other.WhichOneof("value") or one.HasField("tensor"):
@@ -238,7 +240,7 @@ def _same_value(one: Any, other: Any) -> bool:
 
 
 def _part_of(
-    graph_def: Any,
+    graph_def: graph_pb2.GraphDef,
     export_scope: str | None,
     excluded: Collection[str],
     clear_devices: bool,
@@ -282,7 +284,9 @@ def _strip_node(node: Any, export_scope: str, unbound: list[str]) -> None:
             node.attr["frame_name"].s = strip_name_scope(frame, export_scope).encode()
 
 
-def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> set[str]:
+def _nodes_of_other_savers(
+    graph_def: graph_pb2.GraphDef, saver_def: saver_pb2.SaverDef | None
+) -> set[str]:
     """The nodes in the scopes of savers other than that of ``saver_def``."""
     saving = {node.name for node in graph_def.node if node.op in _SAVING_OPS}
     scopes = {f"{scope}/" for scope in {_scope_of(name) for name in saving} - saving}
@@ -301,7 +305,7 @@ def _scope_of(name: str) -> str:
 
 
 def import_meta_graph(
-    meta_graph_or_file: Any,
+    meta_graph_or_file: PathLike,
     clear_devices: bool = False,
     import_scope: str | None = None,
     input_map: dict[str, Any] | None = None,
@@ -336,12 +340,12 @@ def import_meta_graph(
 
 
 def import_meta_graph_with_return_elements(
-    meta_graph_or_file: Any,
+    meta_graph_or_file: PathLike,
     clear_devices: bool = False,
     import_scope: str | None = None,
     return_elements: Iterable[str] | None = None,
     **kwargs: Any,
-) -> tuple[Saver | None, Any]:
+) -> tuple[Saver | None, Nested]:
     """:func:`import_meta_graph` that also gives operations and tensors of the message."""
     meta_graph_def = _as_meta_graph_def(meta_graph_or_file)
     variables, elements = import_scoped_meta_graph(
@@ -354,7 +358,9 @@ def import_meta_graph_with_return_elements(
     return _saver_of(meta_graph_def, import_scope, variables), elements
 
 
-def _saver_of(meta_graph_def: Any, import_scope: str | None, variables: dict[str, Any]) -> Any:
+def _saver_of(
+    meta_graph_def: meta_graph_pb2.MetaGraphDef, import_scope: str | None, variables: dict[str, Any]
+) -> Any:
     if meta_graph_def.HasField("saver_def"):
         scope = import_scope
         for inside, variable in variables.items():
@@ -371,7 +377,7 @@ def _saver_of(meta_graph_def: Any, import_scope: str | None, variables: dict[str
 
 
 def import_scoped_meta_graph(
-    meta_graph_or_file: Any,
+    meta_graph_or_file: PathLike,
     clear_devices: bool = False,
     graph: Graph | None = None,
     import_scope: str | None = None,
@@ -435,7 +441,7 @@ def _version(text: str) -> tuple[int, ...]:
     return (99, 0) if numbers is None else (int(numbers[1]), int(numbers[2]))
 
 
-def _as_meta_graph_def(meta_graph_or_file: Any) -> Any:
+def _as_meta_graph_def(meta_graph_or_file: PathLike) -> Any:
     if isinstance(meta_graph_or_file, meta_graph_pb2.MetaGraphDef):
         return meta_graph_or_file
     descriptor = getattr(meta_graph_or_file, "DESCRIPTOR", None)

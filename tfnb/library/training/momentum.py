@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tfnb.library.training.optimizer import RuleOptimizer
 from tfnb.ops.state import training_ops
@@ -10,6 +10,7 @@ from tfnb.ops.state import training_ops
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.framework.tensor_types import Config, TensorLike, VariableLike
     from tfnb.ops.state.training_ops import ApplyOps
 
 EXPORTS = {"train": ["MomentumOptimizer"]}
@@ -24,8 +25,8 @@ class MomentumOptimizer(RuleOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
-        momentum: Any,
+        learning_rate: TensorLike,
+        momentum: TensorLike,
         use_locking: bool = False,
         name: str = "Momentum",
         use_nesterov: bool = False,
@@ -35,9 +36,9 @@ class MomentumOptimizer(RuleOptimizer):
         self._momentum = momentum
         self._use_nesterov = use_nesterov
 
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
+    def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
         for variable in var_list:
             self._zeros_slot(variable, "momentum", self._name)
 
-    def _attrs(self) -> dict[str, Any]:
+    def _attrs(self) -> Config:
         return {"use_nesterov": self._use_nesterov}

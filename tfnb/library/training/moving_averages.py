@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import TensorLike, TensorResult, VariableLike
 
 EXPORTS = {"train": ["ExponentialMovingAverage"]}
 
@@ -39,8 +40,12 @@ _AVERAGED = (dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64)
 
 
 def assign_moving_average(
-    variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
-) -> Any:
+    variable: VariableLike,
+    value: TensorLike,
+    decay: TensorLike,
+    zero_debias: bool = True,
+    name: str | None = None,
+) -> VariableLike:
     """variable -= (1 - decay) * (variable - value).
 
     With ``zero_debias`` the variable is what the average would be had it not begun at zero.
@@ -54,7 +59,7 @@ def assign_moving_average(
         return state_ops.assign_sub(variable, (variable - value) * rest, name=scope)
 
 
-def _assign_debiased(unbiased: Any, value: Any, rest: Any) -> Any:
+def _assign_debiased(unbiased: TensorLike, value: TensorLike, rest: TensorLike) -> TensorResult:
     with variable_scope(unbiased.name.removesuffix(":0"), values=[unbiased, value, rest]):
         with slot_creator.colocated_variables(unbiased):
             biased = get_variable(
@@ -94,7 +99,7 @@ class ExponentialMovingAverage:
 
     def __init__(
         self,
-        decay: Any,
+        decay: TensorLike,
         num_updates: Any = None,
         zero_debias: bool = False,
         name: str = "ExponentialMovingAverage",
@@ -118,7 +123,7 @@ class ExponentialMovingAverage:
         """The name added to those of the averages."""
         return self._name
 
-    def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
+    def apply(self, var_list: Sequence[VariableLike] | None = None) -> Operation:
         """An operation that updates the averages of these variables, which are made if needed.
 
         Raises:
@@ -148,7 +153,7 @@ class ExponentialMovingAverage:
             ]
             return control_flow.group(*ops, name=scope)
 
-    def _make_average(self, variable: Any) -> Any:
+    def _make_average(self, variable: VariableLike) -> VariableLike:
         if not isinstance(variable, Variable):
             kinds = ("Variable", "VariableV2", "VarHandleOp")
             return slot_creator.create_zeros_slot(
@@ -160,11 +165,11 @@ class ExponentialMovingAverage:
         add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, variable)
         return average
 
-    def average(self, var: Any) -> Any:
+    def average(self, var: VariableLike) -> VariableLike:
         """The variable that holds the average of ``var``, or None."""
         return self._averages.get(_key(var))
 
-    def average_name(self, var: Any) -> str:
+    def average_name(self, var: VariableLike) -> str:
         """The name of the average of ``var``, also before it is made."""
         average = self.average(var)
         if average is not None:
@@ -185,5 +190,5 @@ class ExponentialMovingAverage:
         return names
 
 
-def _key(variable: Any) -> Any:
+def _key(variable: VariableLike) -> Any:
     return variable.op.graph, variable.name

@@ -48,9 +48,18 @@ from tfnb.ops.state.resource_variable_ops import assign_add_variable_op
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.core.op_registry import OpDefinition
+    from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import (
+        Config,
+        Initializer,
+        Nested,
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
     from tfnb.ops.state.training_ops import ApplyOps
 
 EXPORTS = {"train": ["Optimizer"]}
@@ -58,13 +67,13 @@ EXPORTS = {"train": ["Optimizer"]}
 _TRAINABLE_DTYPES = frozenset({dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64})
 
 
-def _key(variable: Any) -> Any:
+def _key(variable: VariableLike) -> Any:
     """What a variable's slots are found by."""
     op = getattr(variable, "op", None)
     return variable._unique_id if op is None else (op.graph, op.name)
 
 
-def _deduplicated(values: Any, indices: Any) -> tuple[Any, Any]:
+def _deduplicated(values: TensorLike, indices: TensorLike) -> tuple[Nested, Nested]:
     """Rows and their indices, rows of the same index summed."""
     unique_indices, positions = unique(indices)
     count = array_ops.shape(unique_indices)[0]
@@ -76,7 +85,7 @@ class _Trained:
 
     __slots__ = ("is_resource", "variable")
 
-    def __init__(self, variable: Any) -> None:
+    def __init__(self, variable: VariableLike) -> None:
         if variable.op.type == "VarHandleOp":
             self.is_resource = True
         elif isinstance(variable, (Variable, Tensor)):
@@ -92,7 +101,7 @@ class _Trained:
             return variable
         return variable._ref()
 
-    def update_op(self, optimizer: Optimizer, grad: Any) -> Any:
+    def update_op(self, optimizer: Optimizer, grad: TensorLike) -> TensorResult:
         """The operation that changes the variable."""
         variable = self.variable
         if isinstance(variable, Tensor):
@@ -164,14 +173,14 @@ class Optimizer:
 
     def minimize(
         self,
-        loss: Any,
-        global_step: Any = None,
-        var_list: Any = None,
+        loss: TensorLike,
+        global_step: VariableLike | None = None,
+        var_list: VariableLike | None = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
         name: str | None = None,
-        grad_loss: Any = None,
+        grad_loss: TensorLike | None = None,
     ) -> Operation:
         """An operation that changes variables so that the loss becomes smaller.
 
@@ -207,12 +216,12 @@ class Optimizer:
 
     def compute_gradients(
         self,
-        loss: Any,
-        var_list: Any = None,
+        loss: TensorLike,
+        var_list: VariableLike | None = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
-        grad_loss: Any = None,
+        grad_loss: TensorLike | None = None,
     ) -> list[tuple[Any, Any]]:
         """Pairs of gradient and variable; None where the loss does not depend on the variable.
 
@@ -261,7 +270,7 @@ class Optimizer:
     def apply_gradients(
         self,
         grads_and_vars: Iterable[tuple[Any, Any]],
-        global_step: Any = None,
+        global_step: VariableLike | None = None,
         name: str | None = None,
         skip_gradients_aggregation: bool = False,
     ) -> Any:
@@ -310,7 +319,7 @@ class Optimizer:
                 train_ops.append(applied)
             return applied
 
-    def get_slot(self, var: Any, name: str) -> Any:
+    def get_slot(self, var: VariableLike, name: str) -> VariableLike:
         """The slot of that name for a variable, or None."""
         return self._slots.get(name, {}).get(_key(var))
 
@@ -318,7 +327,7 @@ class Optimizer:
         """The names of the slots."""
         return sorted(self._slots)
 
-    def variables(self) -> list[Any]:
+    def variables(self) -> list[TensorResult]:
         """The optimizer's own variables in the default graph, by name."""
         graph = get_default_graph()
         own = list(self._non_slot_variables())
@@ -332,45 +341,49 @@ class Optimizer:
         """The types that loss, gradients and variables may have."""
         return _TRAINABLE_DTYPES
 
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
+    def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
         """Makes the slots of all variables that will be changed."""
 
     def _prepare(self) -> None:
         """Makes the tensors that updates need, once per ``apply_gradients``."""
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: TensorLike, var: VariableLike) -> TensorResult:
         """The update of a reference variable by a dense gradient."""
         raise NotImplementedError
 
-    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+    def _resource_apply_dense(self, grad: TensorLike, handle: TensorLike) -> TensorResult:
         """The update of a resource variable by a dense gradient."""
         raise NotImplementedError
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: TensorLike, var: VariableLike) -> TensorResult:
         """The update of a reference variable by slices with different indices."""
         raise NotImplementedError
 
-    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+    def _resource_apply_sparse(
+        self, grad: TensorLike, handle: TensorLike, indices: TensorLike
+    ) -> TensorResult:
         """The update of a resource variable by rows with different indices."""
         raise NotImplementedError
 
-    def _apply_sparse_duplicate_indices(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse_duplicate_indices(self, grad: TensorLike, var: VariableLike) -> TensorResult:
         """The update of a reference variable by slices whose indices may be the same."""
         values, indices = _deduplicated(grad.values, grad.indices)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
 
-    def _resource_apply_sparse_duplicate_indices(self, grad: Any, handle: Any, indices: Any) -> Any:
+    def _resource_apply_sparse_duplicate_indices(
+        self, grad: TensorLike, handle: TensorLike, indices: TensorLike
+    ) -> TensorResult:
         """The update of a resource variable by rows whose indices may be the same."""
         values, indices = _deduplicated(grad, indices)
         return self._resource_apply_sparse(values, handle, indices)
 
-    def _finish(self, update_ops: list[Any], name_scope: str) -> Any:
+    def _finish(self, update_ops: list[TensorLike], name_scope: str) -> TensorResult:
         """One operation of all updates, and of what has to be done after them."""
         return control_flow.group(*update_ops, name=name_scope)
 
     # -- what subclasses call ------------------------------------------------------------------
 
-    def _assert_valid_dtypes(self, tensors: Iterable[Any]) -> None:
+    def _assert_valid_dtypes(self, tensors: Iterable[TensorLike]) -> None:
         valid = self._valid_dtypes()
         for tensor in tensors:
             dtype = tensor.dtype.base_dtype
@@ -383,10 +396,12 @@ class Optimizer:
         """A hyperparameter, which may be given as a function without arguments."""
         return param() if callable(param) else param
 
-    def _slot_dict(self, slot_name: str) -> dict[Any, Any]:
+    def _slot_dict(self, slot_name: str) -> dict[VariableLike, VariableLike]:
         return self._slots.setdefault(slot_name, {})
 
-    def _get_or_make_slot(self, var: Any, val: Any, slot_name: str, op_name: str) -> Any:
+    def _get_or_make_slot(
+        self, var: VariableLike, val: TensorLike, slot_name: str, op_name: str
+    ) -> VariableLike:
         """A slot that begins with a value."""
         slots = self._slot_dict(slot_name)
         if _key(var) not in slots:
@@ -394,8 +409,14 @@ class Optimizer:
         return slots[_key(var)]
 
     def _get_or_make_slot_with_initializer(
-        self, var: Any, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str
-    ) -> Any:
+        self,
+        var: VariableLike,
+        initializer: Initializer,
+        shape: TensorLike,
+        dtype: DTypeLike,
+        slot_name: str,
+        op_name: str,
+    ) -> VariableLike:
         """A slot whose first value an initializer makes."""
         slots = self._slot_dict(slot_name)
         if _key(var) not in slots:
@@ -404,14 +425,16 @@ class Optimizer:
             )
         return slots[_key(var)]
 
-    def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
+    def _zeros_slot(self, var: VariableLike, slot_name: str, op_name: str) -> VariableLike:
         """A slot that begins with zeros."""
         slots = self._slot_dict(slot_name)
         if _key(var) not in slots:
             slots[_key(var)] = slot_creator.create_zeros_slot(var, op_name)
         return slots[_key(var)]
 
-    def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
+    def _create_non_slot_variable(
+        self, initial_value: TensorLike, name: str, colocate_with: TensorLike
+    ) -> VariableLike:
         """A variable of the optimizer that belongs to no trained variable."""
         key = (name, colocate_with.graph)
         found = self._non_slot_dict.get(key)
@@ -433,14 +456,14 @@ class Optimizer:
             self._non_slot_dict[key] = found
         return found
 
-    def _get_non_slot_variable(self, name: str, graph: Any = None) -> Any:
+    def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> VariableLike:
         return self._non_slot_dict.get((name, graph))
 
-    def _non_slot_variables(self) -> Iterable[Any]:
+    def _non_slot_variables(self) -> Iterable[VariableLike]:
         return self._non_slot_dict.values()
 
 
-def _as_gradient(grad: Any) -> Any:
+def _as_gradient(grad: TensorLike) -> TensorResult:
     """A gradient as tensor or slices; None stays None.
 
     Raises:
@@ -459,7 +482,7 @@ def _as_gradient(grad: Any) -> Any:
     return converted
 
 
-def _add_one(global_step: Any, name: str) -> Any:
+def _add_one(global_step: VariableLike, name: str) -> TensorResult:
     if is_resource_variable(global_step):
         one = convert_to_tensor(1, dtype=global_step.dtype)
         return assign_add_variable_op(global_step.handle, one, name=name)
@@ -491,19 +514,25 @@ class RuleOptimizer(Optimizer):
         """The op; a subclass may choose by how it was made."""
         return self.rule
 
-    def _extra_inputs(self, var: Any, dtype: DType) -> dict[str, Any]:
+    def _extra_inputs(self, var: VariableLike, dtype: DType) -> dict[str, Any]:
         """Further inputs of the op by name."""
         return {}
 
-    def _attrs(self) -> dict[str, Any]:
+    def _attrs(self) -> Config:
         """Further attributes of the op."""
         return {}
 
-    def _update(self, op: OpDefinition, var: Any, grad: Any, indices: Any = None) -> Any:
+    def _update(
+        self,
+        op: OpDefinition,
+        var: VariableLike,
+        grad: TensorLike,
+        indices: TensorLike | None = None,
+    ) -> TensorResult:
         is_resource = any(arg.type is dtypes.resource for arg in op.op_def.inputs)
         dtype = grad.dtype.base_dtype
 
-        def holder(variable: Any) -> Any:
+        def holder(variable: VariableLike) -> Any:
             return variable.handle if is_resource else variable
 
         names = [arg.name for arg in op.op_def.inputs]
@@ -519,14 +548,16 @@ class RuleOptimizer(Optimizer):
         )
         return updated.op if isinstance(updated, Tensor) else updated
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: TensorLike, var: VariableLike) -> TensorResult:
         return self._update(self._rule().dense, var, grad)
 
-    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+    def _resource_apply_dense(self, grad: TensorLike, handle: TensorLike) -> TensorResult:
         return self._update(self._rule().resource, handle, grad)
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: TensorLike, var: VariableLike) -> TensorResult:
         return self._update(self._rule().sparse, var, grad.values, grad.indices)
 
-    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+    def _resource_apply_sparse(
+        self, grad: TensorLike, handle: TensorLike, indices: TensorLike
+    ) -> TensorResult:
         return self._update(self._rule().resource_sparse, handle, grad, indices)

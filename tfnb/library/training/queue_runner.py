@@ -17,6 +17,8 @@ from tfnb.framework.scopes import add_to_collection
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
     from tfnb.library.training.coordinator import Coordinator
     from tfnb.proto import queue_runner_pb2
 
@@ -52,10 +54,10 @@ class QueueRunner:
 
     def __init__(
         self,
-        queue: Any = None,
+        queue: TensorLike | None = None,
         enqueue_ops: Sequence[Any] | None = None,
-        close_op: Any = None,
-        cancel_op: Any = None,
+        close_op: Operation | None = None,
+        cancel_op: Operation | None = None,
         queue_closed_exception_types: Any = None,
         queue_runner_def: queue_runner_pb2.QueueRunnerDef | None = None,
         import_scope: str | None = None,
@@ -95,7 +97,7 @@ class QueueRunner:
         ) or (errors.OutOfRangeError,)
 
     @property
-    def queue(self) -> Any:
+    def queue(self) -> TensorResult:
         """The queue."""
         return self._queue
 

@@ -17,6 +17,8 @@ from tfnb.ops.math.cwise_unary_ops import logical_not
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.framework.tensor_types import TensorResult
+
 
 def shared_resources() -> list[Any]:
     """Those that all sessions of a cluster share; each has ``create`` and ``is_initialized``."""
@@ -28,7 +30,7 @@ def local_resources() -> list[Any]:
     return get_collection(GraphKeys.LOCAL_RESOURCES)
 
 
-def initialize_resources(resources: Sequence[Any], name: str = "init") -> Any:
+def initialize_resources(resources: Sequence[Any], name: str = "init") -> TensorResult:
     """An operation that makes resources."""
     if not resources:
         return no_op(name=name)
@@ -37,7 +39,7 @@ def initialize_resources(resources: Sequence[Any], name: str = "init") -> Any:
 
 def report_uninitialized_resources(
     resources: Sequence[Any] | None = None, name: str = "report_uninitialized_resources"
-) -> Any:
+) -> TensorResult:
     """The names of the resources that were not made yet, a vector."""
     if resources is None:
         resources = [*shared_resources(), *local_resources()]

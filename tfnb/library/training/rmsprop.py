@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tfnb.library.training.optimizer import RuleOptimizer
 from tfnb.library.variables.init_ops import ones_initializer
@@ -12,6 +12,7 @@ from tfnb.ops.state import training_ops
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.framework.tensor_types import Initializer, TensorLike, VariableLike
     from tfnb.ops.state.training_ops import ApplyOps
 
 EXPORTS = {"train": ["RMSPropOptimizer"]}
@@ -33,10 +34,10 @@ class RMSPropOptimizer(RuleOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
-        decay: Any = 0.9,
-        momentum: Any = 0.0,
-        epsilon: Any = 1e-10,
+        learning_rate: TensorLike,
+        decay: TensorLike = 0.9,
+        momentum: TensorLike = 0.0,
+        epsilon: TensorLike = 1e-10,
         use_locking: bool = False,
         centered: bool = False,
         name: str = "RMSProp",
@@ -48,10 +49,10 @@ class RMSPropOptimizer(RuleOptimizer):
         self._epsilon = epsilon
         self._centered = centered
 
-    def _create_slots(self, var_list: Sequence[Any]) -> None:
+    def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
         for variable in var_list:
             shape, dtype = variable.get_shape(), variable.dtype.base_dtype
-            initializer: Any
+            initializer: Initializer
             if shape.is_fully_defined():
                 initializer = ones_initializer(dtype=dtype)
             else:

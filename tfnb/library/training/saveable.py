@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.dtypes import DType
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult, VariableLike
 
 _REF_VARIABLE_OPS = frozenset(("Variable", "VariableV2", "AutoReloadVariable"))
 _VARIABLE_OPS = _REF_VARIABLE_OPS | {"VarHandleOp", "ReadVariableOp"}
@@ -46,7 +47,7 @@ class SaveSpec:
 
     def __init__(
         self,
-        tensor: Any,
+        tensor: TensorLike,
         slice_spec: str,
         name: str,
         dtype: DType | None = None,
@@ -64,7 +65,7 @@ class SaveSpec:
         self.device = tensor.device if device is None else device
 
     @property
-    def tensor(self) -> Any:
+    def tensor(self) -> TensorResult:
         """The tensor to save."""
         return self._tensor() if callable(self._tensor) else self._tensor
 
@@ -88,7 +89,9 @@ class SaveableObject:
         """Where its first tensor is."""
         return self.specs[0].device
 
-    def restore(self, restored_tensors: list[Any], restored_shapes: list[Any] | None) -> Any:
+    def restore(
+        self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
+    ) -> TensorResult:
         """Makes the op that puts restored tensors back.
 
         Args:
@@ -101,11 +104,13 @@ class SaveableObject:
 class ReferenceVariableSaveable(SaveableObject):
     """A variable behind a reference, or a part of one."""
 
-    def __init__(self, variable: Any, slice_spec: str, name: str) -> None:
+    def __init__(self, variable: VariableLike, slice_spec: str, name: str) -> None:
         spec = SaveSpec(variable, slice_spec, name, dtype=variable.dtype)
         super().__init__(variable, [spec], name)
 
-    def restore(self, restored_tensors: list[Any], restored_shapes: list[Any] | None) -> Any:
+    def restore(
+        self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
+    ) -> TensorResult:
         """An Assign; with shapes to give, whatever shape the variable has."""
         value = restored_tensors[0]
         if restored_shapes is not None:
@@ -123,19 +128,21 @@ class ResourceVariableSaveable(SaveableObject):
       name: its name in the checkpoint.
     """
 
-    def __init__(self, variable: Any, slice_spec: str, name: str) -> None:
+    def __init__(self, variable: VariableLike, slice_spec: str, name: str) -> None:
         self._device = variable.device
         self._shape = variable.shape
         if isinstance(variable, ResourceVariable):
             self.handle_op = variable.handle
-            tensor: Any = _read_on_cpu(variable)
+            tensor: TensorLike = _read_on_cpu(variable)
         else:
             self.handle_op = variable.op.inputs[0]
             tensor = variable
         spec = SaveSpec(tensor, slice_spec, name, dtype=variable.dtype, device=variable.device)
         super().__init__(variable, [spec], name)
 
-    def restore(self, restored_tensors: list[Any], restored_shapes: list[Any] | None) -> Any:
+    def restore(
+        self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
+    ) -> TensorResult:
         """An AssignVariableOp behind a copy to the variable's device.
 
         Raises:
@@ -151,7 +158,7 @@ class ResourceVariableSaveable(SaveableObject):
 
 
 def _read_on_cpu(variable: ResourceVariable) -> Callable[[], Any]:
-    def read() -> Any:
+    def read() -> TensorResult:
         with device(variable.device):
             with name_scope("Read"):
                 # TensorFlow's way of reading without a copy; here no read makes one.
@@ -218,7 +225,7 @@ def _flat(op_list: Any) -> Iterator[Any]:
             yield one
 
 
-def _add_slice(found: dict[str, Any], var: Any) -> None:
+def _add_slice(found: dict[str, Any], var: VariableLike) -> None:
     name = var._save_slice_info.full_name
     known = found.setdefault(name, [])
     if not isinstance(known, list):
@@ -226,7 +233,7 @@ def _add_slice(found: dict[str, Any], var: Any) -> None:
     known.append(var)
 
 
-def _name_and_value(var: Any, convert_variable_to_tensor: bool) -> tuple[str, Any]:
+def _name_and_value(var: VariableLike, convert_variable_to_tensor: bool) -> tuple[str, Nested]:
     if isinstance(var, ResourceVariable):
         return var._shared_name, var._graph_element if convert_variable_to_tensor else var
     tensor = convert_to_tensor(var, as_ref=True)
@@ -236,11 +243,11 @@ def _name_and_value(var: Any, convert_variable_to_tensor: bool) -> tuple[str, An
     return name, tensor if convert_variable_to_tensor else var
 
 
-def _comes_from_variable(tensor: Any) -> bool:
+def _comes_from_variable(tensor: TensorLike) -> bool:
     return isinstance(tensor, Tensor) and tensor.op.type in _VARIABLE_OPS
 
 
-def saveable_objects_for_op(op: Any, name: Any) -> Iterator[SaveableObject]:
+def saveable_objects_for_op(op: TensorLike, name: str | None) -> Iterator[SaveableObject]:
     """The saveable objects behind one name: several for a variable in parts.
 
     Raises:
@@ -273,7 +280,7 @@ def saveable_objects_for_op(op: Any, name: Any) -> Iterator[SaveableObject]:
             yield ResourceVariableSaveable(tensor, "", name)
 
 
-def _saveables_of_slices(parts: list[Any], name: str) -> Iterator[SaveableObject]:
+def _saveables_of_slices(parts: list[TensorLike], name: str) -> Iterator[SaveableObject]:
     whole: str | None = None
     for part in parts:
         if not isinstance(part, Variable):
@@ -319,6 +326,6 @@ def validate_and_slice_inputs(names_to_saveables: Any) -> list[SaveableObject]:
     return found
 
 
-def operations_of(saveables: Iterable[SaveableObject]) -> list[Operation | Any]:
+def operations_of(saveables: Iterable[SaveableObject]) -> list[Operation | Nested]:
     """What is behind saveable objects, to enter their graph's name scope with."""
     return [saveable.op for saveable in saveables]

@@ -31,7 +31,9 @@ from tfnb.proto import saver_pb2
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.framework.default_session import SessionLike
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import PathLike, VariableLike
 
 EXPORTS = {"train": ["Saver"]}
 
@@ -70,7 +72,7 @@ class Saver:
 
     def __init__(
         self,
-        var_list: Any = None,
+        var_list: VariableLike | None = None,
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,
@@ -273,9 +275,9 @@ class Saver:
 
     def save(
         self,
-        sess: Any,
-        save_path: Any,
-        global_step: Any = None,
+        sess: SessionLike,
+        save_path: PathLike,
+        global_step: VariableLike | None = None,
         latest_filename: str | None = None,
         meta_graph_suffix: str = "meta",
         write_meta_graph: bool = True,
@@ -343,7 +345,7 @@ class Saver:
                 )
         return saved
 
-    def _save_variables(self, sess: Any, save_path: str, path: str) -> str:
+    def _save_variables(self, sess: SessionLike, save_path: str, path: str) -> str:
         local = file_system.local_path(path)
         try:
             with held_folder(f"{local}_temp") if self._sharded else nullcontext():
@@ -374,7 +376,7 @@ class Saver:
 
     # -- restoring ---------------------------------------------------------------------------------
 
-    def restore(self, sess: Any, save_path: Any) -> None:
+    def restore(self, sess: SessionLike, save_path: Any) -> None:
         """Gives the variables the values of a checkpoint: all of them, or none if one is wrong.
 
         Args:
@@ -462,7 +464,7 @@ class Saver:
 _NODE_FIELDS = ("filename_tensor_name", "save_tensor_name", "restore_op_name")
 
 
-def _check_is_session(sess: Any) -> None:
+def _check_is_session(sess: SessionLike) -> None:
     if not (hasattr(sess, "run") and hasattr(sess, "graph")):
         raise TypeError(f"'sess' must be a Session; {sess}")
 

@@ -28,6 +28,7 @@ from tfnb.proto import saver_pb2
 if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Nested, PathLike, TensorLike, TensorResult
 
 PerDevice = list[tuple[str, list[SaveableObject]]]
 
@@ -103,7 +104,7 @@ class BulkSaverBuilder:
 
     # -- saving ------------------------------------------------------------------------------------
 
-    def _add_save(self, path: Any, saveables: list[SaveableObject]) -> Any:
+    def _add_save(self, path: PathLike, saveables: list[SaveableObject]) -> TensorResult:
         names, specs, tensors = _flattened(saveables, with_tensors=True)
         if self._write_version == saver_pb2.SaverDef.V2:
             save = io_ops.save_v2(path, names, specs, tensors)
@@ -111,7 +112,7 @@ class BulkSaverBuilder:
             save = io_v1_ops.save_slices(path, names, specs, tensors, name="save")
         return with_dependencies([save], path)
 
-    def _add_sharded_save(self, path: Any, per_device: PerDevice) -> Any:
+    def _add_sharded_save(self, path: PathLike, per_device: PerDevice) -> TensorResult:
         if self._write_version == saver_pb2.SaverDef.V2:
             return self._add_sharded_save_v2(path, per_device)
         count = constant(len(per_device), name="num_shards")
@@ -123,7 +124,7 @@ class BulkSaverBuilder:
         with control_dependencies([save.op for save in saves]):
             return io_ops.sharded_filespec(path, count)
 
-    def _add_sharded_save_v2(self, path: Any, per_device: PerDevice) -> Any:
+    def _add_sharded_save_v2(self, path: PathLike, per_device: PerDevice) -> TensorResult:
         # Shards are written beside the final files, then merged, so that an incomplete checkpoint
         # is never visible.
         from tfnb.ops.array.where_ops import where as select
@@ -151,7 +152,9 @@ class BulkSaverBuilder:
 
     # -- restoring ---------------------------------------------------------------------------------
 
-    def _add_sharded_restore(self, path: Any, per_device: PerDevice, reshape: bool) -> Any:
+    def _add_sharded_restore(
+        self, path: PathLike, per_device: PerDevice, reshape: bool
+    ) -> Operation:
         restores = []
         for where, saveables in per_device:
             with device(where):
@@ -160,11 +163,11 @@ class BulkSaverBuilder:
 
     def _add_restore(
         self,
-        path: Any,
+        path: PathLike,
         saveables: list[SaveableObject],
         reshape: bool,
         name: str = "restore_all",
-    ) -> Any:
+    ) -> Operation:
         values = self._read(path, saveables)
         assigns: list[Any] = []
         for saveable in saveables:
@@ -174,11 +177,11 @@ class BulkSaverBuilder:
             values = values[count:]
         return group(*assigns, name=name)
 
-    def _read(self, path: Any, saveables: list[SaveableObject]) -> list[Any]:
+    def _read(self, path: PathLike, saveables: list[SaveableObject]) -> list[TensorResult]:
         names, specs, _ = _flattened(saveables, with_tensors=False)
         types = [spec.dtype for saveable in saveables for spec in saveable.specs]
         with device("CPU:0"):
-            found: list[Any] = list(
+            found: list[TensorLike] = list(
                 io_ops.restore_v2(path, names, specs, [dtype.base_dtype for dtype in types])
             )
         return found
@@ -186,13 +189,13 @@ class BulkSaverBuilder:
 
 def _flattened(
     saveables: list[SaveableObject], with_tensors: bool
-) -> tuple[list[str], list[str], list[Any]]:
+) -> tuple[list[str], list[str], list[Nested]]:
     specs = [spec for saveable in saveables for spec in saveable.specs]
     tensors = [spec.tensor for spec in specs] if with_tensors else []
     return [spec.name for spec in specs], [spec.slice_spec for spec in specs], tensors
 
 
-def _shape_of(tensor: Any) -> Any:
+def _shape_of(tensor: TensorLike) -> Any:
     static = tensor.get_shape()
     return static if static.is_fully_defined() else shape(tensor)
 

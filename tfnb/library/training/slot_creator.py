@@ -17,12 +17,21 @@ from tfnb.ops.state.state_ops import is_variable_initialized
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import (
+        Initializer,
+        Nested,
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
+
 
 @contextlib.contextmanager
-def colocated_variables(primary: Any) -> Iterator[None]:
+def colocated_variables(primary: VariableLike) -> Iterator[None]:
     """Variables made inside live on the device of another one."""
 
-    def create(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+    def create(next_creator: Callable[..., Nested], **kwargs: Any) -> Any:
         with device(None), colocate_with(primary):
             return next_creator(**kwargs)
 
@@ -30,7 +39,13 @@ def colocated_variables(primary: Any) -> Iterator[None]:
         yield
 
 
-def _create(primary: Any, value: Any, validate_shape: bool, shape: Any, dtype: Any) -> Any:
+def _create(
+    primary: VariableLike,
+    value: TensorLike,
+    validate_shape: bool,
+    shape: TensorLike,
+    dtype: DTypeLike | None,
+) -> VariableLike:
     """The slot in the current variable scope."""
     scope = get_variable_scope()
     partitioner = scope.partitioner
@@ -68,22 +83,24 @@ def _create(primary: Any, value: Any, validate_shape: bool, shape: Any, dtype: A
 
 
 def _create_in_scope(
-    primary: Any,
-    value: Any,
+    primary: VariableLike,
+    value: TensorLike,
     name: str,
     *,
     colocate: bool,
     validate_shape: bool,
-    shape: Any = None,
-    dtype: Any = None,
-) -> Any:
+    shape: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> VariableLike:
     prefix = getattr(primary, "_shared_name", primary.op.name)
     with variable_scope(None, f"{prefix}/{name}"):
         with colocated_variables(primary) if colocate else contextlib.nullcontext():
             return _create(primary, value, validate_shape, shape, dtype)
 
 
-def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Any:
+def create_slot(
+    primary: VariableLike, val: TensorLike, name: str, colocate_with_primary: bool = True
+) -> VariableLike:
     """A slot that begins with a value."""
     return _create_in_scope(
         primary,
@@ -95,13 +112,13 @@ def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool =
 
 
 def create_slot_with_initializer(
-    primary: Any,
-    initializer: Any,
-    shape: Any,
-    dtype: Any,
+    primary: VariableLike,
+    initializer: Initializer,
+    shape: TensorLike,
+    dtype: DTypeLike | None,
     name: str,
     colocate_with_primary: bool = True,
-) -> Any:
+) -> VariableLike:
     """A slot whose first value an initializer makes."""
     return _create_in_scope(
         primary,
@@ -115,8 +132,11 @@ def create_slot_with_initializer(
 
 
 def create_zeros_slot(
-    primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True
-) -> Any:
+    primary: VariableLike,
+    name: str,
+    dtype: DTypeLike | None = None,
+    colocate_with_primary: bool = True,
+) -> VariableLike:
     """A slot that begins with zeros."""
     dtype = primary.dtype if dtype is None else dtype
     shape = primary.get_shape()
@@ -129,7 +149,7 @@ def create_zeros_slot(
     return create_slot(primary, value, name, colocate_with_primary)
 
 
-def initialized_value(variable: Any) -> Any:
+def initialized_value(variable: VariableLike) -> TensorResult:
     """A variable's value, or its initial value where it was not initialized yet."""
     return cond(
         is_variable_initialized(variable), variable.read_value, lambda: variable.initial_value

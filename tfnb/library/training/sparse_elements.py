@@ -24,19 +24,22 @@ from tfnb.ops.sparse.sparse_map_ops import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 
 @dataclass(slots=True, frozen=True)
 class SparseElement:
     """How a component is kept: the op that first put one into its map, and the rank of a batch."""
 
     map_op: Any
-    dtype: Any
+    dtype: DTypeLike
     rank: int | None
 
 
 def store_sparse_tensors(
-    lists: Sequence[Sequence[Any]], enqueue_many: bool, keep_input: Any
-) -> tuple[list[list[Any]], list[SparseElement | None]]:
+    lists: Sequence[Sequence[TensorLike]], enqueue_many: bool, keep_input: TensorLike
+) -> tuple[list[list[Nested]], list[SparseElement | None]]:
     """The lists with a vector of a handle (or rows of them) in place of each sparse tensor.
 
     Also gives, for each position, what :func:`restore_sparse_tensors` needs; None for dense ones.
@@ -62,19 +65,19 @@ def store_sparse_tensors(
 
 
 def _store(
-    tensor: SparseTensor, enqueue_many: bool, keep_input: Any, known: SparseElement | None
-) -> tuple[Any, Any]:
+    tensor: SparseTensor, enqueue_many: bool, keep_input: TensorLike, known: SparseElement | None
+) -> tuple[Nested, Nested]:
     """The handle, and the op that makes it."""
     add = add_many_sparse_to_tensors_map if enqueue_many else add_sparse_to_tensors_map
     shared_name = "" if known is None else known.map_op.name
-    made: list[Any] = []
+    made: list[TensorLike] = []
 
-    def put() -> Any:
+    def put() -> TensorResult:
         found = add(tensor.indices, tensor.values, tensor.dense_shape, shared_name=shared_name)
         made.append(found.op)
         return found
 
-    def put_nothing() -> Any:
+    def put_nothing() -> TensorResult:
         if enqueue_many:
             return -1 * ones(shape(tensor)[0:1], dtype=dtypes.int64)
         return constant(-1, dtype=dtypes.int64)
@@ -88,7 +91,7 @@ def _store(
     return expand_dims(handle, [-1]), made[0]
 
 
-def _selected(tensor: SparseTensor, keep_input: Any) -> SparseTensor:
+def _selected(tensor: SparseTensor, keep_input: TensorLike) -> SparseTensor:
     """The entries of those rows for which ``keep_input`` is true."""
     rows = tensor.indices[:, 0]
     kept = reshape(where(gather(keep_input, rows)), [-1])
@@ -97,7 +100,9 @@ def _selected(tensor: SparseTensor, keep_input: Any) -> SparseTensor:
     )
 
 
-def restore_sparse_tensors(stored: Any, elements: Sequence[SparseElement | None]) -> list[Any]:
+def restore_sparse_tensors(
+    stored: TensorLike, elements: Sequence[SparseElement | None]
+) -> list[TensorResult]:
     """What a queue gave, a tensor or a list, with sparse tensors in the place of handles."""
     is_list = isinstance(stored, list)
     tensors = [
@@ -112,14 +117,14 @@ def restore_sparse_tensors(stored: Any, elements: Sequence[SparseElement | None]
     return together if is_list else tensors
 
 
-def _after(ops: Sequence[Any], tensor: Any) -> Any:
+def _after(ops: Sequence[Any], tensor: TensorLike) -> Any:
     if not isinstance(tensor, SparseTensor):
         return with_dependencies(ops, tensor)
     parts = (tensor.indices, tensor.values, tensor.dense_shape)
     return SparseTensor(*[with_dependencies(ops, part) for part in parts])
 
 
-def _take(handles: Any, element: SparseElement) -> SparseTensor:
+def _take(handles: TensorLike, element: SparseElement) -> SparseTensor:
     handles = squeeze(handles, [1])
     with colocate_with(element.map_op):
         found = take_many_sparse_from_tensors_map(

@@ -25,7 +25,9 @@ from tfnb.ops.state.state_ops import assign
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.framework.default_session import SessionLike
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import TensorLike, TensorResult, VariableLike
 
 EXPORTS = {"train": ["SyncReplicasOptimizer"]}
 
@@ -67,7 +69,7 @@ class SyncReplicasOptimizer(Optimizer):
         self._variable_averages = variable_averages
         self._variables_to_average = variables_to_average
         self._gradients_applied = False
-        self._global_step: Any = None
+        self._global_step: VariableLike = None
         self._sync_token_queue: FIFOQueue | None = None
         self._chief_queue_runner: QueueRunner | None = None
         self.local_step_init_op: Any = None
@@ -81,7 +83,7 @@ class SyncReplicasOptimizer(Optimizer):
     def apply_gradients(
         self,
         grads_and_vars: Any,
-        global_step: Any = None,
+        global_step: VariableLike | None = None,
         name: str | None = None,
         skip_gradients_aggregation: bool = False,
     ) -> Any:
@@ -103,7 +105,7 @@ class SyncReplicasOptimizer(Optimizer):
             raise ValueError("Global step is required to check staleness")
         self._global_step = global_step
         with colocate_with(no_op()):
-            local_step: Any = Variable(
+            local_step: TensorLike = Variable(
                 initial_value=0,
                 trainable=False,
                 collections=[GraphKeys.LOCAL_VARIABLES],
@@ -115,7 +117,9 @@ class SyncReplicasOptimizer(Optimizer):
         with name_scope(None, self._name):
             return self._apply(pairs, local_step, global_step)
 
-    def _apply(self, pairs: list[tuple[Any, Any]], local_step: Any, global_step: Any) -> Any:
+    def _apply(
+        self, pairs: list[tuple[Any, Any]], local_step: TensorLike, global_step: VariableLike
+    ) -> TensorResult:
         added, means, accumulators = [], [], []
         for gradient, variable in pairs:
             with device(variable.device):
@@ -198,7 +202,7 @@ class SyncReplicasOptimizer(Optimizer):
         with device(self._global_step.device), name_scope(""):
             return self._sync_token_queue.enqueue_many((fill([num_tokens], self._global_step),))
 
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
+    def get_slot(self, *args: Any, **kwargs: Any) -> VariableLike:
         """That of the optimizer inside."""
         return self._opt.get_slot(*args, **kwargs)
 
@@ -210,7 +214,9 @@ class SyncReplicasOptimizer(Optimizer):
         """Those of the optimizer inside."""
         return self._opt.variables()
 
-    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> Any:
+    def make_session_run_hook(
+        self, is_chief: bool, num_tokens: int = -1
+    ) -> _SyncReplicasOptimizerHook:
         """What a monitored session calls to begin with the right tokens.
 
         Args:
@@ -227,8 +233,8 @@ class _SyncReplicasOptimizerHook:
         self._optimizer = optimizer
         self._is_chief = is_chief
         self._num_tokens = num_tokens
-        self._init_op: Any = None
-        self._init_tokens_op: Any = None
+        self._init_op: Operation | None = None
+        self._init_tokens_op: Operation | None = None
 
     def begin(self) -> None:
         """Builds what is run later; the graph is still open."""
@@ -242,7 +248,7 @@ class _SyncReplicasOptimizerHook:
         else:
             self._init_op = optimizer.local_step_init_op
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Any) -> None:
         """Initializes, gives out the first tokens and starts the chief's threads."""
         session.run(self._init_op)
         if self._is_chief:
@@ -257,5 +263,5 @@ class _SyncReplicasOptimizerHook:
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Nothing to do after a step."""
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Nothing to do in the end."""

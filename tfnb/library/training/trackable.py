@@ -20,13 +20,15 @@ from tfnb.proto import saved_object_graph_pb2
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tfnb.framework.tensor_types import Nested, TensorLike, VariableLike
+
 OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VARIABLE_VALUE = "VARIABLE_VALUE"
 TABLE = "table"
 """The attribute that stands for a table's keys and values."""
 
 
-def is_trackable(value: Any) -> bool:
+def is_trackable(value: TensorLike) -> bool:
     """Whether something is a variable, or holds some in a way that is known here."""
     return isinstance(value, (Variable, Layer, Optimizer, Mapping)) or (
         hasattr(value, "_trackable_children")
@@ -34,7 +36,7 @@ def is_trackable(value: Any) -> bool:
     )
 
 
-def children_of(value: Any) -> Iterator[tuple[str, Any]]:
+def children_of(value: TensorLike) -> Iterator[tuple[str, Any]]:
     """(name, object) of all that an object holds."""
     if isinstance(value, Variable):
         return
@@ -72,7 +74,7 @@ def _of_layer(layer: Layer) -> list[tuple[str, Any]]:
     return list(found.items())
 
 
-def _members(value: Any) -> Any:
+def _members(value: TensorLike) -> Any:
     return value.values() if isinstance(value, dict) else value
 
 
@@ -98,7 +100,7 @@ class ObjectGraph:
             slot for _, _, _, slot in self.slots
         ]
 
-    def tables(self) -> list[Any]:
+    def tables(self) -> list[Nested]:
         """All tables whose keys and values are saved."""
         return [one for one in self.objects if attribute_of(one) == TABLE]
 
@@ -154,7 +156,7 @@ class ObjectGraph:
         return proto
 
 
-def attribute_of(value: Any) -> str:
+def attribute_of(value: TensorLike) -> str:
     """The name of what is saved of an object itself; "" where nothing is."""
     if isinstance(value, Variable):
         return VARIABLE_VALUE
@@ -162,7 +164,7 @@ def attribute_of(value: Any) -> str:
     return TABLE if is_saved else ""
 
 
-def _add_value(node: Any, variable: Any, key: str) -> None:
+def _add_value(node: Any, variable: VariableLike, key: str) -> None:
     node.attributes.add(name=VARIABLE_VALUE, full_name=variable.op.name, checkpoint_key=key)
 
 
@@ -250,7 +252,7 @@ def match(graph: ObjectGraph, proto: Any) -> Match:
     taken = set(node_of.values())
     found: dict[str, Any] = {}
 
-    def bind(node: int, value: Any) -> None:
+    def bind(node: int, value: TensorLike) -> None:
         for attribute in proto.nodes[node].attributes:
             if attribute.name == attribute_of(value):
                 found[attribute.checkpoint_key] = value

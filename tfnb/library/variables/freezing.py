@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from tfnb.core.dtypes import DType
+    from tfnb.framework.default_session import SessionLike
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {"graph_util": ["convert_variables_to_constants"]}
 
@@ -49,7 +52,7 @@ _IS_INITIALIZED = frozenset(("IsVariableInitialized", "VarIsInitializedOp"))
 
 
 def convert_variables_to_constants(
-    sess: Any,
+    sess: SessionLike,
     input_graph_def: graph_pb2.GraphDef,
     output_node_names: Iterable[str],
     variable_names_whitelist: Collection[str] | None = None,
@@ -85,7 +88,7 @@ def convert_variables_to_constants(
     return _Freezer(graph_def, values).run()
 
 
-def _value_of(graph: Any, node: Any) -> Any:
+def _value_of(graph: Graph, node: Any) -> TensorResult:
     """The tensor of a session's graph that has the value of a variable."""
     if node.op in _REF_VARIABLES:
         return graph.get_tensor_by_name(f"{node.name}:0")
@@ -189,7 +192,7 @@ class _Freezer:
         return None
 
     @staticmethod
-    def _make_constant(node: Any, value: Any, dtype: DType) -> None:
+    def _make_constant(node: Any, value: TensorLike, dtype: DType) -> None:
         node.op = "Const"
         node.attr.clear()
         node.attr["dtype"].type = dtype.as_datatype_enum

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from tfnb.core.dtypes import DType
+    from tfnb.framework.tensor_types import TensorLike
 
 # Op -> (attribute with the types of arguments, inputs before them, attributes with functions)
 _CALLS: dict[str, tuple[str, int, tuple[str, ...]]] = {
@@ -53,7 +54,7 @@ class FunctionFreezer:
         self._names: dict[tuple[str, tuple[tuple[int, DType], ...]], str] = {}
         # Copies that return what was the handle of a variable.
         self._returning: set[str] = set()
-        self.made: list[Any] = []
+        self.made: list[TensorLike] = []
 
     def rewrite_call(self, node: Any, types: Mapping[int, DType]) -> None:
         """Makes a node call functions that take values.

@@ -21,8 +21,10 @@ from tfnb.ops.random import random_ops
 if TYPE_CHECKING:
     from typing import Self
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Config, TensorLike, TensorResult
+    from tfnb.library.variables.variable_store import PartitionInfo
 
 EXPORTS = {
     "tf": [
@@ -50,7 +52,12 @@ _TRUNCATED_DEVIATION = 0.87962566103423978
 class Initializer:
     """What all initializers share."""
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: PartitionInfo | None = None,
+    ) -> TensorResult:
         """The first value of a variable.
 
         Args:
@@ -60,17 +67,17 @@ class Initializer:
         """
         raise NotImplementedError
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
+    def from_config(cls, config: Config) -> Self:
         """An initializer from what ``get_config`` gave."""
         return cls(**config)
 
 
-def _float_dtype(dtype: Any) -> DType:
+def _float_dtype(dtype: DTypeLike | None) -> DType:
     found: DType = dtypes.as_dtype(dtype)
     if not found.is_floating:
         raise ValueError(f"Argument `dtype` is expected to be floating point. Received: {found}.")
@@ -80,14 +87,19 @@ def _float_dtype(dtype: Any) -> DType:
 class Zeros(Initializer):
     """Zeros."""
 
-    def __init__(self, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, dtype: DTypeLike | None = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    def __call__(
+        self,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: PartitionInfo | None = None,
+    ) -> Tensor:
         """A tensor of zeros."""
         return array_ops.zeros(shape, self.dtype if dtype is None else dtype)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {"dtype": self.dtype.name}
 
@@ -95,14 +107,19 @@ class Zeros(Initializer):
 class Ones(Initializer):
     """Ones."""
 
-    def __init__(self, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, dtype: DTypeLike | None = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    def __call__(
+        self,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: PartitionInfo | None = None,
+    ) -> Tensor:
         """A tensor of ones."""
         return array_ops.ones(shape, self.dtype if dtype is None else dtype)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {"dtype": self.dtype.name}
 
@@ -111,7 +128,10 @@ class Constant(Initializer):
     """A fixed value: a number for all elements, or the elements themselves."""
 
     def __init__(
-        self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
+        self,
+        value: TensorLike = 0,
+        dtype: DTypeLike | None = dtypes.float32,
+        verify_shape: bool = False,
     ) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(
@@ -124,9 +144,9 @@ class Constant(Initializer):
 
     def __call__(
         self,
-        shape: Any,
-        dtype: Any = None,
-        partition_info: Any = None,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: PartitionInfo | None = None,
         verify_shape: bool | None = None,
     ) -> Tensor:
         """The value in the wanted shape; the last element fills what is left."""
@@ -137,7 +157,7 @@ class Constant(Initializer):
             verify_shape=self._verify_shape if verify_shape is None else verify_shape,
         )
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {"value": self.value, "dtype": self.dtype.name}
 
@@ -147,22 +167,27 @@ class RandomUniform(Initializer):
 
     def __init__(
         self,
-        minval: Any = 0.0,
-        maxval: Any = None,
+        minval: TensorLike = 0.0,
+        maxval: TensorLike | None = None,
         seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike | None = dtypes.float32,
     ) -> None:
         self.minval = minval
         self.maxval = maxval
         self.seed = seed
         self.dtype = dtypes.as_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: PartitionInfo | None = None,
+    ) -> TensorResult:
         """Random numbers of the wanted shape."""
         dtype = self.dtype if dtype is None else dtype
         return random_ops.random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {
             "minval": self.minval,
@@ -177,22 +202,27 @@ class RandomNormal(Initializer):
 
     def __init__(
         self,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
         seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike | None = dtypes.float32,
     ) -> None:
         self.mean = mean
         self.stddev = stddev
         self.seed = seed
         self.dtype = _float_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: PartitionInfo | None = None,
+    ) -> TensorResult:
         """Random numbers of the wanted shape."""
         dtype = self.dtype if dtype is None else dtype
         return random_ops.random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {
             "mean": self.mean,
@@ -205,7 +235,12 @@ class RandomNormal(Initializer):
 class TruncatedNormal(RandomNormal):
     """Random numbers from a normal distribution cut off at two standard deviations."""
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: PartitionInfo | None = None,
+    ) -> TensorResult:
         """Random numbers of the wanted shape."""
         dtype = self.dtype if dtype is None else dtype
         return random_ops.truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
@@ -215,13 +250,18 @@ class UniformUnitScaling(Initializer):
     """Random numbers whose bounds keep the scale of what a layer multiplies by them."""
 
     def __init__(
-        self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
+        self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike | None = dtypes.float32
     ) -> None:
         self.factor = factor
         self.seed = seed
         self.dtype = _float_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: PartitionInfo | None = None,
+    ) -> TensorResult:
         """Random numbers of the wanted shape."""
         dtype = self.dtype if dtype is None else dtype
         inputs = 1.0
@@ -230,7 +270,7 @@ class UniformUnitScaling(Initializer):
         bound = math.sqrt(3 / max(inputs, 1.0)) * self.factor
         return random_ops.random_uniform(shape, -bound, bound, dtype, seed=self.seed)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {"factor": self.factor, "seed": self.seed, "dtype": self.dtype.name}
 
@@ -244,7 +284,7 @@ class VarianceScaling(Initializer):
         mode: str = "fan_in",
         distribution: str = "truncated_normal",
         seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike | None = dtypes.float32,
     ) -> None:
         if scale <= 0.0:
             raise ValueError(f"Argument `scale` must be a positive float. Received: {scale}")
@@ -265,7 +305,12 @@ class VarianceScaling(Initializer):
         self.seed = seed
         self.dtype = _float_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: PartitionInfo | None = None,
+    ) -> TensorResult:
         """Random numbers of the wanted shape."""
         dtype = self.dtype if dtype is None else dtype
         fan_in, fan_out = _fans(_whole_shape(shape, partition_info))
@@ -280,7 +325,7 @@ class VarianceScaling(Initializer):
         bound = math.sqrt(3.0 * variance)
         return random_ops.random_uniform(shape, -bound, bound, dtype, seed=self.seed)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {
             "scale": self.scale,
@@ -294,11 +339,11 @@ class VarianceScaling(Initializer):
 class GlorotUniform(VarianceScaling):
     """Uniform numbers with Glorot's scale, the mean of inputs and outputs."""
 
-    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, seed: int | None = None, dtype: DTypeLike | None = dtypes.float32) -> None:
         # The dtype is taken but not kept, as in TensorFlow: what counts is the call's.
         super().__init__(mode="fan_avg", distribution="uniform", seed=seed)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {"seed": self.seed, "dtype": self.dtype.name}
 
@@ -306,11 +351,11 @@ class GlorotUniform(VarianceScaling):
 class GlorotNormal(VarianceScaling):
     """Normal numbers with Glorot's scale, the mean of inputs and outputs."""
 
-    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, seed: int | None = None, dtype: DTypeLike | None = dtypes.float32) -> None:
         # The dtype is taken but not kept, as in TensorFlow: what counts is the call's.
         super().__init__(mode="fan_avg", seed=seed)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {"seed": self.seed, "dtype": self.dtype.name}
 
@@ -319,13 +364,18 @@ class Orthogonal(Initializer):
     """A random matrix whose rows or columns are orthonormal, reshaped."""
 
     def __init__(
-        self, gain: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
+        self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike | None = dtypes.float32
     ) -> None:
         self.gain = gain
         self.dtype = _float_dtype(dtype)
         self.seed = seed
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: PartitionInfo | None = None,
+    ) -> TensorResult:
         """A matrix of as many columns as the last dimension.
 
         Raises:
@@ -351,7 +401,7 @@ class Orthogonal(Initializer):
             q = array_ops.matrix_transpose(q)
         return self.gain * array_ops.reshape(q, shape)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
 
@@ -359,11 +409,16 @@ class Orthogonal(Initializer):
 class Identity(Initializer):
     """The identity matrix."""
 
-    def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, gain: float = 1.0, dtype: DTypeLike | None = dtypes.float32) -> None:
         self.gain = gain
         self.dtype = _float_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: PartitionInfo | None = None,
+    ) -> TensorResult:
         """A matrix with the gain on its diagonal.
 
         Raises:
@@ -383,7 +438,7 @@ class Identity(Initializer):
             value = array_ops.slice(value, partition_info.var_offset, shape)
         return self.gain * value
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """The arguments that make an equal initializer."""
         return {"gain": self.gain, "dtype": self.dtype.name}
 
@@ -408,11 +463,11 @@ def he_uniform(seed: int | None = None) -> VarianceScaling:
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
-def _whole_shape(shape: Any, partition_info: Any) -> Any:
+def _whole_shape(shape: TensorLike, partition_info: PartitionInfo | None) -> Any:
     return shape if partition_info is None else partition_info.full_shape
 
 
-def _sizes(shape: Any) -> list[int]:
+def _sizes(shape: TensorLike) -> list[int]:
     if isinstance(shape, TensorShape):
         return [int(size) for size in shape.as_list() if size is not None]
     if isinstance(shape, Sequence):
@@ -420,7 +475,7 @@ def _sizes(shape: Any) -> list[int]:
     return [int(size) for size in np.asarray(shape)]
 
 
-def _fans(shape: Any) -> tuple[int, int]:
+def _fans(shape: TensorLike) -> tuple[int, int]:
     """How many inputs and outputs a weight of this shape joins."""
     sizes = _sizes(shape)
     if not sizes:

@@ -14,8 +14,14 @@ from tfnb.ops.array.concat_ops import concat
 from tfnb.ops.array.identity_ops import identity_op
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.tensor_shape import ShapeLike
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import (
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
 
 EXPORTS = {
     "tf": [
@@ -114,15 +120,15 @@ class PartitionedVariable:
         """Return the shape of the whole variable."""
         return self._shape
 
-    def _get_variable_list(self) -> list[Any]:
+    def _get_variable_list(self) -> list[VariableLike]:
         return self._variable_list
 
     def _get_partitions(self) -> Sequence[int]:
         return self._partitions
 
     def _apply(
-        self, method: str, value: Any, use_locking: bool, name: str | None, read_value: bool
-    ) -> list[Any]:
+        self, method: str, value: TensorLike, use_locking: bool, name: str | None, read_value: bool
+    ) -> list[TensorResult]:
         """Call a method of each part with its slice of a value."""
         from tfnb.ops.array.slice_ops import slice_op
 
@@ -146,38 +152,38 @@ class PartitionedVariable:
 
     def assign(
         self,
-        value: Any,
+        value: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Any:
+    ) -> TensorResult:
         """Assign the parts their slices of a value."""
         return self._apply("assign", value, use_locking, name, read_value)
 
     def assign_add(
         self,
-        value: Any,
+        value: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Any:
+    ) -> TensorResult:
         """Add slices of a value to the parts."""
         return self._apply("assign_add", value, use_locking, name, read_value)
 
     def assign_sub(
         self,
-        value: Any,
+        value: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Any:
+    ) -> TensorResult:
         """Subtract slices of a value from the parts."""
         return self._apply("assign_sub", value, use_locking, name, read_value)
 
 
 def _to_tensor(
     variable: PartitionedVariable, dtype: Any = None, name: str | None = None, as_ref: bool = False
-) -> Any:
+) -> TensorResult:
     if dtype is not None and not dtype.is_compatible_with(variable.dtype):
         raise ValueError(
             f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "
@@ -246,7 +252,7 @@ def slices_of(shape: list[int], partitions: Sequence[int]) -> list[tuple[list[in
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Callable[..., list[int]]:
     """Return a partitioner with the same number of parts for every variable, along an axis."""
 
-    def partitioner(shape: Any, **_: Any) -> list[int]:
+    def partitioner(shape: TensorLike, **_: Any) -> list[int]:
         partitions = [1] * len(shape)
         partitions[axis] = min(num_shards, shape.dims[axis].value)
         return partitions
@@ -277,7 +283,7 @@ def variable_axis_size_partitioner(
     if max_shards and max_shards < 1:
         raise ValueError(f"max_shards must be positive but got {max_shards}")
 
-    def partitioner(shape: Any, dtype: Any) -> list[int]:
+    def partitioner(shape: ShapeLike, dtype: DTypeLike | None) -> list[int]:
         whole = shape if isinstance(shape, TensorShape) else TensorShape(shape)
         if not whole.is_fully_defined():
             raise ValueError(f"shape is not a fully defined TensorShape: {whole}")
@@ -310,7 +316,7 @@ def min_max_variable_partitioner(
       bytes_per_string_element: the assumed size of a string.
     """
 
-    def partitioner(shape: Any, dtype: Any) -> list[int]:
+    def partitioner(shape: TensorLike, dtype: DTypeLike | None) -> list[int]:
         if axis >= len(shape):
             raise ValueError(
                 f"Cannot partition variable along axis {axis} when shape is only {shape}"

@@ -34,13 +34,26 @@ import tfnb.ops.math.math_ops  # isort: skip
 import tfnb.ops.array.slice_ops  # noqa: F401  # isort: skip
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.tensor_shape import ShapeLike
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import (
+        CollectionNames,
+        Constraint,
+        DeviceLike,
+        IntsLike,
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
+    from tfnb.proto import variable_pb2
 
 
-def check_arguments(initial_value: Any, collections: Any, constraint: Any, trainable: bool) -> Any:
+def check_arguments(
+    initial_value: TensorLike, collections: CollectionNames, constraint: Constraint, trainable: bool
+) -> Any:
     """The collections a new variable is added to.
 
     Raises:
@@ -72,19 +85,19 @@ class RefVariable(Variable):
 
     def __init__(
         self,
-        initial_value: Any = None,
+        initial_value: TensorLike | None = None,
         trainable: bool | None = None,
-        collections: Any = None,
+        collections: CollectionNames | None = None,
         validate_shape: bool = True,
-        caching_device: Any = None,
+        caching_device: DeviceLike | None = None,
         name: str | None = None,
-        variable_def: Any = None,
-        dtype: Any = None,
+        variable_def: variable_pb2.VariableDef | None = None,
+        dtype: DTypeLike | None = None,
         import_scope: str | None = None,
-        constraint: Any = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
-        shape: Any = None,
+        constraint: Constraint = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        shape: TensorLike | None = None,
     ) -> None:
         if variable_def is not None:
             if initial_value is not None:
@@ -111,10 +124,10 @@ class RefVariable(Variable):
     def _make_buffer(
         self,
         scope: str,
-        initial_value: Any,
+        initial_value: TensorLike,
         made_by_call: bool,
         dtype: DType | None,
-        shape: Any,
+        shape: ShapeLike,
         validate_shape: bool,
     ) -> None:
         # What is made by a call is made where the variable will be, though that does not exist yet.
@@ -151,7 +164,7 @@ class RefVariable(Variable):
             self._variable, value, validate_shape=validate_shape
         ).op
 
-    def _make_snapshot(self, caching_device: Any) -> None:
+    def _make_snapshot(self, caching_device: DeviceLike) -> None:
         if caching_device is not None:
             with device(caching_device):
                 self._snapshot = identity_op(self._variable, name="read")
@@ -161,7 +174,7 @@ class RefVariable(Variable):
 
     # -- as a tensor -------------------------------------------------------------------------------
 
-    def _as_graph_element(self) -> Any:
+    def _as_graph_element(self) -> TensorResult:
         return self._variable
 
     def _ref(self) -> Tensor:
@@ -227,7 +240,7 @@ class RefVariable(Variable):
         found: TensorShape = self._variable.shape
         return found
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: TensorLike) -> None:
         """Adds what is known of the shape."""
         self._ref().set_shape(shape)
         self.value().set_shape(shape)
@@ -236,11 +249,11 @@ class RefVariable(Variable):
 
     def assign(
         self,
-        value: Any,
+        value: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Any:
+    ) -> TensorResult:
         """Gives the variable a value.
 
         Args:
@@ -254,22 +267,22 @@ class RefVariable(Variable):
 
     def assign_add(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Any:
+    ) -> TensorResult:
         """Adds to the variable; arguments as in :meth:`assign`."""
         found = state_ops.assign_add(self._variable, delta, use_locking=use_locking, name=name)
         return found if read_value else found.op
 
     def assign_sub(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Any:
+    ) -> TensorResult:
         """Subtracts from the variable; arguments as in :meth:`assign`."""
         found = state_ops.assign_sub(self._variable, delta, use_locking=use_locking, name=name)
         return found if read_value else found.op
@@ -279,7 +292,9 @@ class RefVariable(Variable):
         found: Tensor = state_ops.count_up_to(self._variable, limit=limit)
         return found
 
-    def _scatter(self, kind: str, sparse_delta: Any, use_locking: bool, name: str | None) -> Any:
+    def _scatter(
+        self, kind: str, sparse_delta: TensorLike, use_locking: bool, name: str | None
+    ) -> TensorResult:
         from tfnb.framework.indexed_slices import IndexedSlices
 
         if not isinstance(sparse_delta, IndexedSlices):
@@ -294,95 +309,113 @@ class RefVariable(Variable):
         )
 
     def scatter_sub(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Subtracts the rows of an IndexedSlices."""
         return self._scatter("sub", sparse_delta, use_locking, name)
 
     def scatter_add(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Adds the rows of an IndexedSlices."""
         return self._scatter("add", sparse_delta, use_locking, name)
 
     def scatter_max(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Puts the greater of what is there and the rows of an IndexedSlices."""
         return self._scatter("max", sparse_delta, use_locking, name)
 
     def scatter_min(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Puts the smaller of what is there and the rows of an IndexedSlices."""
         return self._scatter("min", sparse_delta, use_locking, name)
 
     def scatter_mul(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Multiplies by the rows of an IndexedSlices."""
         return self._scatter("mul", sparse_delta, use_locking, name)
 
     def scatter_div(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Divides by the rows of an IndexedSlices."""
         return self._scatter("div", sparse_delta, use_locking, name)
 
     def scatter_update(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Puts the rows of an IndexedSlices."""
         return self._scatter("update", sparse_delta, use_locking, name)
 
     def batch_scatter_update(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Puts the rows of an IndexedSlices, separately for every leading batch."""
         return state_ops.batch_scatter_update(
             self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name
         )
 
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_sub(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """Subtracts updates at coordinates."""
         return state_ops.scatter_nd_sub_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
 
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_add(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """Adds updates at coordinates."""
         return state_ops.scatter_nd_add_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
 
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_update(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """Puts updates at coordinates."""
         return state_ops.scatter_nd_update_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
 
-    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_max(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """Puts the greater of what is there and updates at coordinates."""
         return state_ops.scatter_nd_max_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
 
-    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_min(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """Puts the smaller of what is there and updates at coordinates."""
         return state_ops.scatter_nd_min_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
 
     def _strided_slice_assign(
-        self, begin: Any, end: Any, strides: Any, value: Any, name: str | None, **masks: int
-    ) -> Any:
+        self,
+        begin: TensorLike,
+        end: TensorLike,
+        strides: IntsLike,
+        value: TensorLike,
+        name: str | None,
+        **masks: int,
+    ) -> TensorResult:
         from tfnb.ops.array.slice_ops import strided_slice_assign
 
         return strided_slice_assign(self._ref(), begin, end, strides, value, name=name, **masks)
 
     # -- as a message ------------------------------------------------------------------------------
 
-    def _init_from_proto(self, variable_def: Any, import_scope: str | None) -> None:
+    def _init_from_proto(
+        self, variable_def: variable_pb2.VariableDef, import_scope: str | None
+    ) -> None:
         def element(name: str) -> Any:
             return graph.as_graph_element(prepend_name_scope(name, import_scope))
 
@@ -429,8 +462,11 @@ overload_operators(RefVariable)
 
 
 def _to_tensor(
-    variable: Any, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
-) -> Any:
+    variable: VariableLike,
+    dtype: DType | None = None,
+    name: str | None = None,
+    as_ref: bool = False,
+) -> TensorResult:
     if dtype is not None and not dtype.is_compatible_with(variable.dtype):
         raise ValueError(
             f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "

@@ -34,9 +34,20 @@ from tfnb.ops.array.identity_ops import identity_op
 from tfnb.ops.state import resource_variable_ops as ops
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.tensor_shape import ShapeLike
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import (
+        CollectionNames,
+        Constraint,
+        DeviceLike,
+        IntsLike,
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
+    from tfnb.proto import variable_pb2
 
 
 def _handle_graph(handle: Tensor) -> Any:
@@ -57,20 +68,20 @@ class ResourceVariable(Variable):
 
     def __init__(
         self,
-        initial_value: Any = None,
+        initial_value: TensorLike | None = None,
         trainable: bool | None = None,
-        collections: Any = None,
+        collections: CollectionNames | None = None,
         validate_shape: bool = True,
-        caching_device: Any = None,
+        caching_device: DeviceLike | None = None,
         name: str | None = None,
-        dtype: Any = None,
-        variable_def: Any = None,
+        dtype: DTypeLike | None = None,
+        variable_def: variable_pb2.VariableDef | None = None,
         import_scope: str | None = None,
-        constraint: Any = None,
+        constraint: Constraint = None,
         distribute_strategy: Any = None,
-        synchronization: Any = None,
-        aggregation: Any = None,
-        shape: Any = None,
+        synchronization: VariableSynchronization | None = None,
+        aggregation: VariableAggregation | None = None,
+        shape: TensorLike | None = None,
     ) -> None:
         self._parent_op: Operation | None = None
         self._validate_shape = validate_shape
@@ -99,7 +110,12 @@ class ResourceVariable(Variable):
         add_to_collections(collections, self)
 
     def _make_handle(
-        self, scope: str, initial_value: Any, made_by_call: bool, dtype: DType | None, shape: Any
+        self,
+        scope: str,
+        initial_value: TensorLike,
+        made_by_call: bool,
+        dtype: DType | None,
+        shape: ShapeLike,
     ) -> None:
         name = name_of_scope(scope)
         # The initial value is placed with the variable, whose node does not exist yet.
@@ -146,7 +162,7 @@ class ResourceVariable(Variable):
                 f"Got: initial_value=({value})"
             )
 
-    def _make_ops(self, caching_device: Any) -> None:
+    def _make_ops(self, caching_device: DeviceLike) -> None:
         handle = self.handle
         with name_scope("IsInitialized"):
             self._is_initialized_op = ops.var_is_initialized_op(handle)
@@ -172,7 +188,7 @@ class ResourceVariable(Variable):
         # Lets control_dependencies() wait for the variable's op.
         return self.handle
 
-    def _as_graph_element(self) -> Any:
+    def _as_graph_element(self) -> TensorResult:
         return self._graph_element
 
     def _read_variable_op(self) -> Tensor:
@@ -200,7 +216,7 @@ class ResourceVariable(Variable):
         """The value, read by an op of its own; no read copies here."""
         return self.read_value()
 
-    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """Rows of the value by index, without reading the rest."""
         with name_scope("Gather" if name is None else name) as scope:
             with control_dependencies(self._parents()):
@@ -209,7 +225,7 @@ class ResourceVariable(Variable):
                 )
         return found
 
-    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """Parts of the value by coordinates, without reading the rest."""
         with name_scope("GatherNd" if name is None else name) as scope:
             with control_dependencies(self._parents()):
@@ -220,7 +236,7 @@ class ResourceVariable(Variable):
     def _parents(self) -> list[Operation]:
         return [] if self._parent_op is None else [self._parent_op]
 
-    def is_initialized(self, name: str | None = None) -> Any:
+    def is_initialized(self, name: str | None = None) -> TensorResult:
         """Return a tensor: whether the variable has a value."""
         return ops.var_is_initialized_op(self.handle, name=name)
 
@@ -273,7 +289,7 @@ class ResourceVariable(Variable):
         """The static shape."""
         return self._shape
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: TensorLike) -> None:
         """Merge a shape into the static shape; refuses one that does not match."""
         self._shape = self._shape.merge_with(shape)
 
@@ -292,16 +308,16 @@ class ResourceVariable(Variable):
             found._graph_element = ops.read_variable_op(self.handle, dtype=self._dtype)
         return found
 
-    def _changed(self, op: Operation, read_value: bool) -> Any:
+    def _changed(self, op: Operation, read_value: bool) -> TensorResult:
         return self._lazy_read(op) if read_value else op
 
     def assign(
         self,
-        value: Any,
+        value: TensorLike,
         use_locking: bool | None = None,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Any:
+    ) -> TensorResult:
         """Assign a value.
 
         Args:
@@ -328,11 +344,11 @@ class ResourceVariable(Variable):
 
     def assign_add(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool | None = None,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Any:
+    ) -> TensorResult:
         """Add to the variable; arguments as in :meth:`assign`."""
         with _handle_graph(self.handle), control_dependencies(self._parents()):
             tensor = convert_to_tensor(delta, dtype=self._dtype)
@@ -341,11 +357,11 @@ class ResourceVariable(Variable):
 
     def assign_sub(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool | None = None,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Any:
+    ) -> TensorResult:
         """Subtract from the variable; arguments as in :meth:`assign`."""
         with _handle_graph(self.handle), control_dependencies(self._parents()):
             tensor = convert_to_tensor(delta, dtype=self._dtype)
@@ -357,7 +373,7 @@ class ResourceVariable(Variable):
         found: Tensor = ops.resource_count_up_to(self.handle, limit=limit, T=self._dtype)
         return found
 
-    def _scatter(self, kind: str, sparse_delta: Any, name: str | None) -> Any:
+    def _scatter(self, kind: str, sparse_delta: TensorLike, name: str | None) -> TensorResult:
         if not isinstance(sparse_delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta}")
         scatter = getattr(ops, f"resource_scatter_{kind}")
@@ -366,50 +382,50 @@ class ResourceVariable(Variable):
             return self._lazy_read(scatter(self.handle, sparse_delta.indices, values, name=name))
 
     def scatter_sub(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Subtract the rows of an IndexedSlices."""
         return self._scatter("sub", sparse_delta, name)
 
     def scatter_add(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Add the rows of an IndexedSlices."""
         return self._scatter("add", sparse_delta, name)
 
     def scatter_max(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Replace rows by the maximum of them and the rows of an IndexedSlices."""
         return self._scatter("max", sparse_delta, name)
 
     def scatter_min(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Replace rows by the minimum of them and the rows of an IndexedSlices."""
         return self._scatter("min", sparse_delta, name)
 
     def scatter_mul(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Multiply by the rows of an IndexedSlices."""
         return self._scatter("mul", sparse_delta, name)
 
     def scatter_div(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Divide by the rows of an IndexedSlices."""
         return self._scatter("div", sparse_delta, name)
 
     def scatter_update(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Replace rows by those of an IndexedSlices."""
         return self._scatter("update", sparse_delta, name)
 
     def batch_scatter_update(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
+    ) -> TensorResult:
         """Replace rows by those of an IndexedSlices, separately for every leading batch."""
         from tfnb.ops.state import state_ops
 
@@ -417,34 +433,52 @@ class ResourceVariable(Variable):
             self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name
         )
 
-    def _scatter_nd(self, kind: str, indices: Any, updates: Any, name: str | None) -> Any:
+    def _scatter_nd(
+        self, kind: str, indices: TensorLike, updates: TensorLike, name: str | None
+    ) -> TensorResult:
         scatter = getattr(ops, f"resource_scatter_nd_{kind}")
         with control_dependencies(self._parents()):
             tensor = convert_to_tensor(updates, self._dtype)
             return self._lazy_read(scatter(self.handle, indices, tensor, name=name))
 
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_sub(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """Subtract updates at coordinates."""
         return self._scatter_nd("sub", indices, updates, name)
 
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_add(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """Add updates at coordinates."""
         return self._scatter_nd("add", indices, updates, name)
 
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_update(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """Replace values at coordinates by updates."""
         return self._scatter_nd("update", indices, updates, name)
 
-    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_max(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """Replace values at coordinates by the maximum of them and the updates."""
         return self._scatter_nd("max", indices, updates, name)
 
-    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_min(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> TensorResult:
         """Replace values at coordinates by the minimum of them and the updates."""
         return self._scatter_nd("min", indices, updates, name)
 
     def _strided_slice_assign(
-        self, begin: Any, end: Any, strides: Any, value: Any, name: str | None, **masks: int
+        self,
+        begin: TensorLike,
+        end: TensorLike,
+        strides: IntsLike,
+        value: TensorLike,
+        name: str | None,
+        **masks: int,
     ) -> Any:
         from tfnb.ops.array.slice_ops import resource_strided_slice_assign
 
@@ -457,7 +491,9 @@ class ResourceVariable(Variable):
 
     # -- as a message ------------------------------------------------------------------------------
 
-    def _init_from_proto(self, variable_def: Any, import_scope: str | None) -> None:
+    def _init_from_proto(
+        self, variable_def: variable_pb2.VariableDef, import_scope: str | None
+    ) -> None:
         if not variable_def.is_resource:
             raise ValueError(
                 f"The `variable_def` you passed to `tf.Variable` is not a resource: {variable_def}"
@@ -522,14 +558,17 @@ class ResourceVariable(Variable):
 overload_operators(ResourceVariable)
 
 
-def is_resource_variable(value: Any) -> bool:
+def is_resource_variable(value: TensorLike) -> bool:
     """Whether a value is a resource variable."""
     return isinstance(value, ResourceVariable)
 
 
 def _to_tensor(
-    variable: Any, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
-) -> Any:
+    variable: VariableLike,
+    dtype: DType | None = None,
+    name: str | None = None,
+    as_ref: bool = False,
+) -> TensorResult:
     if dtype is not None and not dtype.is_compatible_with(variable.dtype):
         raise ValueError(
             f"Incompatible type conversion requested to type {dtype.name!r} for variable of type "

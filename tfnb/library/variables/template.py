@@ -13,6 +13,14 @@ from tfnb.library.variables import variable_scope as vs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import (
+        CustomGetter,
+        Nested,
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
+
 EXPORTS = {"tf": ["make_template"]}
 
 
@@ -45,10 +53,10 @@ class Template:
     def __init__(
         self,
         name: str,
-        func: Callable[..., Any],
+        func: Callable[..., Nested],
         create_scope_now: bool = False,
         unique_name: str | None = None,
-        custom_getter: Any = None,
+        custom_getter: CustomGetter = None,
     ) -> None:
         if name is None:
             raise ValueError("name cannot be None.")
@@ -65,7 +73,7 @@ class Template:
             with vs.pure_variable_scope(unique_name, name, custom_getter) as scope:
                 self._scope = scope
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> TensorResult:
         """Calls the function in its scope."""
         if self._scope is not None:
             with vs.variable_scope(self._scope, reuse=not self._is_first_call):
@@ -81,7 +89,7 @@ class Template:
             graph = get_default_graph()
             trained = len(graph.get_collection_ref(GraphKeys.TRAINABLE_VARIABLES))
             if self._variables_created:
-                result: Any = self._func(*args, **kwargs)
+                result: TensorLike = self._func(*args, **kwargs)
                 if trained != len(graph.get_collection_ref(GraphKeys.TRAINABLE_VARIABLES)):
                     raise ValueError(
                         "Trainable variable created when calling a template after the first time, "
@@ -132,34 +140,34 @@ class Template:
         """The old name of ``variable_scope``."""
         return self._scope
 
-    def _collection(self, key: str) -> list[Any]:
+    def _collection(self, key: str) -> list[Nested]:
         if not self._variables_created:
             return []
         return get_default_graph().get_collection(key, self.variable_scope_name)
 
     @property
-    def variables(self) -> list[Any]:
+    def variables(self) -> list[VariableLike]:
         """Its global and local variables."""
         return self.global_variables + self.local_variables
 
     @property
-    def trainable_variables(self) -> list[Any]:
+    def trainable_variables(self) -> list[VariableLike]:
         """Its trainable variables."""
         return self._collection(GraphKeys.TRAINABLE_VARIABLES)
 
     @property
-    def global_variables(self) -> list[Any]:
+    def global_variables(self) -> list[VariableLike]:
         """Its global variables."""
         return self._collection(GraphKeys.GLOBAL_VARIABLES)
 
     @property
-    def non_trainable_variables(self) -> list[Any]:
+    def non_trainable_variables(self) -> list[Nested]:
         """Its global variables that are not trained."""
         trained = self.trainable_variables
         return [v for v in self.global_variables if not any(v is one for one in trained)]
 
     @property
-    def weights(self) -> list[Any]:
+    def weights(self) -> list[TensorResult]:
         """Another name of ``variables``."""
         return self.variables
 
@@ -174,6 +182,6 @@ class Template:
         return self.non_trainable_variables
 
     @property
-    def local_variables(self) -> list[Any]:
+    def local_variables(self) -> list[VariableLike]:
         """Its local variables."""
         return self._collection(GraphKeys.LOCAL_VARIABLES)

@@ -32,6 +32,24 @@ from tfnb.library.variables.variables import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.tensor_types import (
+        CollectionNames,
+        Constraint,
+        CustomGetter,
+        DeviceLike,
+        Initializer,
+        Nested,
+        Partitioner,
+        Regularizer,
+        Reuse,
+        ScopeLike,
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
+
 
 EXPORTS = {
     "tf": [
@@ -53,17 +71,17 @@ class VariableScope:
 
     def __init__(
         self,
-        reuse: Any,
+        reuse: Reuse,
         name: str = "",
-        initializer: Any = None,
-        regularizer: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        custom_getter: Any = None,
+        initializer: Initializer | None = None,
+        regularizer: Regularizer = None,
+        caching_device: DeviceLike | None = None,
+        partitioner: Partitioner = None,
+        custom_getter: CustomGetter = None,
         name_scope: str = "",
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
         use_resource: bool | None = None,
-        constraint: Any = None,
+        constraint: Constraint = None,
     ) -> None:
         self._name = name
         self._initializer = initializer
@@ -88,12 +106,12 @@ class VariableScope:
         return self._name_scope
 
     @property
-    def reuse(self) -> Any:
+    def reuse(self) -> Reuse:
         """Whether variables are found (True), made or found (AUTO_REUSE), or made."""
         return self._reuse
 
     @property
-    def initializer(self) -> Any:
+    def initializer(self) -> Initializer:
         """The default initializer."""
         return self._initializer
 
@@ -108,27 +126,27 @@ class VariableScope:
         return self._use_resource
 
     @property
-    def regularizer(self) -> Any:
+    def regularizer(self) -> Regularizer:
         """The default regularizer."""
         return self._regularizer
 
     @property
-    def caching_device(self) -> Any:
+    def caching_device(self) -> DeviceLike:
         """The device that variables are read on."""
         return self._caching_device
 
     @property
-    def partitioner(self) -> Any:
+    def partitioner(self) -> Partitioner:
         """What cuts variables into parts."""
         return self._partitioner
 
     @property
-    def custom_getter(self) -> Any:
+    def custom_getter(self) -> CustomGetter:
         """What is asked for a variable first."""
         return self._custom_getter
 
     @property
-    def constraint(self) -> Any:
+    def constraint(self) -> Constraint:
         """The default constraint."""
         return self._constraint
 
@@ -136,11 +154,11 @@ class VariableScope:
         """From now on variables of this scope are found, not made."""
         self._reuse = True
 
-    def set_initializer(self, initializer: Any) -> None:
+    def set_initializer(self, initializer: Initializer) -> None:
         """Sets the default initializer."""
         self._initializer = initializer
 
-    def set_dtype(self, dtype: Any) -> None:
+    def set_dtype(self, dtype: DTypeLike) -> None:
         """Sets the default type."""
         self._dtype = dtype
 
@@ -148,36 +166,36 @@ class VariableScope:
         """Sets whether variables stand behind handles."""
         self._use_resource = use_resource
 
-    def set_regularizer(self, regularizer: Any) -> None:
+    def set_regularizer(self, regularizer: Regularizer) -> None:
         """Sets the default regularizer."""
         self._regularizer = regularizer
 
-    def set_caching_device(self, caching_device: Any) -> None:
+    def set_caching_device(self, caching_device: DeviceLike) -> None:
         """Sets the device that variables are read on."""
         self._caching_device = caching_device
 
-    def set_partitioner(self, partitioner: Any) -> None:
+    def set_partitioner(self, partitioner: Partitioner) -> None:
         """Sets what cuts variables into parts."""
         self._partitioner = partitioner
 
-    def set_custom_getter(self, custom_getter: Any) -> None:
+    def set_custom_getter(self, custom_getter: CustomGetter) -> None:
         """Sets what is asked for a variable first."""
         self._custom_getter = custom_getter
 
-    def get_collection(self, name: str) -> list[Any]:
+    def get_collection(self, name: str) -> list[TensorResult]:
         """The entries of a collection whose names are in this scope."""
         scope = f"{self._name}/" if self._name else ""
         return get_default_graph().get_collection(name, scope)
 
-    def trainable_variables(self) -> list[Any]:
+    def trainable_variables(self) -> list[VariableLike]:
         """The trainable variables of this scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
-    def global_variables(self) -> list[Any]:
+    def global_variables(self) -> list[VariableLike]:
         """The global variables of this scope."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
-    def local_variables(self) -> list[Any]:
+    def local_variables(self) -> list[VariableLike]:
         """The local variables of this scope."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
@@ -185,22 +203,22 @@ class VariableScope:
         self,
         var_store: _VariableStore,
         name: str | None,
-        shape: Any = None,
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        reuse: Any = None,
+        shape: TensorLike | None = None,
+        dtype: DTypeLike | None = None,
+        initializer: Initializer | None = None,
+        regularizer: Regularizer = None,
+        reuse: Reuse | None = None,
         trainable: Any = None,
-        collections: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
+        collections: CollectionNames | None = None,
+        caching_device: DeviceLike | None = None,
+        partitioner: Partitioner = None,
         validate_shape: bool = True,
         use_resource: bool | None = None,
-        custom_getter: Any = None,
-        constraint: Any = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
-    ) -> Any:
+        custom_getter: CustomGetter = None,
+        constraint: Constraint = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+    ) -> VariableLike:
         """The variable of this name in this scope; see :func:`get_variable`."""
 
         def either(given: Any, default: Any) -> Any:
@@ -264,15 +282,15 @@ def _hoisting_getter(graph: Any) -> Callable[..., Any] | None:
     def get(
         getter: Any,
         name: str,
-        shape: Any = None,
-        dtype: Any = None,
-        initializer: Any = None,
-        reuse: Any = None,
+        shape: TensorLike | None = None,
+        dtype: DTypeLike | None = None,
+        initializer: Initializer | None = None,
+        reuse: Reuse | None = None,
         trainable: Any = True,
-        collections: Any = None,
+        collections: CollectionNames | None = None,
         use_resource: bool | None = None,
         **others: Any,  # not passed on, as in TensorFlow
-    ) -> Any:
+    ) -> VariableLike:
         with graph.outer_graph.as_default():
             variable = get_variable_scope().get_variable(
                 _get_default_variable_store(),
@@ -302,7 +320,7 @@ _STORE_KEY = ("__variable_store",)
 _SCOPE_KEY = ("__varscope",)
 
 
-def _of_graph(key: tuple[str], make: Callable[[], Any]) -> Any:
+def _of_graph(key: tuple[str], make: Callable[[], Nested]) -> Any:
     graph = get_default_graph()
     found = graph.get_collection(key)
     if found:
@@ -312,7 +330,7 @@ def _of_graph(key: tuple[str], make: Callable[[], Any]) -> Any:
     return store
 
 
-def stores_of(graph: Any) -> tuple[list[_VariableStore], list[_ScopeStore]]:
+def stores_of(graph: Graph) -> tuple[list[_VariableStore], list[_ScopeStore]]:
     """A graph's table of variables and its table of scopes, each in a list; empty if unused."""
     return graph.get_collection(_STORE_KEY), graph.get_collection(_SCOPE_KEY)
 
@@ -347,7 +365,11 @@ class _PureVariableScope:
     """A variable scope without a name scope."""
 
     def __init__(
-        self, name_or_scope: Any, reuse: Any, old_name_scope: str | None, options: dict[str, Any]
+        self,
+        name_or_scope: ScopeLike,
+        reuse: Reuse,
+        old_name_scope: str | None,
+        options: dict[str, Any],
     ) -> None:
         self._name_or_scope = name_or_scope
         self._reuse = reuse
@@ -408,7 +430,9 @@ def _unique_scope(prefix: str) -> str:
     return f"{prefix}_{number}"
 
 
-def pure_variable_scope(name: str | None, default_name: str, custom_getter: Any) -> Any:
+def pure_variable_scope(
+    name: str | None, default_name: str, custom_getter: CustomGetter
+) -> _PureVariableScope:
     """A scope of a name, or of one made unique, that opens no name scope."""
     options = dict.fromkeys(_SCOPE_OPTIONS) | {"custom_getter": custom_getter}
     return _PureVariableScope(name or _unique_scope(default_name), None, None, options)
@@ -419,18 +443,18 @@ class variable_scope:  # a function to its callers
 
     def __init__(
         self,
-        name_or_scope: Any,
+        name_or_scope: ScopeLike,
         default_name: str | None = None,
-        values: Iterable[Any] | None = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        custom_getter: Any = None,
-        reuse: Any = None,
-        dtype: Any = None,
+        values: Iterable[TensorLike] | None = None,
+        initializer: Initializer | None = None,
+        regularizer: Regularizer = None,
+        caching_device: DeviceLike | None = None,
+        partitioner: Partitioner = None,
+        custom_getter: CustomGetter = None,
+        reuse: Reuse | None = None,
+        dtype: DTypeLike | None = None,
         use_resource: bool | None = None,
-        constraint: Any = None,
+        constraint: Constraint = None,
         auxiliary_name_scope: bool = True,
     ) -> None:
         """Prepare the scope.
@@ -506,7 +530,7 @@ class variable_scope:  # a function to its callers
             if owner is not graph:
                 self._push(managers, owner.as_default())
         given = self._name_or_scope
-        inner: Any
+        inner: TensorLike
         if given is None:
             if self._reuse:
                 raise ValueError("reuse=True cannot be used without a name_or_scope")
@@ -526,7 +550,7 @@ class variable_scope:  # a function to its callers
         found: VariableScope = self._push(managers, inner)
         return found
 
-    def _name_scope(self, name: str | None) -> Any:
+    def _name_scope(self, name: str | None) -> name_scope:
         if self._auxiliary_name_scope:
             return name_scope(name)
         current = get_name_scope()
@@ -538,7 +562,7 @@ class variable_scope:  # a function to its callers
             manager.__exit__(*exc_info)
         self._entered.pop()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., Nested]) -> Callable[..., Any]:
         """As a decorator: every call runs inside the scope."""
 
         @functools.wraps(function)
@@ -551,18 +575,18 @@ class variable_scope:  # a function to its callers
 
 @contextmanager
 def variable_op_scope(
-    values: Iterable[Any],
-    name_or_scope: Any,
+    values: Iterable[TensorLike],
+    name_or_scope: ScopeLike,
     default_name: str | None = None,
-    initializer: Any = None,
-    regularizer: Any = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
-    custom_getter: Any = None,
-    reuse: Any = None,
-    dtype: Any = None,
+    initializer: Initializer | None = None,
+    regularizer: Regularizer = None,
+    caching_device: DeviceLike | None = None,
+    partitioner: Partitioner = None,
+    custom_getter: CustomGetter = None,
+    reuse: Reuse | None = None,
+    dtype: DTypeLike | None = None,
     use_resource: bool | None = None,
-    constraint: Any = None,
+    constraint: Constraint = None,
 ) -> Iterator[VariableScope]:
     """:class:`variable_scope` with its arguments in the old order."""
     with variable_scope(
@@ -587,21 +611,21 @@ def variable_op_scope(
 
 def get_variable(
     name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
-    regularizer: Any = None,
+    shape: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
+    initializer: Initializer | None = None,
+    regularizer: Regularizer = None,
     trainable: Any = None,
-    collections: Any = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
+    collections: CollectionNames | None = None,
+    caching_device: DeviceLike | None = None,
+    partitioner: Partitioner = None,
     validate_shape: bool = True,
     use_resource: bool | None = None,
-    custom_getter: Any = None,
-    constraint: Any = None,
-    synchronization: Any = VariableSynchronization.AUTO,
-    aggregation: Any = VariableAggregation.NONE,
-) -> Any:
+    custom_getter: CustomGetter = None,
+    constraint: Constraint = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
+) -> VariableLike:
     """The variable of this name in the current scope: found or made, as the scope's ``reuse`` says.
 
     Args:
@@ -647,21 +671,21 @@ def get_variable(
 
 def get_local_variable(
     name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
-    regularizer: Any = None,
+    shape: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
+    initializer: Initializer | None = None,
+    regularizer: Regularizer = None,
     trainable: bool = False,
-    collections: Any = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
+    collections: CollectionNames | None = None,
+    caching_device: DeviceLike | None = None,
+    partitioner: Partitioner = None,
     validate_shape: bool = True,
     use_resource: bool | None = None,
-    custom_getter: Any = None,
-    constraint: Any = None,
-    synchronization: Any = VariableSynchronization.AUTO,
-    aggregation: Any = VariableAggregation.NONE,
-) -> Any:
+    custom_getter: CustomGetter = None,
+    constraint: Constraint = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
+) -> VariableLike:
     """:func:`get_variable` for variables that are neither trained nor saved, whatever is asked."""
     return get_variable(
         name,
@@ -682,6 +706,6 @@ def get_local_variable(
     )
 
 
-def get_variable_of_scope(**kwargs: Any) -> Any:
+def get_variable_of_scope(**kwargs: Any) -> VariableLike:
     """:func:`get_variable` for a variable that has the name of the current scope."""
     return get_variable_scope().get_variable(_get_default_variable_store(), None, **kwargs)

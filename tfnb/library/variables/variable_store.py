@@ -35,7 +35,21 @@ from tfnb.library.variables.variables import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.tensor_types import (
+        CollectionNames,
+        Constraint,
+        CustomGetter,
+        DeviceLike,
+        Initializer,
+        Nested,
+        Partitioner,
+        Regularizer,
+        Reuse,
+        TensorLike,
+        VariableLike,
+    )
 
 EXPORTS = {"tf": ["AUTO_REUSE", "no_regularizer"]}
 
@@ -86,7 +100,9 @@ class _VariableStore:
         self._vars: dict[str, Any] = {}
         self._partitioned_vars: dict[str, PartitionedVariable] = {}
 
-    def get_variable(self, name: str, custom_getter: Any = None, **kwargs: Any) -> Any:
+    def get_variable(
+        self, name: str, custom_getter: CustomGetter = None, **kwargs: Any
+    ) -> VariableLike:
         """The variable of this name, found or made; see :func:`get_variable`.
 
         Raises:
@@ -112,20 +128,20 @@ class _VariableStore:
     def _true_getter(
         self,
         name: str,
-        shape: Any = None,
-        dtype: Any = dtypes.float32,
-        initializer: Any = None,
-        regularizer: Any = None,
-        reuse: Any = None,
+        shape: TensorLike | None = None,
+        dtype: DTypeLike = dtypes.float32,
+        initializer: Initializer | None = None,
+        regularizer: Regularizer = None,
+        reuse: Reuse | None = None,
         trainable: Any = None,
-        collections: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
+        collections: CollectionNames | None = None,
+        caching_device: DeviceLike | None = None,
+        partitioner: Partitioner = None,
         validate_shape: bool = True,
         use_resource: bool | None = None,
-        constraint: Any = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
+        constraint: Constraint = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
     ) -> Any:
         given: dict[str, Any] = {
             "shape": shape,
@@ -161,11 +177,11 @@ class _VariableStore:
     def _get_single(
         self,
         name: str,
-        shape: Any,
-        dtype: Any,
-        initializer: Any,
-        regularizer: Any,
-        reuse: Any,
+        shape: ShapeLike,
+        dtype: DTypeLike,
+        initializer: Initializer,
+        regularizer: Regularizer,
+        reuse: Reuse,
         use_resource: bool | None,
         partition_info: PartitionInfo | None = None,
         **kwargs: Any,
@@ -203,7 +219,7 @@ class _VariableStore:
                 add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
         return variable
 
-    def _found(self, name: str, shape: TensorShape, dtype: DType, reuse: Any) -> Any:
+    def _found(self, name: str, shape: TensorShape, dtype: DType, reuse: Reuse) -> VariableLike:
         variable = self._vars[name]
         if reuse is False:
             raise ValueError(_already_exists(name, variable))
@@ -213,11 +229,11 @@ class _VariableStore:
     def _get_partitioned(
         self,
         name: str,
-        partitioner: Any,
-        shape: Any,
-        dtype: Any,
-        initializer: Any,
-        reuse: Any,
+        partitioner: Partitioner,
+        shape: ShapeLike,
+        dtype: DTypeLike,
+        initializer: Initializer,
+        reuse: Reuse,
         **kwargs: Any,
     ) -> PartitionedVariable:
         if name in self._vars:
@@ -287,7 +303,7 @@ class _VariableStore:
         shape: TensorShape,
         dtype: DType,
         partitions: Sequence[int] | None,
-        reuse: Any,
+        reuse: Reuse,
     ) -> PartitionedVariable:
         if reuse is False:
             raise ValueError(
@@ -304,7 +320,7 @@ class _VariableStore:
         return found
 
 
-def _check_shared(what: str, variable: Any, shape: TensorShape, dtype: DType) -> None:
+def _check_shared(what: str, variable: VariableLike, shape: TensorShape, dtype: DType) -> None:
     if not shape.is_compatible_with(variable.get_shape()):
         raise ValueError(
             f"Trying to {what}, but specified shape {shape} and found shape {variable.get_shape()}."
@@ -316,7 +332,7 @@ def _check_shared(what: str, variable: Any, shape: TensorShape, dtype: DType) ->
         )
 
 
-def _already_exists(name: str, variable: Any) -> str:
+def _already_exists(name: str, variable: VariableLike) -> str:
     text = (
         f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
         "reuse=tf.AUTO_REUSE in VarScope?"
@@ -349,8 +365,8 @@ def _default_initializer(name: str, dtype: DType) -> Any:
 
 
 def _initial_value(
-    initializer: Any, shape: TensorShape, dtype: DType, partition_info: PartitionInfo | None
-) -> tuple[Any, DType | None]:
+    initializer: Initializer, shape: TensorShape, dtype: DType, partition_info: PartitionInfo | None
+) -> tuple[Nested, DType | None]:
     """(what tf.Variable takes as initial value, the dtype it is told)."""
     if not callable(initializer):
         return initializer, None
@@ -371,7 +387,7 @@ def _initial_value(
     )
 
 
-def _needs_no_arguments(function: Callable[..., Any]) -> bool:
+def _needs_no_arguments(function: Callable[..., Nested]) -> bool:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -382,8 +398,8 @@ def _needs_no_arguments(function: Callable[..., Any]) -> bool:
 
 
 def _part_of(
-    initializer: Any, name: str, dtype: DType, offset: list[int], part: list[int]
-) -> tuple[Any, list[int] | None]:
+    initializer: Initializer, name: str, dtype: DType, offset: list[int], part: list[int]
+) -> tuple[Nested, list[int] | None]:
     """(the initializer of a part, the shape to ask it for)."""
     from tfnb.ops.array.slice_ops import slice_op
 

@@ -36,8 +36,17 @@ if TYPE_CHECKING:
 
     from tfnb.core.dtypes import DType
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.default_session import SessionLike
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import (
+        Constraint,
+        Nested,
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
+    from tfnb.proto import variable_pb2
 
 EXPORTS = {
     "tf": [
@@ -111,7 +120,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
         stack.remove(variable_creator)
 
 
-def _create(**kwargs: Any) -> Any:
+def _create(**kwargs: Any) -> VariableLike:
     """The variable that ``tf.Variable(**kwargs)`` stands for."""
     creator: Any = _default_creator
     for one in get_default_graph().kept.get(_CREATORS, ()):
@@ -119,7 +128,7 @@ def _create(**kwargs: Any) -> Any:
     return creator(**kwargs)
 
 
-def _default_creator(**kwargs: Any) -> Any:
+def _default_creator(**kwargs: Any) -> VariableLike:
     from tfnb.library.variables.ref_variable import RefVariable
     from tfnb.library.variables.resource_variable import ResourceVariable
     from tfnb.library.variables.variable_scope import get_variable_scope
@@ -137,7 +146,7 @@ def _default_creator(**kwargs: Any) -> Any:
 class _VariableType(type):
     """Makes ``Variable(...)`` give one of its kinds."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: Any, **kwargs: Any) -> TensorResult:
         if cls is not Variable:
             return super().__call__(*args, **kwargs)
         names = _PARAMETERS
@@ -237,7 +246,7 @@ class Variable(metaclass=_VariableType):
     __array_priority__ = 100
 
     _save_slice_info: Any = None
-    _constraint: Any = None
+    _constraint: Constraint = None
     _initial_value: Any = None
     _synchronization: VariableSynchronization = VariableSynchronization.AUTO
     _aggregation: VariableAggregation = VariableAggregation.NONE
@@ -250,16 +259,16 @@ class Variable(metaclass=_VariableType):
         assign: Any
 
         def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-        def __getitem__(self, key: Any) -> Tensor: ...
-        def __add__(self, other: Any) -> Tensor: ...
-        def __radd__(self, other: Any) -> Tensor: ...
-        def __sub__(self, other: Any) -> Tensor: ...
-        def __rsub__(self, other: Any) -> Tensor: ...
-        def __mul__(self, other: Any) -> Tensor: ...
-        def __rmul__(self, other: Any) -> Tensor: ...
-        def __truediv__(self, other: Any) -> Tensor: ...
-        def __rtruediv__(self, other: Any) -> Tensor: ...
-        def __pow__(self, other: Any) -> Tensor: ...
+        def __getitem__(self, key: TensorLike) -> Tensor: ...
+        def __add__(self, other: TensorLike) -> Tensor: ...
+        def __radd__(self, other: TensorLike) -> Tensor: ...
+        def __sub__(self, other: TensorLike) -> Tensor: ...
+        def __rsub__(self, other: TensorLike) -> Tensor: ...
+        def __mul__(self, other: TensorLike) -> Tensor: ...
+        def __rmul__(self, other: TensorLike) -> Tensor: ...
+        def __truediv__(self, other: TensorLike) -> Tensor: ...
+        def __rtruediv__(self, other: TensorLike) -> Tensor: ...
+        def __pow__(self, other: TensorLike) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
 
     # What a call of the class takes; each kind of variable takes these and more by keyword.
@@ -270,7 +279,7 @@ class Variable(metaclass=_VariableType):
         ]
     )
 
-    def _as_graph_element(self) -> Any:
+    def _as_graph_element(self) -> TensorResult:
         raise NotImplementedError
 
     def value(self) -> Tensor:
@@ -322,12 +331,12 @@ class Variable(metaclass=_VariableType):
         return f"<tf.Variable '{self.name}' shape={self.get_shape()} dtype={self.dtype.name}>"
 
     @property
-    def initial_value(self) -> Any:
+    def initial_value(self) -> TensorResult:
         """The tensor that the variable starts with; using it does not read the variable."""
         return self._initial_value
 
     @property
-    def constraint(self) -> Any:
+    def constraint(self) -> Constraint:
         """What an optimizer applies to a value it has computed, or None."""
         return self._constraint
 
@@ -355,11 +364,11 @@ class Variable(metaclass=_VariableType):
         """The static shape."""
         return self.shape
 
-    def is_initialized(self, name: str | None = None) -> Any:
+    def is_initialized(self, name: str | None = None) -> TensorResult:
         """Whether the variable has a value, as a tensor."""
         return state_ops.is_variable_initialized_op(ref=self, name=name)
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: SessionLike | None = None) -> Any:
         """The value in a session; without one in the default session."""
         return self._as_graph_element().eval(session=session)
 
@@ -375,7 +384,7 @@ class Variable(metaclass=_VariableType):
             )
         return found
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: TensorLike, session: SessionLike | None = None) -> None:
         """Gives the variable a value in a session, outside of any step of the program.
 
         Raises:
@@ -406,7 +415,7 @@ class Variable(metaclass=_VariableType):
         return self.ref()
 
     @staticmethod
-    def from_proto(variable_def: Any, import_scope: str | None = None) -> Any:
+    def from_proto(variable_def: variable_pb2.VariableDef, import_scope: str | None = None) -> Any:
         """The variable of the default graph that a VariableDef message describes."""
         from tfnb.library.variables.ref_variable import RefVariable
         from tfnb.library.variables.resource_variable import ResourceVariable
@@ -615,15 +624,15 @@ def overload_operators(cls: type[Variable]) -> None:
             setattr(cls, operator, _on_value(function))
 
 
-def _on_value(function: Callable[..., Any]) -> Callable[..., Any]:
+def _on_value(function: Callable[..., Nested]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def run(variable: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(variable: VariableLike, *args: Any, **kwargs: Any) -> Any:
         return function(variable.value(), *args, **kwargs)
 
     return run
 
 
-def _getitem(variable: Any, slice_spec: Any) -> Any:
+def _getitem(variable: VariableLike, slice_spec: TensorLike) -> TensorResult:
     from tfnb.ops.array.slice_ops import slice_helper
 
     return slice_helper(variable.value(), slice_spec, variable)
@@ -632,7 +641,7 @@ def _getitem(variable: Any, slice_spec: Any) -> Any:
 # -------------------------------------------------------------------------------------- collections
 
 
-def global_variables(scope: str | None = None) -> list[Any]:
+def global_variables(scope: str | None = None) -> list[VariableLike]:
     """The variables of ``GLOBAL_VARIABLES``.
 
     Args:
@@ -641,32 +650,32 @@ def global_variables(scope: str | None = None) -> list[Any]:
     return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
-def all_variables() -> list[Any]:
+def all_variables() -> list[VariableLike]:
     """The old name of :func:`global_variables`."""
     return global_variables()
 
 
-def local_variables(scope: str | None = None) -> list[Any]:
+def local_variables(scope: str | None = None) -> list[VariableLike]:
     """The variables of ``LOCAL_VARIABLES``, which are not saved."""
     return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
-def model_variables(scope: str | None = None) -> list[Any]:
+def model_variables(scope: str | None = None) -> list[VariableLike]:
     """The variables of ``MODEL_VARIABLES``."""
     return get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
-def trainable_variables(scope: str | None = None) -> list[Any]:
+def trainable_variables(scope: str | None = None) -> list[VariableLike]:
     """The variables that optimizers change by default."""
     return get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
-def moving_average_variables(scope: str | None = None) -> list[Any]:
+def moving_average_variables(scope: str | None = None) -> list[VariableLike]:
     """The variables of which moving averages are kept."""
     return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
-def variables_initializer(var_list: Iterable[Any], name: str = "init") -> Operation:
+def variables_initializer(var_list: Iterable[VariableLike], name: str = "init") -> Operation:
     """An op that gives variables their initial values."""
     from tfnb.library.control_flow.control_flow import group
     from tfnb.ops.control.control_flow_ops import no_op
@@ -678,7 +687,7 @@ def variables_initializer(var_list: Iterable[Any], name: str = "init") -> Operat
     return found
 
 
-def initialize_variables(var_list: Iterable[Any], name: str = "init") -> Operation:
+def initialize_variables(var_list: Iterable[VariableLike], name: str = "init") -> Operation:
     """The old name of :func:`variables_initializer`."""
     return variables_initializer(var_list, name=name)
 
@@ -703,7 +712,7 @@ def initialize_local_variables() -> Operation:
     return local_variables_initializer()
 
 
-def _known_variables() -> list[Any]:
+def _known_variables() -> list[Nested]:
     found = global_variables() + local_variables()
     if found:
         return found
@@ -711,7 +720,7 @@ def _known_variables() -> list[Any]:
     return [op.outputs[0] for op in get_default_graph().get_operations() if op.type in kinds]
 
 
-def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Tensor | None:
+def assert_variables_initialized(var_list: Iterable[VariableLike] | None = None) -> Tensor | None:
     """A tensor that can only be computed once all variables have values; None without any."""
     from tfnb.ops.array import concat_ops, shape_ops
 
@@ -726,7 +735,7 @@ def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Tenso
 
 
 def report_uninitialized_variables(
-    var_list: Iterable[Any] | None = None, name: str = "report_uninitialized_variables"
+    var_list: Iterable[VariableLike] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
     """The names of the variables that have no value, as a vector of strings."""
     from tfnb.ops.array import concat_ops

@@ -23,7 +23,10 @@ from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike
 
 EXPORTS = {
     "tf": ["sequence_mask", "meshgrid", "unravel_index", "fingerprint"],
@@ -48,7 +51,7 @@ def _unravel_shape(c: InferenceContext) -> TensorShape:
     shape=_unravel_shape,
     devices=("CPU",),
 )
-def unravel_index(xp: Any, indices: Any, dims: Any) -> Any:
+def unravel_index(xp: Xp, indices: Array, dims: Array) -> Array:
     """Positions in the flattened array as coordinates, one row per dimension."""
     if indices.ndim > 1:
         raise errors.invalid_argument(
@@ -106,7 +109,7 @@ def _fingerprint_shape(c: InferenceContext) -> TensorShape:
     shape=_fingerprint_shape,
     devices=("CPU",),
 )
-def fingerprint_op(xp: Any, data: Any, method: Any) -> Any:
+def fingerprint_op(xp: Xp, data: Array, method: Array) -> Array:
     """Eight bytes for every row that differ where rows differ."""
     from tfnb.core.string_hashes import fingerprint64
 
@@ -136,7 +139,7 @@ def fingerprint_op(xp: Any, data: Any, method: Any) -> Any:
     return out
 
 
-def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) -> Tensor:
+def fingerprint(data: TensorLike, method: str = "farmhash64", name: str | None = None) -> Tensor:
     """Eight bytes for every row that differ where rows differ."""
     found: Tensor = fingerprint_op(data, method, name=name)
     return found
@@ -147,7 +150,7 @@ def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) 
 
 def _inplace_op(name: str, operation: str) -> OpDefinition:
     @register_op(name, "x: T, i: int32, v: T -> y: T", "T: type", shape=lambda c: c.inputs[0])
-    def inplace(xp: Any, x: Any, i: Any, v: Any) -> Any:
+    def inplace(xp: Xp, x: Array, i: Array, v: Array) -> Array:
         """The input with some rows replaced or changed; the input itself stays as it is."""
         x_text, i_text, v_text = (shape_text(part.shape) for part in (x, i, v))
         if i.ndim != 1:
@@ -184,7 +187,10 @@ inplace_sub = _inplace_op("InplaceSub", "sub")
 
 
 def sequence_mask(
-    lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
+    lengths: TensorLike,
+    maxlen: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.bool,
+    name: str | None = None,
 ) -> Tensor:
     """True at the first ``lengths[i]`` places of every row i.
 

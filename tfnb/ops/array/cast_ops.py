@@ -21,9 +21,12 @@ from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 EXPORTS = {
     "tf": [
@@ -50,7 +53,7 @@ def _cast_shape(c: InferenceContext) -> TensorShape:
     shape=_cast_shape,
     traits="rearranges",
 )
-def cast_op(xp: Any, x: Any, *, SrcT: DType, DstT: DType, Truncate: bool) -> Any:
+def cast_op(xp: Xp, x: Array, *, SrcT: DType, DstT: DType, Truncate: bool) -> Array:
     """The numbers of x in another type."""
     if SrcT is DstT:
         return x
@@ -78,7 +81,7 @@ def _is_castable(dtype: DType) -> bool:
     return dtype.is_bool or _carries_gradient(dtype) or dtype.is_integer or dtype.is_quantized
 
 
-def _float_to_integer(xp: Any, x: Any, target: Any) -> Any:
+def _float_to_integer(xp: Xp, x: Array, target: Array) -> Array:
     if x.dtype.itemsize < 4:
         x = x.astype(np.float32)
     size = np.dtype(target).itemsize
@@ -94,7 +97,7 @@ def _float_to_integer(xp: Any, x: Any, target: Any) -> Any:
     return x.astype(np.int64 if size == 4 else np.int32).astype(target)
 
 
-def _truncated(xp: Any, x: Any, target: DType) -> Any:
+def _truncated(xp: Xp, x: Array, target: DType) -> Array:
     """Rounds towards zero: surplus bits of the mantissa are dropped."""
     if target is dtypes.bfloat16:
         wide = xp.asarray(x, np.float32)
@@ -109,7 +112,7 @@ def _truncated(xp: Any, x: Any, target: DType) -> Any:
 
 
 @cast_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     source, target = op.inputs[0].dtype.base_dtype, grad.dtype.base_dtype
     if _carries_gradient(source) and _carries_gradient(target):
         return cast(grad, source)
@@ -121,7 +124,7 @@ def _carries_gradient(dtype: DType) -> bool:
 
 
 @dispatchable
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """The numbers of a tensor (or of a sparse tensor, or of slices) in another type."""
     base_type = dtypes.as_dtype(dtype).base_dtype
     # A resource variable is read where its value is used.
@@ -138,36 +141,36 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         return cast_op(x, DstT=base_type, name=scope)
 
 
-def to_float(x: Any, name: str = "ToFloat") -> Any:
+def to_float(x: TensorLike, name: str = "ToFloat") -> Any:
     """Cast to float32."""
     return cast(x, dtypes.float32, name=name)
 
 
-def to_double(x: Any, name: str = "ToDouble") -> Any:
+def to_double(x: TensorLike, name: str = "ToDouble") -> Any:
     """Cast to float64."""
     return cast(x, dtypes.float64, name=name)
 
 
-def to_int32(x: Any, name: str = "ToInt32") -> Any:
+def to_int32(x: TensorLike, name: str = "ToInt32") -> Any:
     """Cast to int32."""
     return cast(x, dtypes.int32, name=name)
 
 
-def to_int64(x: Any, name: str = "ToInt64") -> Any:
+def to_int64(x: TensorLike, name: str = "ToInt64") -> Any:
     """Cast to int64."""
     return cast(x, dtypes.int64, name=name)
 
 
-def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Any:
+def to_bfloat16(x: TensorLike, name: str = "ToBFloat16") -> Any:
     """Cast to bfloat16."""
     return cast(x, dtypes.bfloat16, name=name)
 
 
-def to_complex64(x: Any, name: str = "ToComplex64") -> Any:
+def to_complex64(x: TensorLike, name: str = "ToComplex64") -> Any:
     """Cast to complex64."""
     return cast(x, dtypes.complex64, name=name)
 
 
-def to_complex128(x: Any, name: str = "ToComplex128") -> Any:
+def to_complex128(x: TensorLike, name: str = "ToComplex128") -> Any:
     """Cast to complex128."""
     return cast(x, dtypes.complex128, name=name)

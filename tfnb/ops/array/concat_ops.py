@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,13 @@ from tfnb.ops.array.identity_ops import identity
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.opaque_values import array_of, as_scalar, is_opaque
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
+    from tfnb.framework.indexed_slices import IndexedSlices
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Gradients, Nested, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -72,7 +79,7 @@ def _pack_shape(c: InferenceContext) -> TensorShape:
     shape=_pack_shape,
     traits="c_order rearranges",
 )
-def pack(xp: Any, values: Any, *, axis: int) -> Any:
+def pack(xp: Xp, values: Array, *, axis: int) -> Array:
     """The tensors side by side along a new axis."""
     first = values[0].shape
     rank = len(first) + 1
@@ -93,7 +100,7 @@ def pack(xp: Any, values: Any, *, axis: int) -> Any:
 
 
 @pack.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return unstack(grad, num=op.get_attr("N"), axis=op.get_attr("axis"))
 
 
@@ -116,7 +123,7 @@ def _unpack_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_unpack_shape,
     traits="rearranges",
 )
-def unpack(xp: Any, value: Any, *, num: int, axis: int) -> Any:
+def unpack(xp: Xp, value: Array, *, num: int, axis: int) -> Outputs:
     """The tensor cut along an axis, which is dropped."""
     rank = len(value.shape)
     if not -rank <= axis < rank:
@@ -133,12 +140,12 @@ def unpack(xp: Any, value: Any, *, num: int, axis: int) -> Any:
 
 
 @unpack.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     return stack(grads, axis=op.get_attr("axis"))
 
 
 @dispatchable
-def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
+def stack(values: TensorLike, axis: int = 0, name: str | None = "stack") -> Tensor:
     """Tensors of one shape side by side along a new axis.
 
     Args:
@@ -162,7 +169,7 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
 
 
 def unstack(
-    value: Any, num: int | None = None, axis: int = 0, name: str | None = "unstack"
+    value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = "unstack"
 ) -> list[Tensor]:
     """A tensor cut along an axis, which is dropped.
 
@@ -215,12 +222,12 @@ def _parallel_concat_shape(c: InferenceContext) -> TensorShape:
     shape=_parallel_concat_shape,
     traits="unchecked_shape",
 )
-def parallel_concat(xp: Any, values: Any, *, shape: TensorShape) -> Any:
+def parallel_concat(xp: Xp, values: Array, *, shape: TensorShape) -> Array:
     """Tensors whose first dimension is 1, joined along it."""
     return xp.concatenate(values, 0)
 
 
-def parallel_stack(values: Any, name: str | None = "parallel_stack") -> Tensor:
+def parallel_stack(values: TensorLike, name: str | None = "parallel_stack") -> Tensor:
     """Tensors of one known shape side by side along a new first axis."""
     from tfnb.ops.array import shape_ops
 
@@ -235,11 +242,11 @@ def parallel_stack(values: Any, name: str | None = "parallel_stack") -> Tensor:
 # ----------------------------------------------------------------- lists with tensors become a Pack
 
 
-def _is_symbolic(value: Any) -> bool:
+def _is_symbolic(value: TensorLike) -> bool:
     return isinstance(value, Tensor) or bool(getattr(value, "_is_packable", False))
 
 
-def _dtype_of_first(values: Any) -> Any:
+def _dtype_of_first(values: TensorLike) -> Any:
     for value in values:
         if _is_symbolic(value):
             return value.dtype.base_dtype
@@ -250,7 +257,7 @@ def _dtype_of_first(values: Any) -> Any:
     return None
 
 
-def _cast_all(values: Any, dtype: Any) -> Any:
+def _cast_all(values: TensorLike, dtype: DTypeLike) -> Any:
     from tfnb.ops.array import cast_ops
 
     if isinstance(values, (list, tuple)):
@@ -260,7 +267,7 @@ def _cast_all(values: Any, dtype: Any) -> Any:
     return values
 
 
-def _pack_nested(values: Any, dtype: Any, name: str | None) -> Any:
+def _pack_nested(values: TensorLike, dtype: DTypeLike, name: str | None) -> Any:
     from tfnb.ops.array.constant_ops import constant
 
     with name_scope(name) as scope:
@@ -285,7 +292,9 @@ def _pack_nested(values: Any, dtype: Any, name: str | None) -> Any:
         return pack(tensors, name=scope)
 
 
-def _packed(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
+def _packed(
+    value: TensorLike, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
+) -> Any:
     found = _dtype_of_first(value)
     if found is None:
         return NotImplemented
@@ -352,7 +361,7 @@ def _first_known(parts: list[TensorShape]) -> Any:
     return next(part.dim_values for part in parts if part.dim_values is not None)
 
 
-def joined(xp: Any, axis: Any, values: Any, argument: str) -> Any:
+def joined(xp: Xp, axis: Attr, values: Array, argument: str) -> Array:
     """The tensors one after another along an axis, which is called ``argument`` in errors.
 
     Raises:
@@ -371,7 +380,7 @@ def joined(xp: Any, axis: Any, values: Any, argument: str) -> Any:
         raise
 
 
-def _check_fit(values: Any, number: int) -> None:
+def _check_fit(values: Array, number: int) -> None:
     """Says in TensorFlow's words why tensors are not joined."""
     first = values[0].shape
     rank = len(first)
@@ -409,7 +418,7 @@ def _check_fit(values: Any, number: int) -> None:
     host_memory=("concat_dim",),
     traits="c_order rearranges",
 )
-def concat_op(xp: Any, concat_dim: Any, values: Any) -> Any:
+def concat_op(xp: Xp, concat_dim: Array, values: Array) -> Array:
     """The tensors one after another along an axis; an older form of ConcatV2."""
     return joined(xp, concat_dim, values, "concat_dim")
 
@@ -424,22 +433,22 @@ def concat_op(xp: Any, concat_dim: Any, values: Any) -> Any:
     host_memory=("axis",),
     traits="c_order rearranges",
 )
-def concat_v2(xp: Any, values: Any, axis: Any) -> Any:
+def concat_v2(xp: Xp, values: Array, axis: Array) -> Array:
     """The tensors one after another along an axis."""
     return joined(xp, axis, values, "axis")
 
 
 @concat_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return [None, *_concat_gradient(grad, op.inputs[1:], op.inputs[0])]
 
 
 @concat_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return [*_concat_gradient(grad, op.inputs[:-1], op.inputs[-1]), None]
 
 
-def _concat_gradient(grad: Any, values: Any, axis: Any) -> list[Any]:
+def _concat_gradient(grad: TensorLike, values: TensorLike, axis: TensorLike) -> list[TensorResult]:
     from tfnb.framework.indexed_slices import IndexedSlices
     from tfnb.ops.array import shape_ops
     from tfnb.ops.array.slice_ops import slice_op
@@ -455,7 +464,7 @@ def _concat_gradient(grad: Any, values: Any, axis: Any) -> list[Any]:
         # A constant of another loop or branch is not carried in; its value is written anew.
         axis = convert_to_tensor(axis_value, dtype=axis.dtype)
     position = axis % shape_ops.rank(values[0])
-    shapes: Any = []
+    shapes: Nested = []
     for value in values:
         shapes.append(shape_ops.shape(value))
         if shapes[-1].op.type != "Const":
@@ -469,7 +478,9 @@ def _concat_gradient(grad: Any, values: Any, axis: Any) -> list[Any]:
     return [slice_op(grad, start, size) for start, size in zip(starts, shapes)]
 
 
-def _concat_gradient_of_slices(grad: Any, values: Any, axis: Any) -> list[Any]:
+def _concat_gradient_of_slices(
+    grad: TensorLike, values: TensorLike, axis: TensorLike
+) -> list[TensorResult]:
     from tfnb.framework.indexed_slices import IndexedSlices
     from tfnb.ops.array import cast_ops, shape_ops
     from tfnb.ops.array.constant_ops import constant, fill
@@ -491,7 +502,7 @@ def _concat_gradient_of_slices(grad: Any, values: Any, axis: Any) -> list[Any]:
             )
         number %= rank
     sizes = [shape_ops.shape(value) for value in values]
-    grads: list[Any] = []
+    grads: list[TensorLike] = []
     if number > 0:
         length = shape_ops.shape(sizes[0])
         mask = concat([fill([number], 0), [1], fill(length - number - 1, 0)], 0)
@@ -501,7 +512,7 @@ def _concat_gradient_of_slices(grad: Any, values: Any, axis: Any) -> list[Any]:
             grads.append(IndexedSlices(slice_op(grad.values, begin, rows), grad.indices, size))
             begin = begin + size * mask
         return grads
-    start: Any = constant(0, dtype=grad.indices.dtype)
+    start: TensorLike = constant(0, dtype=grad.indices.dtype)
     for size in sizes:
         end = start + cast_ops.cast(gather(size, position), grad.indices.dtype)
         here = provided.logical_and(grad.indices >= start, grad.indices < end)
@@ -513,7 +524,7 @@ def _concat_gradient_of_slices(grad: Any, values: Any, axis: Any) -> list[Any]:
 
 
 @dispatchable
-def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
+def concat(values: TensorLike, axis: TensorLike, name: str | None = "concat") -> Tensor:
     """Tensors one after another along an existing axis.
 
     Args:
@@ -548,7 +559,7 @@ def _concat_offset_shape(c: InferenceContext) -> list[TensorShape]:
     host_memory=("concat_dim", "shape", "offset"),
     traits="rearranges",
 )
-def concat_offset(xp: Any, concat_dim: Any, shape: Any) -> Any:
+def concat_offset(xp: Xp, concat_dim: Array, shape: Array) -> Outputs:
     """Where each of several tensors begins in their concatenation."""
     if concat_dim.ndim:
         raise errors.invalid_argument(
@@ -612,7 +623,7 @@ def _split_shape(c: InferenceContext) -> list[TensorShape]:
     return [TensorShape([*dims[:number], size, *dims[number + 1 :]])] * count
 
 
-def _split_axis(value: Any, split_dim: Any) -> int:
+def _split_axis(value: Array, split_dim: Array) -> int:
     rank = len(value.shape)
     number = int(split_dim.reshape(-1)[0])
     if not -rank <= number < rank:
@@ -631,7 +642,7 @@ def _split_axis(value: Any, split_dim: Any) -> int:
     host_memory=("split_dim",),
     traits="rearranges",
 )
-def split_op(xp: Any, split_dim: Any, value: Any, *, num_split: int) -> Any:
+def split_op(xp: Xp, split_dim: Array, value: Array, *, num_split: int) -> Outputs:
     """The tensor in equal pieces along an axis."""
     if split_dim.ndim:
         raise errors.invalid_argument(f"split_dim must be a scalar but has rank {split_dim.ndim}")
@@ -648,7 +659,7 @@ def split_op(xp: Any, split_dim: Any, value: Any, *, num_split: int) -> Any:
 
 
 @split_op.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     return None, concat(list(grads), op.inputs[0])
 
 
@@ -701,7 +712,9 @@ def _split_v_shape(c: InferenceContext) -> list[TensorShape]:
     host_memory=("size_splits", "split_dim"),
     traits="rearranges",
 )
-def split_v(xp: Any, value: Any, size_splits: Any, split_dim: Any, *, num_split: int) -> Any:
+def split_v(
+    xp: Xp, value: Array, size_splits: Array, split_dim: Array, *, num_split: int
+) -> Outputs:
     """The tensor in pieces of given sizes along an axis; one size may be -1."""
     if split_dim.size != 1:
         raise errors.invalid_argument("split_dim_tensor must have exactly one element.")
@@ -734,15 +747,15 @@ def split_v(xp: Any, value: Any, size_splits: Any, split_dim: Any, *, num_split:
 
 
 @split_v.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     return concat(list(grads), op.inputs[2]), None, None
 
 
 @dispatchable
 def split(
-    value: Any,
-    num_or_size_splits: Any,
-    axis: Any = 0,
+    value: TensorLike,
+    num_or_size_splits: TensorLike,
+    axis: TensorLike = 0,
     num: int | None = None,
     name: str | None = "split",
 ) -> list[Tensor]:
@@ -806,7 +819,7 @@ def _tile_shape(c: InferenceContext) -> TensorShape:
     host_memory=("multiples",),
     traits="rearranges",
 )
-def tile(xp: Any, input: Any, multiples: Any) -> Any:
+def tile(xp: Xp, input: Array, multiples: Array) -> Array:
     """The tensor repeated along each dimension."""
     if multiples.ndim != 1:
         raise errors.invalid_argument(
@@ -829,7 +842,7 @@ def tile(xp: Any, input: Any, multiples: Any) -> Any:
 
 
 @tile.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor | IndexedSlices) -> Gradients:
     from tfnb.framework.indexed_slices import IndexedSlices
     from tfnb.ops.array import shape_ops, transpose_ops
 
@@ -857,7 +870,7 @@ def _tile_grad_shape(c: InferenceContext) -> TensorShape:
     host_memory=("multiples",),
     deprecated=(3, "TileGrad has been replaced with reduce_sum"),
 )
-def tile_grad(xp: Any, input: Any, multiples: Any) -> Any:
+def tile_grad(xp: Xp, input: Array, multiples: Array) -> Array:
     """The sum over the repetitions that Tile made."""
     times, sizes = multiples.tolist(), []
     for size, count in zip(input.shape, times, strict=True):

@@ -25,7 +25,11 @@ from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.opaque_values import is_opaque
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Attr, Xp
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Gradients, Nested, TensorLike
 
 EXPORTS = {
     "tf": [
@@ -60,12 +64,12 @@ def _const_shape(c: InferenceContext) -> TensorShape:
     shape=_const_shape,
     traits="c_order from_before fixed",
 )
-def const(xp: Any, *, value: Any, dtype: Any) -> Any:
+def const(xp: Xp, *, value: Array, dtype: DType) -> Array:
     """A tensor whose value is stored in the graph."""
     return _checked(value, dtype)
 
 
-def _checked(value: Any, dtype: Any) -> Any:
+def _checked(value: Array, dtype: Attr) -> Array:
     if value.dtype != dtype.numpy_dtype:
         raise errors.invalid_argument(
             f"Type mismatch between value ({value.dtype.name}) and dtype ({dtype.name})"
@@ -74,7 +78,7 @@ def _checked(value: Any, dtype: Any) -> Any:
 
 
 @const.kernel("GPU")
-def _(ctx: Any, *, value: Any, dtype: Any) -> Any:
+def _(ctx: OpKernelContext, *, value: Array, dtype: DType) -> Array:
     state = ctx.kernel_state
     if "value" not in state:
         _checked(value, dtype)
@@ -94,7 +98,7 @@ const.not_differentiable()
     host_memory=("output",),
     traits="from_before fixed",
 )
-def host_const(xp: Any, *, value: Any, dtype: Any) -> Any:
+def host_const(xp: Xp, *, value: Array, dtype: DType) -> Array:
     """A constant that stays in host memory."""
     return _checked(value, dtype)
 
@@ -110,7 +114,7 @@ def host_const(xp: Any, *, value: Any, dtype: Any) -> Any:
     effects="read memory_region_name",
     traits="from_before unchecked_shape loads",
 )
-def immutable_const(xp: Any, *, dtype: DType, shape: TensorShape, memory_region_name: str) -> Any:
+def immutable_const(xp: Xp, *, dtype: DType, shape: TensorShape, memory_region_name: str) -> Array:
     """A tensor mapped from a file."""
     from tfnb.core.files import file_system
 
@@ -130,8 +134,8 @@ def immutable_const(xp: Any, *, dtype: DType, shape: TensorShape, memory_region_
 
 
 def constant_v1(
-    value: Any,
-    dtype: Any = None,
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
     shape: Any = None,
     name: str | None = "Const",
     verify_shape: bool = False,
@@ -153,8 +157,8 @@ def constant_v1(
 
 
 def constant(
-    value: Any,
-    dtype: Any = None,
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
     shape: Any = None,
     name: str | None = "Const",
     verify_shape: bool = False,
@@ -163,7 +167,9 @@ def constant(
     return _make_constant(value, dtype, shape, name, verify_shape)
 
 
-def _make_constant(value: Any, dtype: Any, shape: Any, name: str | None, verify: bool) -> Tensor:
+def _make_constant(
+    value: TensorLike, dtype: DTypeLike | None, shape: Any, name: str | None, verify: bool
+) -> Tensor:
     wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     if type(value).__name__ == "TensorProto":
         return constant_of_proto(value, name)
@@ -192,7 +198,7 @@ def _sizes(shape: Any) -> tuple[int, ...]:
     return tuple([int(size) for size in known])
 
 
-def _check_fit(array: Any, sizes: tuple[int, ...], verify: bool) -> None:
+def _check_fit(array: TensorLike, sizes: tuple[int, ...], verify: bool) -> None:
     count = math.prod(sizes)
     if array.shape == sizes:
         return
@@ -207,7 +213,7 @@ def _check_fit(array: Any, sizes: tuple[int, ...], verify: bool) -> None:
 # ------------------------------------------------------------------------------------- placeholders
 
 
-def _refuse_unfed(ctx: Any, dtype: DType, shape: TensorShape) -> Any:
+def _refuse_unfed(ctx: OpKernelContext, dtype: DType, shape: TensorShape) -> Array:
     text = (
         f"You must feed a value for placeholder tensor '{ctx.node_name}' with dtype "
         f"{type_word(dtype)}"
@@ -233,7 +239,7 @@ def _placeholder_shape(c: InferenceContext) -> TensorShape:
     shape=_placeholder_shape,
     traits="unchecked_shape not_constant placeholder must_be_fed",
 )
-def placeholder_op(ctx: Any, *, dtype: DType, shape: TensorShape) -> Any:
+def placeholder_op(ctx: OpKernelContext, *, dtype: DType, shape: TensorShape) -> Array:
     """A tensor that every run must feed."""
     return _refuse_unfed(ctx, dtype, shape)
 
@@ -247,12 +253,12 @@ def placeholder_op(ctx: Any, *, dtype: DType, shape: TensorShape) -> Any:
     deprecated=(23, "Placeholder now behaves the same as PlaceholderV2."),
     traits="unchecked_shape not_constant placeholder must_be_fed",
 )
-def placeholder_v2(ctx: Any, *, dtype: DType, shape: TensorShape) -> Any:
+def placeholder_v2(ctx: OpKernelContext, *, dtype: DType, shape: TensorShape) -> Array:
     """A tensor that every run must feed; an older form."""
     return _refuse_unfed(ctx, dtype, shape)
 
 
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor that every run must feed.
 
     Args:
@@ -285,17 +291,17 @@ def _placeholder_with_default_shape(c: InferenceContext) -> TensorShape:
     shape=_placeholder_with_default_shape,
     traits="unchecked_shape not_constant placeholder",
 )
-def placeholder_with_default_op(xp: Any, input: Any) -> Any:
+def placeholder_with_default_op(xp: Xp, input: Array) -> Array:
     """The input, unless a run feeds another value."""
     return input
 
 
 @placeholder_with_default_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad
 
 
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+def placeholder_with_default(input: TensorLike, shape: Any, name: str | None = None) -> Tensor:
     """A tensor that is ``input`` unless a run feeds it.
 
     Args:
@@ -329,7 +335,7 @@ def _fill_shape(c: InferenceContext) -> TensorShape:
     host_memory=("dims",),
     traits="c_order rearranges",
 )
-def fill_op(xp: Any, dims: Any, value: Any) -> Any:
+def fill_op(xp: Xp, dims: Array, value: Array) -> Array:
     """A tensor of equal elements."""
     if dims.ndim > 1 or (dims.ndim == 0 and dims.size != 1):
         raise errors.invalid_argument(
@@ -353,11 +359,13 @@ def fill_op(xp: Any, dims: Any, value: Any) -> Any:
 
 
 @fill_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return None, provided.reduce_sum(grad)
 
 
-def fill(dims: Any, value: Any, name: str | None = None, layout: None = None) -> Tensor:
+def fill(
+    dims: TensorLike, value: TensorLike, name: str | None = None, layout: None = None
+) -> Tensor:
     """A tensor of the shape ``dims`` whose elements are all ``value``.
 
     Args:
@@ -385,7 +393,7 @@ def unchanged_shape_and_handle(c: InferenceContext) -> TensorShape:
 @register_op(
     "ZerosLike", "x: T -> y: T", "T: type", shape=unchanged_shape_and_handle, traits="rearranges"
 )
-def zeros_like_op(xp: Any, x: Any) -> Any:
+def zeros_like_op(xp: Xp, x: Array) -> Array:
     """Zeros of the same shape and type."""
     if is_opaque(x):
         # A TensorList makes its own zeros.
@@ -395,7 +403,7 @@ def zeros_like_op(xp: Any, x: Any) -> Any:
     return xp.zeros(x.shape, x.dtype)
 
 
-def _zero_strings(x: Any) -> Any:
+def _zero_strings(x: Array) -> Array:
     out = np.empty(x.shape, object)
     out[...] = b""
     return out
@@ -412,7 +420,7 @@ zeros_like_op.not_differentiable()
     shape=unchanged_shape,
     traits="rearranges",
 )
-def ones_like_op(xp: Any, x: Any) -> Any:
+def ones_like_op(xp: Xp, x: Array) -> Array:
     """Ones of the same shape and type."""
     return xp.ones(x.shape, x.dtype)
 
@@ -435,7 +443,7 @@ def _empty_shape(c: InferenceContext) -> TensorShape:
     host_memory=("shape",),
     traits="rearranges",
 )
-def empty_op(xp: Any, shape: Any, *, dtype: DType) -> Any:
+def empty_op(xp: Xp, shape: Any, *, dtype: DType) -> Array:
     """A tensor with unspecified contents; here they are zeros."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
@@ -450,10 +458,10 @@ def empty_op(xp: Any, shape: Any, *, dtype: DType) -> Any:
     return xp.zeros(shape.tolist(), dtype.numpy_dtype)
 
 
-def _full(value: int, shape: Any, dtype: Any, name: str | None, scope: str) -> Tensor:
+def _full(value: int, shape: Any, dtype: DTypeLike, name: str | None, scope: str) -> Tensor:
     dtype = dtypes.as_dtype(dtype).base_dtype
     with name_scope(name, scope, [shape]) as name:
-        element: Any = value
+        element: Nested = value
         if dtype is dtypes.bool:
             element = bool(value)
         elif dtype is dtypes.string and value == 0:
@@ -489,7 +497,7 @@ def _check_layout(layout: Any) -> None:
 
 
 def zeros(
-    shape: Any, dtype: Any = dtypes.float32, name: str | None = None, layout: None = None
+    shape: Any, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: None = None
 ) -> Tensor:
     """Zeros, or empty strings, or False, in a tensor of this shape.
 
@@ -507,7 +515,7 @@ def zeros(
 
 
 def ones(
-    shape: Any, dtype: Any = dtypes.float32, name: str | None = None, layout: None = None
+    shape: Any, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: None = None
 ) -> Tensor:
     """Ones, or True, in a tensor of this shape.
 
@@ -526,7 +534,10 @@ def ones(
 
 @dispatchable
 def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+    tensor: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    optimize: bool = True,
 ) -> Tensor:
     """Zeros with the shape of a tensor.
 
@@ -556,7 +567,10 @@ def zeros_like(
 
 @dispatchable
 def ones_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+    tensor: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    optimize: bool = True,
 ) -> Tensor:
     """Ones with the shape of a tensor; arguments as in :func:`zeros_like`."""
     with name_scope(name, "ones_like", [tensor]) as name:
@@ -571,7 +585,7 @@ def ones_like(
 @register_op(
     "GuaranteeConst", "input: T -> output: T", "T: type", shape=unchanged_shape, stateful=True
 )
-def guarantee_const(xp: Any, input: Any) -> Any:
+def guarantee_const(xp: Xp, input: Array) -> Array:
     """The input, with the promise that it is the same in every run."""
     if isinstance(input, ResourceHandle):
         raise errors.invalid_argument("Input tensor cannot be a resource variable handle.")

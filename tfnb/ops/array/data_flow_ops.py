@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorResult
 
 EXPORTS = {"tf": ["dynamic_partition", "dynamic_stitch"]}
 
@@ -41,7 +46,7 @@ def _partition_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_partition_shape,
     traits="rearranges",
 )
-def dynamic_partition(xp: Any, data: Any, partitions: Any, *, num_partitions: int) -> Any:
+def dynamic_partition(xp: Xp, data: Array, partitions: Array, *, num_partitions: int) -> Outputs:
     """Output i holds the slices of ``data`` whose entry in ``partitions`` is i, in order."""
     data, partitions = xp.asarray(data), xp.asarray(partitions)
     lead = partitions.ndim
@@ -68,7 +73,7 @@ def dynamic_partition(xp: Any, data: Any, partitions: Any, *, num_partitions: in
 
 
 @dynamic_partition.gradient
-def _(op: Any, *grads: Any) -> list[Any]:
+def _(op: Operation, *grads: Tensor) -> list[TensorResult]:
     from tfnb.ops.array import array_ops
 
     data, indices = op.inputs
@@ -122,7 +127,7 @@ def _same(a: int | None, b: int | None) -> int | None:
     return b if a is None else a
 
 
-def _stitch(xp: Any, indices: Sequence[Any], data: Sequence[Any]) -> Any:
+def _stitch(xp: Xp, indices: Sequence[Array], data: Sequence[Array]) -> Array:
     indices = [xp.asarray(one) for one in indices]
     data = [xp.asarray(one) for one in data]
     lead = indices[0].ndim
@@ -168,7 +173,7 @@ def _stitch(xp: Any, indices: Sequence[Any], data: Sequence[Any]) -> Any:
     shape=_stitch_shape,
     traits="rearranges",
 )
-def dynamic_stitch(xp: Any, indices: list[Any], data: list[Any]) -> Any:
+def dynamic_stitch(xp: Xp, indices: list[Array], data: list[Array]) -> Array:
     """merged[indices[m][i]] = data[m][i]; of several rows for one place the last counts."""
     return _stitch(xp, indices, data)
 
@@ -181,22 +186,22 @@ def dynamic_stitch(xp: Any, indices: list[Any], data: list[Any]) -> Any:
     shape=_stitch_shape,
     traits="rearranges",
 )
-def parallel_dynamic_stitch(xp: Any, indices: list[Any], data: list[Any]) -> Any:
+def parallel_dynamic_stitch(xp: Xp, indices: list[Array], data: list[Array]) -> Array:
     """Like DynamicStitch, where no place may be given twice."""
     return _stitch(xp, indices, data)
 
 
 @dynamic_stitch.gradient
-def _(op: Any, grad: Any) -> list[Any]:
+def _(op: Operation, grad: Tensor) -> list[TensorResult]:
     return _stitch_gradient(op, grad)
 
 
 @parallel_dynamic_stitch.gradient
-def _(op: Any, grad: Any) -> list[Any]:
+def _(op: Operation, grad: Tensor) -> list[TensorResult]:
     return _stitch_gradient(op, grad)
 
 
-def _stitch_gradient(op: Any, grad: Any) -> list[Any]:
+def _stitch_gradient(op: Operation, grad: Tensor) -> list[TensorResult]:
     from tfnb.framework.convert import convert_to_tensor
     from tfnb.ops.array import array_ops
 

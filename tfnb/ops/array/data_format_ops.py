@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import unchanged_shape
 from tfnb.ops.base.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
 
 _FORMATS = ("src_format: string = 'NHWC'", "dst_format: string = 'NCHW'")
 _T = "T: {int32, int64} = DT_INT32"
@@ -32,7 +35,7 @@ def _check_formats(src_format: str, dst_format: str) -> None:
 
 
 @register_op("DataFormatDimMap", "x: T -> y: T", _T, *_FORMATS, shape=unchanged_shape)
-def data_format_dim_map(xp: Any, x: Any, *, src_format: str, dst_format: str) -> Any:
+def data_format_dim_map(xp: Xp, x: Array, *, src_format: str, dst_format: str) -> Array:
     """Where an axis of one format stands in the other; negative ones count from the end."""
     _check_formats(src_format, dst_format)
     places = np.array([dst_format.index(axis) for axis in src_format], x.dtype)
@@ -40,7 +43,7 @@ def data_format_dim_map(xp: Any, x: Any, *, src_format: str, dst_format: str) ->
 
 
 @register_op("DataFormatVecPermute", "x: T -> y: T", _T, *_FORMATS, shape=unchanged_shape)
-def data_format_vec_permute(xp: Any, x: Any, *, src_format: str, dst_format: str) -> Any:
+def data_format_vec_permute(xp: Xp, x: Array, *, src_format: str, dst_format: str) -> Array:
     """The rows, one per axis of one format, in the order of the other.
 
     There may be rows for the spatial axes only.

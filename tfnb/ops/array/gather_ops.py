@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +30,13 @@ from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -45,7 +51,7 @@ EXPORTS = {
 # ------------------------------------------------------------------------------------------- Gather
 
 
-def check_indices(indices: Any, limit: int, name: str = "indices") -> None:
+def check_indices(indices: Array, limit: int, name: str = "indices") -> None:
     """Refuse indices outside ``[0, limit)``; the error names the first one.
 
     Raises:
@@ -62,7 +68,7 @@ def check_indices(indices: Any, limit: int, name: str = "indices") -> None:
     raise errors.invalid_argument(f"{name}{place} = {int(flat[position])} is not in [0, {limit})")
 
 
-def take(xp: Any, params: Any, indices: Any, axis: int = 0) -> Any:
+def take(xp: Xp, params: Array, indices: Array, axis: int = 0) -> Array:
     """Return ``params`` at ``indices`` along an axis; on a GPU invalid indices give zeros."""
     if xp is np:
         if not params.size and 0 in params.shape[:axis] + params.shape[axis + 1 :]:
@@ -87,7 +93,7 @@ def take(xp: Any, params: Any, indices: Any, axis: int = 0) -> Any:
     return xp.where(bad, params.dtype.type(0), found)
 
 
-def _take_none(xp: Any, params: Any, indices: Any, axis: int) -> Any:
+def _take_none(xp: Xp, params: Array, indices: Array, axis: int) -> Array:
     shape = params.shape[:axis] + indices.shape + params.shape[axis + 1 :]
     return xp.zeros(shape, params.dtype)
 
@@ -109,7 +115,7 @@ def _gather_shape(c: InferenceContext) -> TensorShape:
     shape=_gather_shape,
     traits="rearranges",
 )
-def gather_op(xp: Any, params: Any, indices: Any) -> Any:
+def gather_op(xp: Xp, params: Array, indices: Array) -> Array:
     """Return the rows of a tensor at ``indices``."""
     if params.ndim < 1:
         raise errors.invalid_argument("params must be at least 1 dimensional")
@@ -151,7 +157,7 @@ def _gather_v2_shape(c: InferenceContext) -> TensorShape:
     host_memory=("axis",),
     traits="rearranges",
 )
-def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int) -> Any:
+def gather_v2(xp: Xp, params: Array, indices: Array, axis: Array, *, batch_dims: int) -> Array:
     """Return slices of a tensor at indices along an axis, separately for every leading batch."""
     if params.ndim < 1:
         raise errors.invalid_argument("params must be at least 1 dimensional")
@@ -190,7 +196,7 @@ def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int)
     return batch_take(xp, params, indices, number, batch)
 
 
-def batch_take(xp: Any, params: Any, indices: Any, axis: int, batch: int) -> Any:
+def batch_take(xp: Xp, params: Array, indices: Array, axis: int, batch: int) -> Array:
     """Like :func:`take`, with the first ``batch`` dimensions of both as batch dimensions."""
     shape = params.shape
     count, outer, inner = (
@@ -216,12 +222,12 @@ def batch_take(xp: Any, params: Any, indices: Any, axis: int, batch: int) -> Any
     return found.reshape(out_shape)
 
 
-def _dense(grad: Any) -> Tensor:
+def _dense(grad: TensorLike) -> Tensor:
     """Return a gradient as one tensor, also if it is given as IndexedSlices."""
     return convert_to_tensor(grad)
 
 
-def _slices_gradient(params: Any, indices: Any, grad: Any) -> IndexedSlices:
+def _slices_gradient(params: TensorLike, indices: TensorLike, grad: TensorLike) -> IndexedSlices:
     with colocate_with(params):
         params_shape = shape_of(params)
     count = expand_dims(size_of(indices), 0)
@@ -231,12 +237,12 @@ def _slices_gradient(params: Any, indices: Any, grad: Any) -> IndexedSlices:
 
 
 @gather_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _slices_gradient(op.inputs[0], op.inputs[1], grad), None
 
 
 @gather_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     params, indices, axis = op.inputs
     batch = op.get_attr("batch_dims")
     if batch < 0:
@@ -254,7 +260,9 @@ def _(op: Any, grad: Any) -> Any:
     return _gather_axis_gradient(params, indices, axis, batch, grad), None, None
 
 
-def _gather_axis_gradient(params: Any, indices: Any, axis: Any, batch: int, grad: Any) -> Tensor:
+def _gather_axis_gradient(
+    params: TensorLike, indices: TensorLike, axis: TensorLike, batch: int, grad: TensorLike
+) -> Tensor:
     with colocate_with(params):
         params_shape = shape_of(params)
     # Unused, but TensorFlow's graphs have this node.
@@ -275,7 +283,7 @@ def _gather_axis_gradient(params: Any, indices: Any, axis: Any, batch: int, grad
 
 
 def _batch_gather_gradient(
-    params_shape: Any, values: Any, indices: Any, batch: int, size: Any
+    params_shape: TensorLike, values: TensorLike, indices: TensorLike, batch: int, size: TensorLike
 ) -> Tensor:
     """Add rows of ``values`` at their indices; the axis comes right after the batch."""
     count = expand_dims(size_of(indices), 0)
@@ -295,13 +303,13 @@ def _batch_gather_gradient(
     return found
 
 
-def _flat_batch_indices(params_shape: Any, indices: Any, batch: int) -> Tensor:
+def _flat_batch_indices(params_shape: TensorLike, indices: TensorLike, batch: int) -> Tensor:
     """Return indices with the offset of their batch added."""
     from tfnb.ops.array import cast_ops
 
     dtype = indices.dtype.base_dtype
     sizes = cast_ops.cast(params_shape, dtype)
-    step: Any = ones((), dtype=dtype)
+    step: TensorLike = ones((), dtype=dtype)
     found: Tensor = indices
     for axis in range(batch, 0, -1):
         length = sizes[axis - 1]
@@ -315,11 +323,11 @@ def _flat_batch_indices(params_shape: Any, indices: Any, batch: int) -> Tensor:
 
 @dispatchable
 def gather(
-    params: Any,
-    indices: Any,
-    validate_indices: Any = None,
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices: TensorLike | None = None,
     name: str | None = None,
-    axis: Any = None,
+    axis: TensorLike | None = None,
     batch_dims: int = 0,
 ) -> Tensor:
     """Return slices of a tensor at indices along an axis.
@@ -351,7 +359,7 @@ def gather(
 
 
 @dispatchable
-def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
     """Gather along the last dimension of ``indices``; its other dimensions are the batch."""
     with name_scope(name, "BatchGather", [params, indices]):
         indices = convert_to_tensor(indices, name="indices")
@@ -364,7 +372,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
         return _gather_in_batches(params, indices, indices.shape.ndims - 1)
 
 
-def _gather_in_batches(params: Any, indices: Any, batch_dims: int) -> Tensor:
+def _gather_in_batches(params: TensorLike, indices: TensorLike, batch_dims: int) -> Tensor:
     """Gather flat rows, whose numbers are the indices plus the offset of their batch."""
     from tfnb.ops.array import cast_ops
     from tfnb.ops.array.concat_ops import stack
@@ -376,9 +384,9 @@ def _gather_in_batches(params: Any, indices: Any, batch_dims: int) -> Tensor:
         )
     ndims = indices.shape.ndims
     indices_shape, params_shape = shape_of(indices), shape_of(params)
-    found: Any = indices
+    found: TensorResult = indices
     dtype = indices.dtype.base_dtype
-    step: Any = ones((), dtype=dtype)
+    step: TensorLike = ones((), dtype=dtype)
     sizes = cast_ops.cast_op(params_shape, DstT=dtype)
     for axis in range(batch_dims, 0, -1):
         length = sizes[axis - 1]
@@ -421,7 +429,9 @@ def gather_nd_shape_of(c: InferenceContext, params: TensorShape) -> TensorShape:
     return TensorShape([*indices[:-1], *dims[depth:]])
 
 
-def nd_index(indices: Any, dims: Any, policy: str, refuse: Any, xp: Any = np) -> tuple[Any, Any]:
+def nd_index(
+    indices: Array, dims: Array, policy: str, refuse: Callable[..., Array], xp: Xp = np
+) -> tuple[Array, Array]:
     """Convert rows of coordinates to flat row numbers; also return which are valid (None: all).
 
     Args:
@@ -446,7 +456,7 @@ def nd_index(indices: Any, dims: Any, policy: str, refuse: Any, xp: Any = np) ->
     return flat @ xp.asarray(steps), valid
 
 
-def place_text(indices: Any, position: int) -> str:
+def place_text(indices: Array, position: int) -> str:
     """Return the position of a row of indices as TensorFlow writes it: ``[1,0]``; "" if single."""
     if indices.ndim <= 1:
         return ""
@@ -454,7 +464,7 @@ def place_text(indices: Any, position: int) -> str:
     return "[" + ",".join(str(int(i)) for i in place) + "]"
 
 
-def gather_nd_value(xp: Any, params: Any, indices: Any, policy: str, node_name: str) -> Any:
+def gather_nd_value(xp: Xp, params: Array, indices: Array, policy: str, node_name: str) -> Array:
     """The kernel of GatherNd."""
     if params.ndim < 1:
         raise errors.invalid_argument("params must be at least a vector")
@@ -501,26 +511,28 @@ def gather_nd_value(xp: Any, params: Any, indices: Any, policy: str, node_name: 
     shape=_gather_nd_shape,
     traits="rearranges",
 )
-def gather_nd_op(ctx: Any, params: Any, indices: Any, *, bad_indices_policy: str) -> Any:
+def gather_nd_op(
+    ctx: OpKernelContext, params: Array, indices: Array, *, bad_indices_policy: str
+) -> Array:
     """Return slices of a tensor at coordinates."""
     return gather_nd_value(ctx.xp, params, indices, bad_indices_policy, ctx.node_name)
 
 
 @gather_nd_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array.scatter_nd_ops import scatter_nd
 
     params, indices = op.inputs
     size = shape_of(params, out_type=indices.dtype)
-    if indices.shape.ndims == 2 and indices.shape.dim_values[-1] == 1:
+    if indices.shape.ndims == 2 and indices.shape[-1].value == 1:
         return IndexedSlices(grad, squeeze(indices, axis=-1), size), None
     policy = op.get_attr("bad_indices_policy").decode()
     return scatter_nd(indices, grad, size, bad_indices_policy=policy), None
 
 
 def gather_nd(
-    params: Any,
-    indices: Any,
+    params: TensorLike,
+    indices: TensorLike,
     name: str | None = None,
     batch_dims: int = 0,
     bad_indices_policy: str = "",
@@ -546,7 +558,9 @@ def gather_nd(
     return found
 
 
-def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None = None) -> Tensor:
+def batch_gather_nd(
+    params: TensorLike, indices: TensorLike, batch_dims: int, name: str | None = None
+) -> Tensor:
     """Apply GatherNd to every batch."""
     from tfnb.ops.array import cast_ops, constant_ops
     from tfnb.ops.array.array_extras import meshgrid

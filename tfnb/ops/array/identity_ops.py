@@ -14,6 +14,10 @@ from tfnb.ops.array.constant_ops import unchanged_shape_and_handle
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 EXPORTS = {
     "tf": ["identity", "identity_n", "stop_gradient", "bitcast"],
@@ -28,18 +32,18 @@ EXPORTS = {
     shape=unchanged_shape_and_handle,
     traits="forwards cannot_fail rearranges",
 )
-def identity_op(xp: Any, input: Any) -> Any:
+def identity_op(xp: Xp, input: Array) -> Array:
     """The input."""
     return input
 
 
 @identity_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad
 
 
 @dispatchable
-def identity(input: Any, name: str | None = None) -> Any:
+def identity(input: TensorLike, name: str | None = None) -> Any:
     """A tensor with the same value, as an op of its own.
 
     A composite value (SparseTensor, IndexedSlices) becomes one with every component passed through.
@@ -54,7 +58,7 @@ def identity(input: Any, name: str | None = None) -> Any:
             identity_op(input.dense_shape, name=name),
         )
     if isinstance(input, IndexedSlices):
-        parts: list[Any] = [
+        parts: list[TensorLike] = [
             None if x is None else identity_op(x, name=name)
             for x in (input.values, input.indices, input.dense_shape)
         ]
@@ -77,13 +81,13 @@ def _identity_n_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_identity_n_shape,
     traits="rearranges",
 )
-def identity_n(xp: Any, input: Any) -> Any:
+def identity_n(xp: Xp, input: Array) -> Outputs:
     """The inputs, none of which is ready before all are."""
     return tuple(input)
 
 
 @identity_n.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     return list(grads)
 
 
@@ -94,7 +98,7 @@ def _(op: Any, *grads: Any) -> Any:
     shape=unchanged_shape,
     traits="forwards cannot_fail rearranges",
 )
-def snapshot(xp: Any, input: Any) -> Any:
+def snapshot(xp: Xp, input: Array) -> Array:
     """A copy of the input."""
     return input
 
@@ -102,7 +106,7 @@ def snapshot(xp: Any, input: Any) -> Any:
 @register_op(
     "DeepCopy", "x: T -> y: T", "T: type", shape=unchanged_shape, stateful=True, traits="rearranges"
 )
-def deep_copy(xp: Any, x: Any) -> Any:
+def deep_copy(xp: Xp, x: Array) -> Array:
     """A copy of the input."""
     return x
 
@@ -114,7 +118,7 @@ def deep_copy(xp: Any, x: Any) -> Any:
     shape=unchanged_shape,
     traits="forwards cannot_fail rearranges",
 )
-def stop_gradient(xp: Any, input: Any) -> Any:
+def stop_gradient(xp: Xp, input: Array) -> Array:
     """The input, through which no gradient passes."""
     return input
 
@@ -130,13 +134,13 @@ stop_gradient.not_differentiable()
     shape=unchanged_shape,
     traits="forwards rearranges",
 )
-def prevent_gradient(xp: Any, input: Any) -> Any:
+def prevent_gradient(xp: Xp, input: Array) -> Array:
     """The input; asking for a gradient through it is an error."""
     return input
 
 
 @prevent_gradient.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     raise LookupError(f"Gradient explicitly disabled. Reason: {op.get_attr('message').decode()!r}.")
 
 
@@ -178,7 +182,7 @@ def _bitcast_shape(c: InferenceContext) -> TensorShape:
     shape=_bitcast_shape,
     traits="rearranges",
 )
-def bitcast(xp: Any, input: Any, *, type: DType) -> Any:
+def bitcast(xp: Xp, input: Array, *, type: DType) -> Array:
     """The same bytes read as another type."""
     target = type.numpy_dtype
     value = xp.ascontiguousarray(input).reshape(input.shape)

@@ -24,7 +24,10 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Attr, Xp
+    from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 EXPORTS = {
     "tf": [
@@ -50,7 +53,7 @@ _ALIGN = "align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIG
 # ----------------------------------------------------------------------------------- where they lie
 
 
-def _bounds(k: Any) -> tuple[int, int]:
+def _bounds(k: Array) -> tuple[int, int]:
     """The lowest and the highest diagonal."""
     if k.ndim > 1:
         raise errors.invalid_argument(
@@ -86,7 +89,7 @@ def _check_range(low: int, high: int, rows: int, columns: int, comma: str = ".")
         )
 
 
-def _elements(xp: Any, k: int, rows: int, columns: int) -> tuple[Any, Any]:
+def _elements(xp: Xp, k: int, rows: int, columns: int) -> tuple[Array, Array]:
     """(rows, columns) of the elements of one diagonal."""
     steps = xp.arange(max(_length(k, rows, columns), 0))
     return steps - min(k, 0), steps + max(k, 0)
@@ -103,7 +106,7 @@ def _packed_slice(k: int, align: str, length: int, longest: int) -> slice:
 # ----------------------------------------------------------------------------------- MatrixDiagPart
 
 
-def _take(xp: Any, input: Any, low: int, high: int, padding: Any, align: str) -> Any:
+def _take(xp: Xp, input: Array, low: int, high: int, padding: Attr, align: str) -> Array:
     if input.ndim < 2:
         raise errors.invalid_argument(
             f"input must be at least 2-dim, received shape: {shape_text(input.shape)}"
@@ -173,7 +176,7 @@ def _part_shape(c: InferenceContext) -> TensorShape:
 @register_op(
     "MatrixDiagPart", "input: T -> diagonal: T", "T: type", shape=_part_shape, traits="rearranges"
 )
-def matrix_diag_part_op(xp: Any, input: Any) -> Any:
+def matrix_diag_part_op(xp: Xp, input: Array) -> Array:
     """The main diagonal of every matrix."""
     return _take(xp, input, 0, 0, 0, "LEFT_LEFT")
 
@@ -185,12 +188,12 @@ def matrix_diag_part_op(xp: Any, input: Any) -> Any:
     shape=_part_shape,
     host_memory=("k", "padding_value"),
 )
-def matrix_diag_part_v2(xp: Any, input: Any, k: Any, padding_value: Any) -> Any:
+def matrix_diag_part_v2(xp: Xp, input: Array, k: Array, padding_value: Array) -> Array:
     """Some diagonals of every matrix, filled up on the right."""
     return _take(xp, input, *_bounds(k), _scalar(padding_value), "LEFT_LEFT")
 
 
-def _scalar(padding: Any, most_dims: int = 64) -> Any:
+def _scalar(padding: Attr, most_dims: int = 64) -> Array:
     if padding.size != 1 or padding.ndim > most_dims:
         raise errors.invalid_argument(
             f"padding_value must be a scalar, received shape {shape_text(padding.shape)}"
@@ -206,12 +209,14 @@ def _scalar(padding: Any, most_dims: int = 64) -> Any:
     shape=_part_shape,
     host_memory=("k", "padding_value"),
 )
-def matrix_diag_part_v3(xp: Any, input: Any, k: Any, padding_value: Any, *, align: str) -> Any:
+def matrix_diag_part_v3(
+    xp: Xp, input: Array, k: Array, padding_value: Array, *, align: str
+) -> Array:
     """Some diagonals of every matrix."""
     return _take(xp, input, *_bounds(k), _scalar(padding_value), align)
 
 
-def _part_gradient(op: Any, grad: Any, align: str) -> Tensor:
+def _part_gradient(op: Operation, grad: Tensor, align: str) -> Tensor:
     from tfnb.ops.array.constant_ops import zeros_like
 
     source, k = op.inputs[0], op.inputs[1]
@@ -222,7 +227,7 @@ def _part_gradient(op: Any, grad: Any, align: str) -> Tensor:
 
 
 @matrix_diag_part_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array.constant_ops import zeros_like
 
     source = op.inputs[0]
@@ -233,12 +238,12 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @matrix_diag_part_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _part_gradient(op, grad, "LEFT_LEFT"), None, None
 
 
 @matrix_diag_part_v3.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _part_gradient(op, grad, op.get_attr("align").decode()), None, None
 
 
@@ -246,8 +251,8 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _make(
-    xp: Any, diagonal: Any, low: int, high: int, sizes: tuple[int, int], padding: Any, align: str
-) -> Any:
+    xp: Xp, diagonal: Array, low: int, high: int, sizes: tuple[int, int], padding: Attr, align: str
+) -> Array:
     if diagonal.ndim < 1:
         raise errors.invalid_argument(
             f"diagonal must be at least 1-dim, received shape: {shape_text(diagonal.shape)}"
@@ -293,7 +298,7 @@ def _matrix_size(longest: int, low: int, high: int, rows: int, columns: int) -> 
     return rows, columns
 
 
-def _put(xp: Any, out: Any, diagonal: Any, low: int, high: int, align: str) -> None:
+def _put(xp: Xp, out: Array, diagonal: Array, low: int, high: int, align: str) -> None:
     """Writes packed diagonals into matrices that may be written to."""
     rows, columns = out.shape[-2:]
     if low == high:
@@ -335,12 +340,12 @@ def _make_shape(c: InferenceContext) -> TensorShape:
 @register_op(
     "MatrixDiag", "diagonal: T -> output: T", "T: type", shape=_make_shape, traits="rearranges"
 )
-def matrix_diag_op(xp: Any, diagonal: Any) -> Any:
+def matrix_diag_op(xp: Xp, diagonal: Array) -> Array:
     """Matrices with given main diagonals and zeros elsewhere."""
     return _make(xp, diagonal, 0, 0, (-1, -1), _zero(diagonal), "LEFT_LEFT")
 
 
-def _zero(value: Any) -> Any:
+def _zero(value: Array) -> Array:
     return b"" if value.dtype == object else 0
 
 
@@ -352,8 +357,8 @@ _HOST = ("k", "num_rows", "num_cols", "padding_value")
 
 @register_op("MatrixDiagV2", _MATRIX_DIAG, "T: type", shape=_make_shape, host_memory=_HOST)
 def matrix_diag_v2(
-    xp: Any, diagonal: Any, k: Any, num_rows: Any, num_cols: Any, padding_value: Any
-) -> Any:
+    xp: Xp, diagonal: Array, k: Array, num_rows: Array, num_cols: Array, padding_value: Array
+) -> Array:
     """Matrices with given diagonals, which are filled up on the right."""
     sizes = int(num_rows), int(num_cols)
     return _make(xp, diagonal, *_bounds(k), sizes, _scalar(padding_value, 0), "LEFT_LEFT")
@@ -361,25 +366,32 @@ def matrix_diag_v2(
 
 @register_op("MatrixDiagV3", _MATRIX_DIAG, "T: type", _ALIGN, shape=_make_shape, host_memory=_HOST)
 def matrix_diag_v3(
-    xp: Any, diagonal: Any, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, *, align: str
-) -> Any:
+    xp: Xp,
+    diagonal: Array,
+    k: Array,
+    num_rows: Array,
+    num_cols: Array,
+    padding_value: Array,
+    *,
+    align: str,
+) -> Array:
     """Matrices with given diagonals."""
     sizes = int(num_rows), int(num_cols)
     return _make(xp, diagonal, *_bounds(k), sizes, _scalar(padding_value, 0), align)
 
 
 @matrix_diag_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return matrix_diag_part(grad)
 
 
 @matrix_diag_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return matrix_diag_part(grad, k=op.inputs[1], align="LEFT_LEFT"), None, None, None, None
 
 
 @matrix_diag_v3.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     align = op.get_attr("align").decode()
     return matrix_diag_part(grad, k=op.inputs[1], align=align), None, None, None, None
 
@@ -387,7 +399,7 @@ def _(op: Any, grad: Any) -> Any:
 # ------------------------------------------------------------------------------------ MatrixSetDiag
 
 
-def _set(xp: Any, input: Any, diagonal: Any, low: int, high: int, align: str) -> Any:
+def _set(xp: Xp, input: Array, diagonal: Array, low: int, high: int, align: str) -> Array:
     if input.ndim < 2:
         raise errors.invalid_argument(
             f"input must be at least 2-dim, received shape: {shape_text(input.shape)}"
@@ -456,7 +468,7 @@ def _set_shape(c: InferenceContext) -> TensorShape:
     shape=_set_shape,
     traits="rearranges",
 )
-def matrix_set_diag_op(xp: Any, input: Any, diagonal: Any) -> Any:
+def matrix_set_diag_op(xp: Xp, input: Array, diagonal: Array) -> Array:
     """Matrices with their main diagonals replaced."""
     return _set(xp, input, diagonal, 0, 0, "LEFT_LEFT")
 
@@ -468,7 +480,7 @@ def matrix_set_diag_op(xp: Any, input: Any, diagonal: Any) -> Any:
     shape=_set_shape,
     host_memory=("k",),
 )
-def matrix_set_diag_v2(xp: Any, input: Any, diagonal: Any, k: Any) -> Any:
+def matrix_set_diag_v2(xp: Xp, input: Array, diagonal: Array, k: Array) -> Array:
     """Matrices with some diagonals replaced by ones that are filled up on the right."""
     return _set(xp, input, diagonal, *_bounds(k), "LEFT_LEFT")
 
@@ -481,34 +493,38 @@ def matrix_set_diag_v2(xp: Any, input: Any, diagonal: Any, k: Any) -> Any:
     shape=_set_shape,
     host_memory=("k",),
 )
-def matrix_set_diag_v3(xp: Any, input: Any, diagonal: Any, k: Any, *, align: str) -> Any:
+def matrix_set_diag_v3(xp: Xp, input: Array, diagonal: Array, k: Array, *, align: str) -> Array:
     """Matrices with some diagonals replaced."""
     return _set(xp, input, diagonal, *_bounds(k), align)
 
 
-def _set_gradient(op: Any, grad: Any, k: Any, align: str) -> tuple[Tensor, Tensor]:
+def _set_gradient(
+    op: Operation, grad: Tensor, k: int | Tensor, align: str
+) -> tuple[Tensor, Tensor]:
     from tfnb.ops.array.constant_ops import zeros, zeros_like
 
     diagonal = op.inputs[1]
     dims = diagonal.shape.dim_values
-    known = dims is not None and None not in dims
-    nothing = zeros(list(dims), dtype=grad.dtype) if known else zeros_like(diagonal)
+    if dims is not None and None not in dims:
+        nothing = zeros(list(dims), dtype=grad.dtype)
+    else:
+        nothing = zeros_like(diagonal)
     kept = matrix_set_diag(grad, nothing, k=k, align=align)
     return kept, matrix_diag_part(grad, k=k, align=align)
 
 
 @matrix_set_diag_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _set_gradient(op, grad, 0, "RIGHT_LEFT")
 
 
 @matrix_set_diag_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return (*_set_gradient(op, grad, op.inputs[2], "LEFT_LEFT"), None)
 
 
 @matrix_set_diag_v3.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return (*_set_gradient(op, grad, op.inputs[2], op.get_attr("align").decode()), None)
 
 
@@ -524,7 +540,7 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("num_lower", "num_upper"),
     traits="rearranges",
 )
-def matrix_band_part(xp: Any, input: Any, num_lower: Any, num_upper: Any) -> Any:
+def matrix_band_part(xp: Xp, input: Array, num_lower: Array, num_upper: Array) -> Array:
     """Every matrix with zeros outside a band around the main diagonal; -1 keeps a whole side."""
     if input.ndim < 2:
         raise errors.invalid_argument(
@@ -554,7 +570,7 @@ def matrix_band_part(xp: Any, input: Any, num_lower: Any, num_upper: Any) -> Any
 
 
 @matrix_band_part.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return matrix_band_part(grad, op.inputs[1], op.inputs[2]), None, None
 
 
@@ -571,7 +587,7 @@ def _diag_shape(c: InferenceContext) -> TensorShape:
 @register_op(
     "Diag", "diagonal: T -> output: T", _DIAG_TYPES, shape=_diag_shape, traits="rearranges"
 )
-def diag(xp: Any, diagonal: Any) -> Any:
+def diag(xp: Xp, diagonal: Array) -> Array:
     """A tensor of twice the rank with the given one as its diagonal."""
     if diagonal.ndim < 1:
         raise errors.invalid_argument("Input must be at least rank 1, got 0")
@@ -583,7 +599,7 @@ def diag(xp: Any, diagonal: Any) -> Any:
 
 
 @diag.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return diag_part(grad)
 
 
@@ -600,7 +616,7 @@ def _diag_part_shape(c: InferenceContext) -> TensorShape:
 @register_op(
     "DiagPart", "input: T -> diagonal: T", _DIAG_TYPES, shape=_diag_part_shape, traits="rearranges"
 )
-def diag_part(xp: Any, input: Any) -> Any:
+def diag_part(xp: Xp, input: Array) -> Array:
     """The diagonal of a tensor whose shape is twice the same."""
     if input.ndim % 2:
         raise errors.invalid_argument(
@@ -619,25 +635,25 @@ def diag_part(xp: Any, input: Any) -> Any:
 
 
 @diag_part.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return diag(grad)
 
 
 # ----------------------------------------------------------------------------------- tf.matrix_diag
 
 
-def _padding(value: Any, padding_value: Any) -> Any:
+def _padding(value: TensorLike, padding_value: TensorLike) -> Any:
     dtype = getattr(value, "dtype", None)
     return bool(padding_value) if dtype is not None and dtype == dtypes.bool else padding_value
 
 
 def matrix_diag(
-    diagonal: Any,
+    diagonal: TensorLike,
     name: str | None = "diag",
-    k: Any = 0,
-    num_rows: Any = -1,
-    num_cols: Any = -1,
-    padding_value: Any = 0,
+    k: TensorLike = 0,
+    num_rows: TensorLike = -1,
+    num_cols: TensorLike = -1,
+    padding_value: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
     """Matrices with given diagonals.
@@ -658,10 +674,10 @@ def matrix_diag(
 
 
 def matrix_diag_part(
-    input: Any,
+    input: TensorLike,
     name: str | None = "diag_part",
-    k: Any = 0,
-    padding_value: Any = 0,
+    k: TensorLike = 0,
+    padding_value: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
     """Diagonals of matrices; arguments as in :func:`matrix_diag`."""
@@ -672,10 +688,10 @@ def matrix_diag_part(
 
 
 def matrix_set_diag(
-    input: Any,
-    diagonal: Any,
+    input: TensorLike,
+    diagonal: TensorLike,
     name: str | None = "set_diag",
-    k: Any = 0,
+    k: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
     """Matrices with diagonals replaced; arguments as in :func:`matrix_diag`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
@@ -19,7 +19,10 @@ from tfnb.framework.scopes import name_scope
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike
 
 EXPORTS = {
     "tf": [
@@ -56,8 +59,8 @@ def _one_hot_shape(c: InferenceContext) -> TensorShape:
     traits="c_order rearranges",
 )
 def one_hot_op(
-    xp: Any, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int
-) -> Any:
+    xp: Xp, indices: Array, depth: Array, on_value: Array, off_value: Array, *, axis: int
+) -> Array:
     """``on_value`` at every index along a new axis and ``off_value`` elsewhere."""
     rank = indices.ndim
     if not (axis == -1 or 0 <= axis <= rank):
@@ -88,12 +91,12 @@ one_hot_op.not_differentiable()
 
 @dispatchable
 def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value: TensorLike | None = None,
+    off_value: TensorLike | None = None,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """``on_value`` at every index along a new axis and ``off_value`` elsewhere.

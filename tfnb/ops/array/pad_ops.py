@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from tfnb.ops.array.shape_ops import reshape
 from tfnb.ops.array.shape_ops import shape as shape_of
 from tfnb.ops.array.slice_ops import slice_op
 from tfnb.ops.base.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 EXPORTS = {"tf": ["pad"]}
 
@@ -47,7 +52,7 @@ def _pad_shape(c: InferenceContext) -> TensorShape:
     return TensorShape(out)
 
 
-def _check_paddings(input: Any, paddings: Any, comma: str = "") -> Any:
+def _check_paddings(input: Array, paddings: Array, comma: str = "") -> Array:
     if paddings.ndim != 2 or paddings.shape[1] != 2:
         raise errors.invalid_argument(
             f"paddings must be a matrix with 2 columns: {shape_text(paddings.shape)}"
@@ -60,7 +65,7 @@ def _check_paddings(input: Any, paddings: Any, comma: str = "") -> Any:
     return paddings.tolist()
 
 
-def _pad(xp: Any, input: Any, paddings: Any, value: Any) -> Any:
+def _pad(xp: Xp, input: Array, paddings: Array, value: Array) -> Array:
     pairs = _check_paddings(input, paddings)
     for before, after in pairs:
         if before < 0 or after < 0:
@@ -90,7 +95,7 @@ def _pad(xp: Any, input: Any, paddings: Any, value: Any) -> Any:
     host_memory=("paddings",),
     traits="rearranges",
 )
-def pad_op(xp: Any, input: Any, paddings: Any) -> Any:
+def pad_op(xp: Xp, input: Array, paddings: Array) -> Array:
     """The tensor with zeros around it."""
     return _pad(xp, input, paddings, None)
 
@@ -104,7 +109,7 @@ def pad_op(xp: Any, input: Any, paddings: Any) -> Any:
     host_memory=("paddings",),
     traits="rearranges",
 )
-def pad_v2(xp: Any, input: Any, paddings: Any, constant_values: Any) -> Any:
+def pad_v2(xp: Xp, input: Array, paddings: Array, constant_values: Array) -> Array:
     """The tensor with a constant around it."""
     if constant_values.ndim:
         raise errors.invalid_argument(
@@ -113,7 +118,7 @@ def pad_v2(xp: Any, input: Any, paddings: Any, constant_values: Any) -> Any:
     return _pad(xp, input, paddings, constant_values)
 
 
-def _pad_gradient(op: Any, grad: Any) -> Any:
+def _pad_gradient(op: Operation, grad: Tensor) -> Gradients:
     source, paddings = op.inputs[0], op.inputs[1]
     before = slice_op(paddings, [0, 0], stack([rank_of(source), 1]))
     begin = reshape(before, [-1])
@@ -135,7 +140,7 @@ _MIRROR = (
 )
 
 
-def _mirror_pairs(input: Any, paddings: Any, mode: str) -> Any:
+def _mirror_pairs(input: Array, paddings: Array, mode: str) -> Array:
     pairs = _check_paddings(input, paddings, ",")
     for size, (before, after) in zip(input.shape, pairs):
         if before < 0 or after < 0:
@@ -156,7 +161,7 @@ def _mirror_pairs(input: Any, paddings: Any, mode: str) -> Any:
 @register_op(
     "MirrorPad", *_MIRROR, shape=_pad_shape, host_memory=("paddings",), traits="rearranges"
 )
-def mirror_pad(xp: Any, input: Any, paddings: Any, *, mode: str) -> Any:
+def mirror_pad(xp: Xp, input: Array, paddings: Array, *, mode: str) -> Array:
     """The tensor with its own mirror image around it; SYMMETRIC repeats the border."""
     pairs = _mirror_pairs(input, paddings, mode)
     out = input
@@ -167,7 +172,7 @@ def mirror_pad(xp: Any, input: Any, paddings: Any, *, mode: str) -> Any:
     return out
 
 
-def _mirror_indices(size: int, before: int, after: int, mode: str) -> Any:
+def _mirror_indices(size: int, before: int, after: int, mode: str) -> Array:
     skip = 1 if mode == "REFLECT" else 0
     return np.concatenate(
         [
@@ -179,7 +184,7 @@ def _mirror_indices(size: int, before: int, after: int, mode: str) -> Any:
 
 
 @mirror_pad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return mirror_pad_grad(grad, op.inputs[1], mode=op.get_attr("mode")), None
 
 
@@ -206,7 +211,7 @@ def _mirror_pad_grad_shape(c: InferenceContext) -> TensorShape:
     host_memory=("paddings",),
     traits="rearranges",
 )
-def mirror_pad_grad(xp: Any, input: Any, paddings: Any, *, mode: str) -> Any:
+def mirror_pad_grad(xp: Xp, input: Array, paddings: Array, *, mode: str) -> Array:
     """Adds what lies in the mirror images to what they are images of."""
     pairs = _check_paddings(input, paddings, ",")
     skip = 1 if mode == "REFLECT" else 0
@@ -238,16 +243,16 @@ def mirror_pad_grad(xp: Any, input: Any, paddings: Any, *, mode: str) -> Any:
 
 
 @mirror_pad_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return mirror_pad(grad, op.inputs[1], mode=op.get_attr("mode")), None
 
 
 def pad(
-    tensor: Any,
-    paddings: Any,
+    tensor: TensorLike,
+    paddings: TensorLike,
     mode: str = "CONSTANT",
     name: str | None = None,
-    constant_values: Any = 0,
+    constant_values: TensorLike = 0,
 ) -> Tensor:
     """A tensor with something around it.
 

@@ -12,9 +12,12 @@ written back once.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
 
 _MAX_RANKS: Final = 48
 
@@ -28,7 +31,7 @@ _COMBINE: Final = {
 }
 
 
-def divide(xp: Any, a: Any, b: Any) -> Any:
+def divide(xp: Xp, a: Array, b: Array) -> Array:
     """Division that stays in the type: integers are cut towards zero, a zero divisor gives zero."""
     if a.dtype.kind in "iu":
         safe = xp.where(b == 0, 1, b).astype(a.dtype)
@@ -39,7 +42,7 @@ def divide(xp: Any, a: Any, b: Any) -> Any:
     return xp.true_divide(a, b).astype(a.dtype)
 
 
-def scatter_rows(xp: Any, target: Any, places: Any, rows: Any, operation: str) -> None:
+def scatter_rows(xp: Xp, target: Array, places: Array, rows: Array, operation: str) -> None:
     """Combines ``rows[i]`` into ``target[places[i]]``.
 
     Args:
@@ -62,7 +65,7 @@ def scatter_rows(xp: Any, target: Any, places: Any, rows: Any, operation: str) -
     if operation == "sub" and target.dtype.kind == "b":
         # Truth values have no minus; as numbers, what differs leaves something.
         operation = "xor"
-    combine: Any = partial(divide, xp) if operation == "div" else getattr(xp, _COMBINE[operation])
+    combine: Array = partial(divide, xp) if operation == "div" else getattr(xp, _COMBINE[operation])
     if count == 1:
         place = int(places[0])
         target[place : place + 1] = combine(target[place : place + 1], rows)
@@ -91,7 +94,7 @@ def scatter_rows(xp: Any, target: Any, places: Any, rows: Any, operation: str) -
         target[places[chosen]] = combine(target[places[chosen]], rows[chosen])
 
 
-def _scatter_runs(target: Any, places: Any, rows: Any, combine: np.ufunc) -> None:
+def _scatter_runs(target: Array, places: Array, rows: Array, combine: np.ufunc) -> None:
     count = len(places)
     # Sorted by place, then by position: numbers that differ are sorted faster than stably.
     bits = count.bit_length()
@@ -106,7 +109,12 @@ def _scatter_runs(target: Any, places: Any, rows: Any, combine: np.ufunc) -> Non
 
 
 def combine_runs(
-    found: Any, rows: Any, begins: Any, lengths: Any, combine: np.ufunc, order: Any = None
+    found: Array,
+    rows: Array,
+    begins: Array,
+    lengths: Array,
+    combine: np.ufunc,
+    order: Array | None = None,
 ) -> None:
     """Combines each run of rows, one row after the other, into one row of ``found``.
 
@@ -142,12 +150,12 @@ def combine_runs(
     found[rest] = totals
 
 
-def _starts(xp: Any, first: Any, positions: Any) -> Any:
+def _starts(xp: Xp, first: Array, positions: Array) -> Array:
     begins = positions[first]
     return begins[xp.cumsum(first) - 1]
 
 
-def _last_of_each(xp: Any, places: Any, rows: Any) -> tuple[Any, Any]:
+def _last_of_each(xp: Xp, places: Array, rows: Array) -> tuple[Array, Array]:
     """Only the last row of every place: on a GPU, who writes last is not decided."""
     _, index = xp.unique(places[::-1], return_index=True)
     chosen = len(places) - 1 - index

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,10 @@ from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 EXPORTS = {
     "tf": [
@@ -80,11 +83,11 @@ def scatter_nd_shape_of(
     return target
 
 
-def _static(dims: Any) -> str:
+def _static(dims: TensorLike) -> str:
     return shape_text(["?" if dim is None else dim for dim in dims])
 
 
-def check_nd(dims: Any, indices: Any, updates: Any) -> None:
+def check_nd(dims: Array, indices: Array, updates: Array) -> None:
     """Checks what scattering kernels get against the shape that it goes into.
 
     A vector of indices counts as rows of one coordinate here, though shape functions take it for
@@ -105,14 +108,14 @@ def check_nd(dims: Any, indices: Any, updates: Any) -> None:
         raise errors.invalid_argument("Output must be at least 1-D, got shape: []")
 
 
-def _check_nd_as_one(dims: Any, indices: Any, updates: Any) -> None:
+def _check_nd_as_one(dims: Array, indices: Array, updates: Array) -> None:
     """Checks as `check_nd` does, and besides that a vector of indices fits as one row."""
     check_nd(dims, indices, updates)
     if indices.ndim == 1:
         _check_nd_parts(dims, indices, updates, 0, indices.shape[0])
 
 
-def _check_nd_parts(dims: Any, indices: Any, updates: Any, outer: int, depth: int) -> None:
+def _check_nd_parts(dims: Array, indices: Array, updates: Array, outer: int, depth: int) -> None:
     if updates.shape[:outer] != indices.shape[:outer]:
         raise errors.invalid_argument(
             f"Dimensions [0,{outer}) of indices[shape={shape_text(indices.shape)}] must match "
@@ -126,7 +129,7 @@ def _check_nd_parts(dims: Any, indices: Any, updates: Any, outer: int, depth: in
 
 
 def scatter_nd_into(
-    xp: Any, target: Any, indices: Any, updates: Any, operation: str, policy: str = ""
+    xp: Xp, target: Array, indices: Array, updates: Array, operation: str, policy: str = ""
 ) -> None:
     """Combines updates into an array that may be written to, at coordinates."""
     if indices.ndim == 1:
@@ -162,8 +165,8 @@ def scatter_nd_into(
     traits="rearranges",
 )
 def scatter_nd_op(
-    xp: Any, indices: Any, updates: Any, shape: Any, *, bad_indices_policy: str
-) -> Any:
+    xp: Xp, indices: Array, updates: Array, shape: Array, *, bad_indices_policy: str
+) -> Array:
     """Zeros with updates added at coordinates."""
     if shape.ndim != 1:
         raise errors.invalid_argument("Shape must be a vector")
@@ -185,13 +188,17 @@ def scatter_nd_op(
 
 
 @scatter_nd_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     indices = op.inputs[0]
     return None, gather_nd(grad, indices), None
 
 
 def scatter_nd(
-    indices: Any, updates: Any, shape: Any, bad_indices_policy: str = "", name: str | None = None
+    indices: TensorLike,
+    updates: TensorLike,
+    shape: TensorLike,
+    bad_indices_policy: str = "",
+    name: str | None = None,
 ) -> Tensor:
     """Zeros of the given shape with updates added at coordinates."""
     found: Tensor = scatter_nd_op(
@@ -213,8 +220,8 @@ def _tensor_scatter_shape(c: InferenceContext) -> TensorShape:
     shape=_tensor_scatter_shape,
 )
 def scatter_nd_non_aliasing_add(
-    xp: Any, input: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
+    xp: Xp, input: Array, indices: Array, updates: Array, *, bad_indices_policy: str
+) -> Array:
     """The input with updates added at coordinates."""
     check_nd(input.shape, indices, updates)
     out = xp.array(input)
@@ -223,13 +230,13 @@ def scatter_nd_non_aliasing_add(
 
 
 @scatter_nd_non_aliasing_add.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad, None, gather_nd(grad, op.inputs[1])
 
 
 def _tensor_scatter(
-    xp: Any, tensor: Any, indices: Any, updates: Any, policy: str, operation: str
-) -> Any:
+    xp: Xp, tensor: Array, indices: Array, updates: Array, policy: str, operation: str
+) -> Array:
     _check_nd_as_one(tensor.shape, indices, updates)
     out = xp.array(tensor)
     if updates.size:
@@ -254,46 +261,46 @@ _TENSOR_SCATTER = (
     shape=_tensor_scatter_shape,
 )
 def tensor_scatter_update_op(
-    xp: Any, tensor: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
+    xp: Xp, tensor: Array, indices: Array, updates: Array, *, bad_indices_policy: str
+) -> Array:
     """The tensor with updates put at coordinates."""
     return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "assign")
 
 
 @register_op("TensorScatterAdd", *_TENSOR_SCATTER, shape=_tensor_scatter_shape)
 def tensor_scatter_nd_add(
-    xp: Any, tensor: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
+    xp: Xp, tensor: Array, indices: Array, updates: Array, *, bad_indices_policy: str
+) -> Array:
     """The tensor with updates added at coordinates."""
     return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "add")
 
 
 @register_op("TensorScatterSub", *_TENSOR_SCATTER, shape=_tensor_scatter_shape)
 def tensor_scatter_nd_sub(
-    xp: Any, tensor: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
+    xp: Xp, tensor: Array, indices: Array, updates: Array, *, bad_indices_policy: str
+) -> Array:
     """The tensor with updates subtracted at coordinates."""
     return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "sub")
 
 
 @register_op("TensorScatterMin", *_TENSOR_SCATTER, shape=_tensor_scatter_shape)
 def tensor_scatter_nd_min(
-    xp: Any, tensor: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
+    xp: Xp, tensor: Array, indices: Array, updates: Array, *, bad_indices_policy: str
+) -> Array:
     """The tensor with the smaller of it and the updates at coordinates."""
     return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "min")
 
 
 @register_op("TensorScatterMax", *_TENSOR_SCATTER, shape=_tensor_scatter_shape)
 def tensor_scatter_nd_max(
-    xp: Any, tensor: Any, indices: Any, updates: Any, *, bad_indices_policy: str
-) -> Any:
+    xp: Xp, tensor: Array, indices: Array, updates: Array, *, bad_indices_policy: str
+) -> Array:
     """The tensor with the greater of it and the updates at coordinates."""
     return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "max")
 
 
 @tensor_scatter_update_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     indices = op.inputs[1]
     updates_grad = gather_nd(grad, indices)
     tensor_grad = tensor_scatter_update_op(identity(grad), indices, zeros_like(op.inputs[2]))
@@ -301,18 +308,18 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @tensor_scatter_nd_add.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     updates_grad = gather_nd(grad, op.inputs[1])
     return identity(grad), None, updates_grad
 
 
 @tensor_scatter_nd_sub.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     updates_grad = gather_nd(grad, op.inputs[1])
     return identity(grad), None, -updates_grad
 
 
-def _tensor_scatter_extremum_gradient(op: Any, grad: Any) -> Any:
+def _tensor_scatter_extremum_gradient(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array import cast_ops
 
     indices, x, y = op.inputs[1], op.inputs[0], op.inputs[2]
@@ -334,7 +341,7 @@ tensor_scatter_nd_max.gradient(_tensor_scatter_extremum_gradient)
 
 
 def tensor_scatter_nd_update(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
     """A tensor with other values at coordinates."""
     found: Tensor = tensor_scatter_update_op(tensor, indices, updates, name=name)

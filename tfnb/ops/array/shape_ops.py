@@ -28,8 +28,13 @@ from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -71,12 +76,12 @@ def _shape_shape(c: InferenceContext) -> builtins.list[TensorShape]:
     host_memory=("output",),
     traits="shape_query cannot_fail rearranges",
 )
-def shape_op(xp: Any, input: Any, *, out_type: DType) -> Any:
+def shape_op(xp: Xp, input: Array, *, out_type: DType) -> Array:
     """The sizes of a tensor's dimensions."""
     return _sizes(input, out_type)
 
 
-def _sizes(value: Any, out_type: DType) -> Any:
+def _sizes(value: Array, out_type: DType) -> Array:
     sizes = np.array(value.shape, out_type.as_numpy_dtype)
     if out_type is dtypes.int32 and value.shape and max(value.shape) > 2**31 - 1:
         raise errors.invalid_argument(
@@ -95,7 +100,7 @@ def _sizes(value: Any, out_type: DType) -> Any:
     host_memory=("output",),
     traits="rearranges",
 )
-def shape_n_op(xp: Any, input: Any, *, out_type: DType) -> Any:
+def shape_n_op(xp: Xp, input: Array, *, out_type: DType) -> Outputs:
     """The sizes of the dimensions of several tensors."""
     return tuple([_sizes(value, out_type) for value in input])
 
@@ -109,7 +114,7 @@ def shape_n_op(xp: Any, input: Any, *, out_type: DType) -> Any:
     host_memory=("output",),
     traits="shape_query cannot_fail rearranges",
 )
-def size_op(xp: Any, input: Any, *, out_type: DType) -> Any:
+def size_op(xp: Xp, input: Array, *, out_type: DType) -> Array:
     """The number of elements of a tensor."""
     count = math.prod(input.shape)
     if out_type is dtypes.int32 and count > 2**31 - 1:
@@ -127,7 +132,7 @@ def size_op(xp: Any, input: Any, *, out_type: DType) -> Any:
     host_memory=("output",),
     traits="shape_query cannot_fail rearranges",
 )
-def rank_op(xp: Any, input: Any) -> Any:
+def rank_op(xp: Xp, input: Array) -> Array:
     """The number of dimensions of a tensor."""
     return np.int32(len(input.shape))
 
@@ -136,7 +141,7 @@ for _op in (shape_op, shape_n_op, size_op, rank_op):
     _op.not_differentiable()
 
 
-def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
     """The shape of a tensor as a tensor; a constant where it is known while building.
 
     Args:
@@ -148,7 +153,10 @@ def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
 
 
 def shape_internal(
-    input: Any, name: str | None = None, optimize: bool = True, out_type: Any = None
+    input: TensorLike,
+    name: str | None = None,
+    optimize: bool = True,
+    out_type: DTypeLike | None = None,
 ) -> Tensor:
     """See :func:`shape`."""
     from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
@@ -169,19 +177,24 @@ def shape_internal(
         return found
 
 
-def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Any:
+def shape_n(
+    input: TensorLike, out_type: DTypeLike = dtypes.int32, name: str | None = None
+) -> TensorResult:
     """The shapes of several tensors."""
     return shape_n_op(input, out_type=out_type, name=name)
 
 
 @dispatchable
-def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
     """The number of elements of a tensor; a constant where it is known while building."""
     return size_internal(input, name, optimize=True, out_type=out_type or dtypes.int32)
 
 
 def size_internal(
-    input: Any, name: str | None = None, optimize: bool = True, out_type: Any = dtypes.int32
+    input: TensorLike,
+    name: str | None = None,
+    optimize: bool = True,
+    out_type: DTypeLike = dtypes.int32,
 ) -> Tensor:
     """See :func:`size`; ``optimize=False`` always adds a Size op."""
     from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
@@ -206,12 +219,12 @@ def size_internal(
 
 
 @dispatchable
-def rank(input: Any, name: str | None = None) -> Tensor:
+def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """The number of dimensions of a tensor; a constant where it is known while building."""
     return rank_internal(input, name, optimize=True)
 
 
-def rank_internal(input: Any, name: str | None = None, optimize: bool = True) -> Tensor:
+def rank_internal(input: TensorLike, name: str | None = None, optimize: bool = True) -> Tensor:
     """See :func:`rank`; ``optimize=False`` always adds a Rank op."""
     from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 
@@ -270,7 +283,7 @@ def _divide(total: int, divisor: int) -> int:
     return total // divisor
 
 
-def _with_dim(dims: Any, index: int, dim: int | None) -> TensorShape:
+def _with_dim(dims: TensorLike, index: int, dim: int | None) -> TensorShape:
     return TensorShape([*dims[:index], dim, *dims[index + 1 :]])
 
 
@@ -283,7 +296,7 @@ def _with_dim(dims: Any, index: int, dim: int | None) -> TensorShape:
     host_memory=("shape",),
     traits="launches rearranges",
 )
-def reshape_op(xp: Any, tensor: Any, shape: Any) -> Any:
+def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
     """The same elements in another shape; one size may be -1."""
     if shape.ndim > 1:
         raise errors.invalid_argument(f"sizes input must be 1-D, not {shape_text(shape.shape)}")
@@ -339,7 +352,7 @@ def check_rank(rank: int) -> None:
 
 
 @reshape_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     source = op.inputs[0]
     grad = convert_to_tensor(grad)
     dims = source.shape.dim_values
@@ -348,7 +361,7 @@ def _(op: Any, grad: Any) -> Any:
     return reshape_op(grad, shape(source)), None
 
 
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
     """The same elements in another shape.
 
     Args:
@@ -387,7 +400,7 @@ def _expand_dims_shape(c: InferenceContext) -> TensorShape:
     host_memory=("dim",),
     traits="launches rearranges",
 )
-def expand_dims_op(xp: Any, input: Any, dim: Any) -> Any:
+def expand_dims_op(xp: Xp, input: Array, dim: Array) -> Array:
     """The tensor with a new dimension of size 1."""
     if dim.size != 1:
         raise errors.invalid_argument("'dim' must be a tensor with a single value")
@@ -403,12 +416,17 @@ def expand_dims_op(xp: Any, input: Any, dim: Any) -> Any:
 
 
 @expand_dims_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return reshape_op(grad, shape(op.inputs[0])), None
 
 
 @dispatchable
-def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+def expand_dims(
+    input: TensorLike,
+    axis: TensorLike | None = None,
+    name: str | None = None,
+    dim: TensorLike | None = None,
+) -> Tensor:
     """The tensor with a new dimension of size 1 at position ``axis`` (``dim`` is its old name)."""
     position = _renamed("axis", axis, "dim", dim)
     if position is None:
@@ -456,7 +474,7 @@ def _squeeze_shape(c: InferenceContext) -> TensorShape:
     shape=_squeeze_shape,
     traits="launches rearranges",
 )
-def squeeze_op(xp: Any, input: Any, *, squeeze_dims: Any) -> Any:
+def squeeze_op(xp: Xp, input: Array, *, squeeze_dims: list[int]) -> Array:
     """The tensor without dimensions of size 1: the chosen ones, or all."""
     sizes = input.shape
     if not squeeze_dims:
@@ -477,12 +495,15 @@ def squeeze_op(xp: Any, input: Any, *, squeeze_dims: Any) -> Any:
 
 
 @squeeze_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return reshape_op(grad, shape(op.inputs[0]))
 
 
 def squeeze(
-    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+    input: TensorLike,
+    axis: TensorLike | None = None,
+    name: str | None = None,
+    squeeze_dims: Any = None,
 ) -> Tensor:
     """The tensor without dimensions of size 1.
 
@@ -517,7 +538,7 @@ def _ensure_shape_shape(c: InferenceContext) -> TensorShape:
     shape=_ensure_shape_shape,
     traits="rearranges",
 )
-def ensure_shape_op(ctx: Any, input: Any, *, shape: TensorShape) -> Any:
+def ensure_shape_op(ctx: OpKernelContext, input: Array, *, shape: TensorShape) -> Array:
     """The input, whose shape must be compatible with ``shape``."""
     if not shape.is_compatible_with(TensorShape(input.shape)):
         source = ctx.kernel.input_names[0] if ctx.kernel.input_names else "input"
@@ -529,11 +550,11 @@ def ensure_shape_op(ctx: Any, input: Any, *, shape: TensorShape) -> Any:
 
 
 @ensure_shape_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad
 
 
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """The tensor itself, with a shape that is checked now as far as known, and in every run."""
     shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
     found: Tensor = ensure_shape_op(x, shape=shape, name=name)
@@ -550,7 +571,7 @@ def _broadcast_args_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([max(first[0], second[0])])
 
 
-def _broadcast_sizes(xp: Any, s0: Any, s1: Any) -> list[int]:
+def _broadcast_sizes(xp: Xp, s0: Array, s1: Array) -> list[int]:
     for index, sizes in enumerate((s0, s1)):
         if sizes.ndim != 1:
             raise errors.invalid_argument(f"In[{index}] must be a vector.{shape_text(sizes.shape)}")
@@ -575,7 +596,7 @@ def _broadcast_sizes(xp: Any, s0: Any, s1: Any) -> list[int]:
     host_memory=("s0", "s1", "r0"),
     traits="rearranges",
 )
-def broadcast_args(xp: Any, s0: Any, s1: Any) -> Any:
+def broadcast_args(xp: Xp, s0: Array, s1: Array) -> Array:
     """The shape that two shapes broadcast to."""
     return np.array(_broadcast_sizes(xp, s0, s1), s0.dtype)
 
@@ -594,7 +615,7 @@ def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
     host_memory=("s0", "s1", "r0", "r1"),
     traits="rearranges",
 )
-def broadcast_gradient_args(xp: Any, s0: Any, s1: Any) -> Any:
+def broadcast_gradient_args(xp: Xp, s0: Array, s1: Array) -> Outputs:
     """Along which axes the gradients of a broadcasting op are summed."""
     _broadcast_sizes(xp, s0, s1)
     x, y = s0.tolist(), s1.tolist()
@@ -640,7 +661,7 @@ def _broadcast_to_shape(c: InferenceContext) -> TensorShape:
     host_memory=("shape",),
     traits="rearranges",
 )
-def broadcast_to(xp: Any, input: Any, shape: Any) -> Any:
+def broadcast_to(xp: Xp, input: Array, shape: Array) -> Array:
     """The input repeated along dimensions of size 1 and new leading ones."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
@@ -667,7 +688,7 @@ def broadcast_to(xp: Any, input: Any, shape: Any) -> Any:
 
 
 @broadcast_to.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     source, target = op.inputs
     source_shape = shape(source, out_type=target.dtype)
     from tfnb.framework.static_evaluation import evaluate_constant
@@ -692,7 +713,7 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
         raise ValueError(f"Incompatible shapes for broadcasting: {shape_x} and {shape_y}") from None
 
 
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
     """The shape that two shapes broadcast to, as a tensor."""
     found: Tensor = broadcast_args(shape_x, shape_y)
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,20 @@ from tfnb.ops.array.shape_ops import shape as shape_of
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.opaque_values import as_scalar
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Handle, Xp
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.resource_mgr import RefCell
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import (
+        Gradients,
+        IntsLike,
+        Nested,
+        TensorLike,
+        TensorResult,
+        VariableLike,
+    )
 
 EXPORTS = {"tf": ["slice", "strided_slice"]}
 
@@ -84,7 +98,7 @@ def _slice_shape(c: InferenceContext) -> TensorShape:
     host_memory=("begin", "size"),
     traits="rearranges",
 )
-def slice_op(xp: Any, input: Any, begin: Any, size: Any) -> Any:
+def slice_op(xp: Xp, input: Array, begin: Array, size: Array) -> Array:
     """The part that starts at ``begin`` and has ``size`` elements along each dimension."""
     shape = input.shape
     rank = len(shape)
@@ -116,7 +130,7 @@ def slice_op(xp: Any, input: Any, begin: Any, size: Any) -> Any:
 
 
 @slice_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array.pad_ops import pad
 
     source, begin = op.inputs[0], op.inputs[1]
@@ -127,7 +141,9 @@ def _(op: Any, grad: Any) -> Any:
     return pad(grad, paddings), None, None
 
 
-def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+def slice(
+    input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None
+) -> Tensor:
     """The part of a tensor of ``size`` elements from ``begin`` on; -1 takes the rest."""
     found: Tensor = slice_op(input_, begin, size, name=name)
     return found
@@ -156,7 +172,7 @@ _SHRINK_AXIS = -1
 
 
 def dense_slice(
-    dims: Any,
+    dims: Array,
     begin: list[int] | None,
     end: list[int] | None,
     strides: list[int],
@@ -272,7 +288,7 @@ def _dense_entry(
     return builtins.slice(start, None if stop < 0 else stop, step), size
 
 
-def _check_spec(begin: Any, end: Any, strides: Any) -> None:
+def _check_spec(begin: Array, end: Array, strides: Array) -> None:
     if not (
         begin.ndim == end.ndim == strides.ndim == 1 and begin.shape == end.shape == strides.shape
     ):
@@ -285,7 +301,9 @@ def _check_spec(begin: Any, end: Any, strides: Any) -> None:
         raise errors.invalid_argument("Argument list too long, must be less than 32")
 
 
-def _spell_out(dims: Any, begin: Any, end: Any, strides: Any, masks: tuple[int, ...]) -> DenseSlice:
+def _spell_out(
+    dims: Array, begin: Array, end: Array, strides: Array, masks: tuple[int, ...]
+) -> DenseSlice:
     _check_spec(begin, end, strides)
     try:
         return dense_slice(dims, begin.tolist(), end.tolist(), strides.tolist(), *masks)
@@ -331,18 +349,18 @@ def _strided_slice_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def strided_slice_op(
-    xp: Any,
-    input: Any,
-    begin: Any,
-    end: Any,
-    strides: Any,
+    xp: Xp,
+    input: Array,
+    begin: Array,
+    end: Array,
+    strides: Array,
     *,
     begin_mask: int,
     end_mask: int,
     ellipsis_mask: int,
     new_axis_mask: int,
     shrink_axis_mask: int,
-) -> Any:
+) -> Array:
     """The part of a tensor that a Python index would take."""
     if (
         shrink_axis_mask == 1
@@ -363,7 +381,7 @@ def strided_slice_op(
 
 
 @strided_slice_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     source, begin, end, strides = op.inputs
     whole = shape_of(source, out_type=begin.dtype)
     known = [constant_value(one) for one in (whole, begin, end, strides)]
@@ -392,19 +410,19 @@ def _strided_slice_grad_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def strided_slice_grad(
-    xp: Any,
-    shape: Any,
-    begin: Any,
-    end: Any,
-    strides: Any,
-    dy: Any,
+    xp: Xp,
+    shape: Array,
+    begin: Array,
+    end: Array,
+    strides: Array,
+    dy: Array,
     *,
     begin_mask: int,
     end_mask: int,
     ellipsis_mask: int,
     new_axis_mask: int,
     shrink_axis_mask: int,
-) -> Any:
+) -> Array:
     """Zeros of the given shape with ``dy`` where the strided slice would take from."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
@@ -428,7 +446,7 @@ def strided_slice_grad(
 
 
 @strided_slice_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     _, begin, end, strides, _ = op.inputs
     masks = {name: op.get_attr(name) for name in _MASK_NAMES}
     found = strided_slice_op(grad, begin, end, strides, **masks)
@@ -436,11 +454,11 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _assign_part(
-    target: Any, begin: Any, end: Any, strides: Any, value: Any, masks: tuple[int, ...]
+    target: Array, begin: Array, end: Array, strides: Array, value: Array, masks: tuple[int, ...]
 ) -> None:
     """Writes ``value`` into a part of ``target``, an array that may be written to."""
     found = _spell_out(target.shape, begin, end, strides, masks)
-    final: Any = found.final_shape
+    final: Array = found.final_shape
     if 0 in final:
         return
     try:
@@ -452,7 +470,7 @@ def _assign_part(
             f"Cannot broadcast input shape {shape_text(value.shape)} into final shape "
             f"{shape_text(final)}"
         )
-    wide: Any = value if list(value.shape) == final else np.broadcast_to(value, final)
+    wide: Array = value if list(value.shape) == final else np.broadcast_to(value, final)
     target[tuple(found.index)] = wide.reshape(found.processing_shape)
 
 
@@ -467,19 +485,19 @@ def _assign_part(
     traits="writes_variable",
 )
 def strided_slice_assign(
-    xp: Any,
-    ref: Any,
-    begin: Any,
-    end: Any,
-    strides: Any,
-    value: Any,
+    xp: Xp,
+    ref: RefCell,
+    begin: Array,
+    end: Array,
+    strides: Array,
+    value: Array,
     *,
     begin_mask: int,
     end_mask: int,
     ellipsis_mask: int,
     new_axis_mask: int,
     shrink_axis_mask: int,
-) -> Any:
+) -> Array:
     """Writes a value into a part of a variable."""
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     with ref.lock:
@@ -498,12 +516,12 @@ def strided_slice_assign(
     traits="writes_variable",
 )
 def resource_strided_slice_assign(
-    ctx: Any,
-    ref: Any,
-    begin: Any,
-    end: Any,
-    strides: Any,
-    value: Any,
+    ctx: OpKernelContext,
+    ref: Handle,
+    begin: Array,
+    end: Array,
+    strides: Array,
+    value: Array,
     *,
     begin_mask: int,
     end_mask: int,
@@ -528,19 +546,19 @@ def resource_strided_slice_assign(
     host_memory=("begin", "end", "strides"),
 )
 def tensor_strided_slice_update(
-    xp: Any,
-    input: Any,
-    begin: Any,
-    end: Any,
-    strides: Any,
-    value: Any,
+    xp: Xp,
+    input: Array,
+    begin: Array,
+    end: Array,
+    strides: Array,
+    value: Array,
     *,
     begin_mask: int,
     end_mask: int,
     ellipsis_mask: int,
     new_axis_mask: int,
     shrink_axis_mask: int,
-) -> Any:
+) -> Array:
     """The input with a value written into a part of it."""
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     out = xp.array(input)
@@ -549,7 +567,7 @@ def tensor_strided_slice_update(
 
 
 @tensor_strided_slice_update.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     _, begin, end, strides, value = op.inputs
     masks = {name: op.get_attr(name) for name in _MASK_NAMES}
     from tfnb.ops.array.shape_ops import broadcast_gradient_args
@@ -573,16 +591,16 @@ def constant_zeros_like(value: Tensor) -> Tensor:
 
 
 def strided_slice(
-    input_: Any,
-    begin: Any,
-    end: Any,
-    strides: Any = None,
+    input_: TensorLike,
+    begin: TensorLike,
+    end: TensorLike,
+    strides: IntsLike | None = None,
     begin_mask: int = 0,
     end_mask: int = 0,
     ellipsis_mask: int = 0,
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
-    var: Any = None,
+    var: VariableLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """The part of a tensor from ``begin`` to ``end`` in steps of ``strides``.
@@ -614,7 +632,7 @@ def strided_slice(
     if var is not None:
         parent = found.op.name if parent_name is None else parent_name
 
-        def assign(value: Any, name: str | None = None) -> Any:
+        def assign(value: TensorLike, name: str | None = None) -> Any:
             """Writes a value into this part of the variable."""
             name = name or f"{parent}_assign"
             return var._strided_slice_assign(begin, end, strides, value, name=name, **masks)
@@ -632,7 +650,7 @@ _INDEX_ERROR = (
 )
 
 
-def _check_index(index: Any) -> None:
+def _check_index(index: TensorLike) -> None:
     if isinstance(index, (int, np.integer, Dimension)) and not isinstance(index, bool):
         return
     dtype = getattr(index, "dtype", None)
@@ -642,7 +660,7 @@ def _check_index(index: Any) -> None:
         raise TypeError(f"{_INDEX_ERROR}, got {index!r}")
 
 
-def _is_mask(spec: Any) -> bool:
+def _is_mask(spec: Nested) -> bool:
     if isinstance(spec, (bool, np.bool_)):
         return True
     if isinstance(spec, (Tensor, np.ndarray)):
@@ -654,7 +672,7 @@ def _is_open(bound: Any) -> bool:
     return bound is None or (isinstance(bound, Dimension) and bound.value is None)
 
 
-def _number_like(bounds: tuple[Any, ...], number: int) -> Any:
+def _number_like(bounds: tuple[Any, ...], number: int) -> TensorResult:
     """A number, as a constant where one of the other bounds is a tensor."""
     for bound in bounds:
         if isinstance(bound, Tensor):
@@ -662,7 +680,9 @@ def _number_like(bounds: tuple[Any, ...], number: int) -> Any:
     return number
 
 
-def slice_helper(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
+def slice_helper(
+    tensor: TensorLike, slice_spec: TensorLike, var: VariableLike | None = None
+) -> Tensor:
     """What ``tensor[slice_spec]`` builds.
 
     Args:
@@ -679,9 +699,9 @@ def slice_helper(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
         return boolean_mask(tensor=tensor, mask=slice_spec)
     if not isinstance(slice_spec, (list, tuple)):
         slice_spec = [slice_spec]
-    begin: list[Any] = []
-    end: list[Any] = []
-    strides: list[Any] = []
+    begin: list[TensorLike] = []
+    end: list[TensorLike] = []
+    strides: list[IntsLike] = []
     begin_mask = end_mask = ellipsis_mask = new_axis_mask = shrink_axis_mask = 0
     for index, one in enumerate(slice_spec):
         bit = 1 << index
@@ -747,7 +767,7 @@ def _of_one_type(packed: list[Tensor]) -> list[Tensor]:
     return packed
 
 
-def _getitem(tensor: Tensor, slice_spec: Any) -> Tensor:
+def _getitem(tensor: Tensor, slice_spec: TensorLike) -> Tensor:
     return slice_helper(convert_to_tensor(tensor), slice_spec)
 
 

@@ -15,7 +15,10 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -40,7 +43,7 @@ _BLOCK = (
 )
 
 
-def _parts(shape: Any, data_format: str) -> tuple[Any, Any, Any, Any]:
+def _parts(shape: Array, data_format: str) -> tuple[Array, Array, Array, Array]:
     """(batch, height, width, depth) of a shape."""
     if data_format == "NHWC":
         return shape[0], shape[1], shape[2], shape[3]
@@ -50,7 +53,9 @@ def _parts(shape: Any, data_format: str) -> tuple[Any, Any, Any, Any]:
     return shape[0], shape[2], shape[3], depth
 
 
-def _joined(data_format: str, batch: Any, height: Any, width: Any, depth: Any) -> list[Any]:
+def _joined(
+    data_format: str, batch: Any, height: TensorLike, width: TensorLike, depth: TensorLike
+) -> list[Any]:
     if data_format == "NHWC":
         return [batch, height, width, depth]
     if data_format == "NCHW":
@@ -123,7 +128,7 @@ def _check_cpu_format(name: str, data_format: str) -> None:
         raise errors.invalid_argument(f"Only NHWC data_format supported on CPU. Got {data_format}")
 
 
-def _depth_to_space(xp: Any, input: Any, block: int, data_format: str) -> Any:
+def _depth_to_space(xp: Xp, input: Array, block: int, data_format: str) -> Array:
     rank = 5 if data_format == "NCHW_VECT_C" else 4
     if input.ndim != rank:
         raise errors.invalid_argument(f"Input rank should be: {rank} instead of: {input.ndim}")
@@ -147,7 +152,7 @@ def _depth_to_space(xp: Any, input: Any, block: int, data_format: str) -> Any:
     return parts
 
 
-def _space_to_depth(xp: Any, input: Any, block: int, data_format: str) -> Any:
+def _space_to_depth(xp: Xp, input: Array, block: int, data_format: str) -> Array:
     rank = 5 if data_format == "NCHW_VECT_C" else 4
     if input.ndim != rank:
         raise errors.invalid_argument(f"Input rank should be {rank} instead of {input.ndim}")
@@ -177,14 +182,14 @@ def _space_to_depth(xp: Any, input: Any, block: int, data_format: str) -> Any:
     shape=_depth_to_space_shape,
     traits="rearranges",
 )
-def depth_to_space_op(xp: Any, input: Any, *, block_size: int, data_format: str) -> Any:
+def depth_to_space_op(xp: Xp, input: Array, *, block_size: int, data_format: str) -> Array:
     """Depth rearranged into blocks of space."""
     _check_cpu_format("DepthToSpace", data_format)
     return _depth_to_space(xp, input, block_size, data_format)
 
 
 @depth_to_space_op.kernel("GPU")
-def _(xp: Any, input: Any, *, block_size: int, data_format: str) -> Any:
+def _(xp: Xp, input: Array, *, block_size: int, data_format: str) -> Array:
     return _depth_to_space(xp, input, block_size, data_format)
 
 
@@ -195,19 +200,19 @@ def _(xp: Any, input: Any, *, block_size: int, data_format: str) -> Any:
     shape=_space_to_depth_shape,
     traits="rearranges",
 )
-def space_to_depth_op(xp: Any, input: Any, *, block_size: int, data_format: str) -> Any:
+def space_to_depth_op(xp: Xp, input: Array, *, block_size: int, data_format: str) -> Array:
     """Blocks of space rearranged into depth."""
     _check_cpu_format("SpaceToDepth", data_format)
     return _space_to_depth(xp, input, block_size, data_format)
 
 
 @space_to_depth_op.kernel("GPU")
-def _(xp: Any, input: Any, *, block_size: int, data_format: str) -> Any:
+def _(xp: Xp, input: Array, *, block_size: int, data_format: str) -> Array:
     return _space_to_depth(xp, input, block_size, data_format)
 
 
 @depth_to_space_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     form = op.get_attr("data_format")
     if form == b"NCHW_VECT_C":
         raise ValueError("Cannot compute DepthToSpace gradient with NCHW_VECT_C format.")
@@ -215,7 +220,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @space_to_depth_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     form = op.get_attr("data_format")
     if form == b"NCHW_VECT_C":
         raise ValueError("Cannot compute SpaceToDepth gradient with NCHW_VECT_C format.")
@@ -223,7 +228,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def depth_to_space(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+    input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
     """Depth rearranged into blocks of space: (n, h, w, b*b*d) becomes (n, h*b, w*b, d)."""
     found: Tensor = depth_to_space_op(
@@ -233,7 +238,7 @@ def depth_to_space(
 
 
 def space_to_depth(
-    input: Any,
+    input: TensorLike,
     block_size: int,
     name: str | None = None,
     data_format: str = "NHWC",
@@ -251,7 +256,7 @@ def space_to_depth(
 def _batch_space_shape(
     c: InferenceContext,
     block: Any,
-    paddings: Any,
+    paddings: TensorLike,
     block_length: int | None,
     to_batch: bool,
     source: TensorShape | None = None,
@@ -322,7 +327,7 @@ def _square_shape(c: InferenceContext, to_batch: bool) -> TensorShape:
     )
 
 
-def _check_nd(input: Any, block_shape: Any, paddings: Any, name: str) -> None:
+def _check_nd(input: Array, block_shape: Array, paddings: Array, name: str) -> None:
     if block_shape.ndim != 1:
         raise errors.invalid_argument(f"block_shape rank should be 1 instead of {block_shape.ndim}")
     length = block_shape.shape[0]
@@ -426,7 +431,7 @@ def _batch_to_space(xp: Any, input: Any, block: list[int], crops: Any) -> Any:
     host_memory=("block_shape", "paddings"),
     traits="rearranges",
 )
-def space_to_batch_nd(xp: Any, input: Any, block_shape: Any, paddings: Any) -> Any:
+def space_to_batch_nd(xp: Xp, input: Array, block_shape: Array, paddings: Array) -> Array:
     """Blocks of space rearranged into the batch, after padding with zeros."""
     _check_nd(input, block_shape, paddings, "paddings")
     return _space_to_batch(xp, input, block_shape.tolist(), paddings.tolist())
@@ -442,19 +447,19 @@ def space_to_batch_nd(xp: Any, input: Any, block_shape: Any, paddings: Any) -> A
     host_memory=("block_shape", "crops"),
     traits="rearranges",
 )
-def batch_to_space_nd(xp: Any, input: Any, block_shape: Any, crops: Any) -> Any:
+def batch_to_space_nd(xp: Xp, input: Array, block_shape: Array, crops: Array) -> Array:
     """The batch rearranged into blocks of space, then cropped."""
     _check_nd(input, block_shape, crops, "crops")
     return _batch_to_space(xp, input, block_shape.tolist(), crops.tolist())
 
 
 @space_to_batch_nd.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return batch_to_space_nd(grad, op.inputs[1], op.inputs[2]), None, None
 
 
 @batch_to_space_nd.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return space_to_batch_nd(grad, op.inputs[1], op.inputs[2]), None, None
 
 
@@ -468,7 +473,7 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("paddings",),
     traits="rearranges",
 )
-def space_to_batch_op(xp: Any, input: Any, paddings: Any, *, block_size: int) -> Any:
+def space_to_batch_op(xp: Xp, input: Array, paddings: Array, *, block_size: int) -> Array:
     """SpaceToBatchND with a square block over two dimensions."""
     if input.ndim != 4:
         raise errors.invalid_argument(f"Input rank should be: 4instead of: {input.ndim}")
@@ -487,7 +492,7 @@ def space_to_batch_op(xp: Any, input: Any, paddings: Any, *, block_size: int) ->
     host_memory=("crops",),
     traits="rearranges",
 )
-def batch_to_space_op(xp: Any, input: Any, crops: Any, *, block_size: int) -> Any:
+def batch_to_space_op(xp: Xp, input: Array, crops: Array, *, block_size: int) -> Array:
     """BatchToSpaceND with a square block over two dimensions."""
     if input.ndim != 4:
         raise errors.invalid_argument(f"Input rank should be: 4instead of: {input.ndim}")
@@ -497,12 +502,12 @@ def batch_to_space_op(xp: Any, input: Any, crops: Any, *, block_size: int) -> An
 
 
 @space_to_batch_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return batch_to_space_op(grad, op.inputs[1], block_size=op.get_attr("block_size")), None
 
 
 @batch_to_space_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return space_to_batch_op(grad, op.inputs[1], block_size=op.get_attr("block_size")), None
 
 
@@ -517,8 +522,8 @@ def _block(block: Any) -> Any:
 
 
 def space_to_batch(
-    input: Any,
-    paddings: Any,
+    input: TensorLike,
+    paddings: TensorLike,
     block_size: int | None = None,
     name: str | None = None,
     block_shape: Any = None,
@@ -534,8 +539,8 @@ def space_to_batch(
 
 
 def batch_to_space(
-    input: Any,
-    crops: Any,
+    input: TensorLike,
+    crops: TensorLike,
     block_size: int,
     name: str | None = None,
     block_shape: Any = None,
@@ -551,8 +556,11 @@ def batch_to_space(
 
 
 def required_space_to_batch_paddings(
-    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
-) -> tuple[Any, Any]:
+    input_shape: TensorLike,
+    block_shape: TensorLike,
+    base_paddings: TensorLike | None = None,
+    name: str | None = None,
+) -> tuple[TensorResult, TensorResult]:
     """The paddings that make a shape divisible by a block, and the crops that undo them."""
     from tfnb.framework.constant_value import constant_value
     from tfnb.framework.scopes import name_scope

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 EXPORTS = {
     "tf": [
@@ -66,7 +71,7 @@ def _transpose_shape(c: InferenceContext) -> TensorShape:
     return TensorShape(out)
 
 
-def _permutation(x: Any, perm: Any) -> list[int]:
+def _permutation(x: Array, perm: Array) -> list[int]:
     if perm.ndim != 1:
         raise errors.invalid_argument(f"perm must be rank 1, got shape {shape_text(perm.shape)}")
     size = x.ndim
@@ -99,7 +104,7 @@ _TRANSPOSE = (
 @register_op(
     "Transpose", *_TRANSPOSE, shape=_transpose_shape, host_memory=("perm",), traits="rearranges"
 )
-def transpose_op(xp: Any, x: Any, perm: Any) -> Any:
+def transpose_op(xp: Xp, x: Array, perm: Array) -> Array:
     """The tensor with its dimensions in another order."""
     return x.transpose(_permutation(x, perm))
 
@@ -111,24 +116,27 @@ def transpose_op(xp: Any, x: Any, perm: Any) -> Any:
     host_memory=("perm",),
     traits="rearranges",
 )
-def conjugate_transpose_op(xp: Any, x: Any, perm: Any) -> Any:
+def conjugate_transpose_op(xp: Xp, x: Array, perm: Array) -> Array:
     """The complex conjugate with its dimensions in another order."""
     value = x.transpose(_permutation(x, perm))
     return xp.conj(value) if value.dtype.kind == "c" else value
 
 
 @transpose_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return transpose(grad, invert_permutation(op.inputs[1])), None
 
 
 @conjugate_transpose_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return transpose(grad, invert_permutation(op.inputs[1]), conjugate=True), None
 
 
 def transpose(
-    a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
+    a: TensorLike,
+    perm: TensorLike | None = None,
+    name: str | None = "transpose",
+    conjugate: bool = False,
 ) -> Tensor:
     """The tensor with its dimensions in another order.
 
@@ -157,7 +165,9 @@ def transpose(
         return found
 
 
-def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
+def matrix_transpose(
+    a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False
+) -> Tensor:
     """The tensor with its last two dimensions exchanged.
 
     Raises:
@@ -171,7 +181,7 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
         if rank is None:
             size = shape_ops.rank(a)
             head = provided.range_op(0, size - 2, 1)
-            perm: Any = concat_ops.concat((head, [size - 1, size - 2]), 0)
+            perm: TensorLike = concat_ops.concat((head, [size - 1, size - 2]), 0)
         elif rank < 2:
             raise ValueError(
                 "Argument `a` should be a (batch) matrix with rank >= 2.  "
@@ -193,7 +203,7 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
     host_memory=("x", "y"),
     traits="rearranges",
 )
-def invert_permutation(xp: Any, x: Any) -> Any:
+def invert_permutation(xp: Xp, x: Array) -> Array:
     """The permutation that undoes another: ``y[x[i]] = i``."""
     if x.ndim != 1:
         raise errors.invalid_argument("invert_permutation expects a 1D vector.")
@@ -231,7 +241,7 @@ def _reverse_shape(c: InferenceContext) -> TensorShape:
     host_memory=("dims",),
     traits="rearranges",
 )
-def reverse_op(xp: Any, tensor: Any, dims: Any) -> Any:
+def reverse_op(xp: Xp, tensor: Array, dims: Array) -> Array:
     """The tensor with the order of elements reversed along the marked dimensions."""
     if tensor.ndim == 0:
         return tensor
@@ -248,7 +258,7 @@ def reverse_op(xp: Any, tensor: Any, dims: Any) -> Any:
 
 
 @reverse_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return reverse_op(grad, op.inputs[1]), None
 
 
@@ -282,7 +292,7 @@ def _reverse_v2_shape(c: InferenceContext) -> TensorShape:
     host_memory=("axis",),
     traits="rearranges",
 )
-def reverse(xp: Any, tensor: Any, axis: Any) -> Any:
+def reverse(xp: Xp, tensor: Array, axis: Array) -> Array:
     """The tensor with the order of elements reversed along the given axes."""
     rank = tensor.ndim
     if tensor.size == 0 or rank == 0:
@@ -302,7 +312,7 @@ def reverse(xp: Any, tensor: Any, axis: Any) -> Any:
 
 
 @reverse.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return reverse(grad, op.inputs[1]), None
 
 
@@ -335,8 +345,8 @@ def _reverse_sequence_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def reverse_sequence_op(
-    xp: Any, input: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int
-) -> Any:
+    xp: Xp, input: Array, seq_lengths: Array, *, seq_dim: int, batch_dim: int
+) -> Array:
     """The first ``seq_lengths[b]`` elements of every row b in reverse order."""
     if seq_lengths.ndim != 1:
         raise errors.invalid_argument(f"seq_lens input must be 1-dim, not {seq_lengths.ndim}")
@@ -367,7 +377,7 @@ def reverse_sequence_op(
 
 
 @reverse_sequence_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     found = reverse_sequence_op(
         grad,
         op.inputs[1],
@@ -378,8 +388,8 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def reverse_sequence(
-    input: Any,
-    seq_lengths: Any,
+    input: TensorLike,
+    seq_lengths: TensorLike,
     seq_axis: int | None = None,
     batch_axis: int | None = None,
     name: str | None = None,
@@ -426,7 +436,7 @@ def _roll_shape(c: InferenceContext) -> TensorShape:
     host_memory=("shift", "axis"),
     traits="rearranges",
 )
-def roll(xp: Any, input: Any, shift: Any, axis: Any) -> Any:
+def roll(xp: Xp, input: Array, shift: Array, axis: Array) -> Array:
     """The tensor with its elements moved on along some axes; those pushed out come in again."""
     if input.ndim < 1:
         raise errors.invalid_argument("input must be 1-D or higher")
@@ -452,5 +462,5 @@ def roll(xp: Any, input: Any, shift: Any, axis: Any) -> Any:
 
 
 @roll.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return roll(grad, -op.inputs[1], op.inputs[2]), None, None

@@ -14,14 +14,16 @@ from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["unique:unique_v1", "unique_with_counts:unique_with_counts_v1", "setdiff1d"],
 }
 
 
-def _order_of_first(x: Any) -> tuple[Any, Any, Any]:
+def _order_of_first(x: Array) -> tuple[Array, Array, Array]:
     """(first positions, inverse, counts) of the distinct elements in order of appearance."""
     if x.dtype == object:
         seen: dict[bytes, int] = {}
@@ -47,7 +49,7 @@ def _order_of_first(x: Any) -> tuple[Any, Any, Any]:
     return starts[order], rank[numbers.reshape(-1)], times[order]
 
 
-def _unique(x: Any, axis: Any, out_idx: DType) -> tuple[Any, Any, Any]:
+def _unique(x: Array, axis: Attr, out_idx: DType) -> tuple[Array, Array, Array]:
     place = 0
     if axis is None:
         if x.ndim != 1:
@@ -125,7 +127,7 @@ _INDEX = "out_idx: {int32, int64} = DT_INT32"
     devices=("CPU",),
     traits="rearranges",
 )
-def unique(xp: Any, x: Any, *, out_idx: DType) -> Any:
+def unique(xp: Xp, x: Array, *, out_idx: DType) -> Outputs:
     """The distinct elements in order of appearance, and for each element which one it is."""
     return _unique(x, None, out_idx)[:2]
 
@@ -139,7 +141,7 @@ def unique(xp: Any, x: Any, *, out_idx: DType) -> Any:
     shape=_unique_v2_shape,
     devices=("CPU",),
 )
-def unique_v2(xp: Any, x: Any, axis: Any, *, out_idx: DType) -> Any:
+def unique_v2(xp: Xp, x: Array, axis: Array, *, out_idx: DType) -> Outputs:
     """The distinct slices along an axis in order of appearance."""
     return _unique(x, axis, out_idx)[:2]
 
@@ -153,7 +155,7 @@ def unique_v2(xp: Any, x: Any, axis: Any, *, out_idx: DType) -> Any:
     devices=("CPU",),
     traits="rearranges",
 )
-def unique_with_counts(xp: Any, x: Any, *, out_idx: DType) -> Any:
+def unique_with_counts(xp: Xp, x: Array, *, out_idx: DType) -> Outputs:
     """The distinct elements, which one each element is, and how often each occurs."""
     return _unique(x, None, out_idx)
 
@@ -167,17 +169,19 @@ def unique_with_counts(xp: Any, x: Any, *, out_idx: DType) -> Any:
     shape=_unique_v2_shape,
     devices=("CPU",),
 )
-def unique_with_counts_v2(xp: Any, x: Any, axis: Any, *, out_idx: DType) -> Any:
+def unique_with_counts_v2(xp: Xp, x: Array, axis: Array, *, out_idx: DType) -> Outputs:
     """The distinct slices along an axis, and how often each occurs."""
     return _unique(x, axis, out_idx)
 
 
-def unique_v1(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
+def unique_v1(x: TensorLike, out_idx: Any = dtypes.int32, name: str | None = None) -> TensorResult:
     """The distinct elements of a vector in order of appearance, and for each which one it is."""
     return unique(x, out_idx=out_idx, name=name)
 
 
-def unique_with_counts_v1(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
+def unique_with_counts_v1(
+    x: TensorLike, out_idx: Any = dtypes.int32, name: str | None = None
+) -> TensorResult:
     """As ``tf.unique``, and how often each distinct element occurs."""
     return unique_with_counts(x, out_idx=out_idx, name=name)
 
@@ -197,7 +201,7 @@ def _list_diff_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
     traits="rearranges",
 )
-def list_diff(xp: Any, x: Any, y: Any, *, out_idx: DType) -> Any:
+def list_diff(xp: Xp, x: Array, y: Array, *, out_idx: DType) -> Outputs:
     """The elements of a list that are not in another, and where they stood."""
     for name, value in (("x", x), ("y", y)):
         if value.ndim != 1:
@@ -215,6 +219,8 @@ def list_diff(xp: Any, x: Any, y: Any, *, out_idx: DType) -> Any:
     return x[kept], kept.astype(out_idx.numpy_dtype)
 
 
-def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
+def setdiff1d(
+    x: TensorLike, y: TensorLike, index_dtype: Any = dtypes.int32, name: str | None = None
+) -> TensorResult:
     """The elements of ``x`` that are not in ``y``, and where they stood."""
     return list_diff(x, y, out_idx=index_dtype, name=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,10 +20,12 @@ from tfnb.ops.array.shape_ops import shape as shape_of
 from tfnb.ops.base import provided_functions as provided
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import (
         InferenceContext,
     )
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike
 
 EXPORTS = {
     "tf": [
@@ -45,7 +47,7 @@ def _where_shape(c: InferenceContext) -> TensorShape:
     shape=_where_shape,
     traits="rearranges",
 )
-def where_op(xp: Any, input: Any) -> Any:
+def where_op(xp: Xp, input: Array) -> Array:
     """The coordinates of all elements that are not zero, row by row."""
     value = xp.asarray(input)
     if value.ndim == 0:
@@ -54,7 +56,12 @@ def where_op(xp: Any, input: Any) -> Any:
 
 
 @dispatchable
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """The coordinates where a condition holds, or elements of ``x`` there and of ``y`` elsewhere.
 
     Args:
@@ -78,7 +85,12 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     raise ValueError("x and y must both be non-None or both be None.")
 
 
-def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where_v2(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """As :func:`where`, with broadcasting between the three."""
     found: Tensor
     if x is None and y is None:
@@ -91,7 +103,10 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
 
 @dispatchable
 def boolean_mask(
-    tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: Any = None
+    tensor: TensorLike,
+    mask: TensorLike,
+    name: str | None = "boolean_mask",
+    axis: TensorLike | None = None,
 ) -> Tensor:
     """The elements of a tensor where a mask is true.
 

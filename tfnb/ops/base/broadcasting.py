@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors
 
 if TYPE_CHECKING:
     from tfnb.core.errors import InvalidArgumentError
+    from tfnb.core.kernel_types import Array
 
 
-def shape_text(shape: Any) -> str:
+def shape_text(shape: Array) -> str:
     """A shape as TensorFlow's run-time errors write it.
 
     >>> shape_text((2, 3)), shape_text(())
@@ -19,13 +20,13 @@ def shape_text(shape: Any) -> str:
     return "[" + ",".join(map(str, shape)) + "]"
 
 
-def incompatible_shapes(*arrays: Any) -> InvalidArgumentError:
+def incompatible_shapes(*arrays: Array) -> InvalidArgumentError:
     """The error for arrays that cannot be broadcast to one shape."""
     texts = " vs. ".join(shape_text(array.shape) for array in arrays)
     return errors.invalid_argument(f"Incompatible shapes: {texts}")
 
 
-def require_same_shape(op_type: str, *arrays: Any) -> None:
+def require_same_shape(op_type: str, *arrays: Array) -> None:
     """Checks that all arrays have the first one's shape.
 
     Raises:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from tfnb.core.process.work_sharder import num_threads, shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from tfnb.core.kernel_types import Array, Xp
 
 # Elements of a tile: a few tiles of floats fit into the last-level cache, and NumPy's fixed cost
 # of an operation is negligible.
@@ -54,17 +56,17 @@ def plain_ways() -> Iterator[None]:
         _takes_plain_ways = before
 
 
-def is_large(xp: Any, x: Any, least: int = LARGE) -> bool:
+def is_large(xp: Xp, x: Array, least: int = LARGE) -> bool:
     """Whether `x` is a float32 or float64 array on a CPU with at least `least` elements."""
     return xp is np and x.size >= least and x.dtype.char in "fd" and not _takes_plain_ways
 
 
-def own(x: Any) -> Any:
+def own(x: Array) -> Array:
     """The `out=` argument for overwriting the intermediate result `x`; None for a scalar."""
     return x if x.ndim else None
 
 
-def tiled(xp: Any, formula: Callable[..., Any], *arrays: Any) -> Any:
+def tiled(xp: Xp, formula: Callable[..., Array], *arrays: Array) -> Array:
     """``formula(xp, *arrays)`` for an elementwise formula, tile by tile where that is faster.
 
     Args:
@@ -97,7 +99,7 @@ def shard_rows(rows: int, row_size: int, work: Callable[[int, int], object]) -> 
     shard(rows, (1 << 16) // max(row_size, 1) + 1, work)
 
 
-def mapped(xp: Any, function: Callable[..., Any], x: Any) -> Any:
+def mapped(xp: Xp, function: Callable[..., Array], x: Array) -> Array:
     """``function(x)`` for an expensive ufunc; a large array is divided among threads."""
     if not is_large(xp, x, LEAST_MAPPED) or num_threads() == 1 or not x.flags.c_contiguous:
         return function(x)
@@ -107,21 +109,21 @@ def mapped(xp: Any, function: Callable[..., Any], x: Any) -> Any:
     return out
 
 
-def at_least(xp: Any, x: Any, lowest: Any) -> Any:
+def at_least(xp: Xp, x: Array, lowest: Array) -> Array:
     """The larger of each element and a number, NaN where the element is."""
     if is_large(xp, x):
         return x.clip(lowest, np.inf)
     return xp.maximum(x, lowest)
 
 
-def at_most(xp: Any, x: Any, highest: Any) -> Any:
+def at_most(xp: Xp, x: Array, highest: Array) -> Array:
     """The smaller of each element and a number, NaN where the element is."""
     if is_large(xp, x):
         return x.clip(-np.inf, highest)
     return xp.minimum(x, highest)
 
 
-def choose(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
+def choose(xp: Xp, condition: Array, x: Array, y: Array, out: Array | None = None) -> Array:
     """Elements of `x` where the condition holds, of `y` elsewhere; all three broadcast.
 
     Args:
@@ -161,7 +163,7 @@ def choose(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
     return result.view(dtype)
 
 
-def zero_where(xp: Any, condition: Any, x: Any, out: Any = None) -> Any:
+def zero_where(xp: Xp, condition: Array, x: Array, out: Array | None = None) -> Array:
     """0 where the condition, of the shape of `x`, holds; elsewhere the element of `x`.
 
     Args:
@@ -185,13 +187,13 @@ def zero_where(xp: Any, condition: Any, x: Any, out: Any = None) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _ones(count: int, dtype: str) -> Any:
+def _ones(count: int, dtype: str) -> Array:
     ones = np.ones(count, dtype)
     ones.flags.writeable = False
     return ones
 
 
-def sum_over(xp: Any, x: Any, axes: tuple[int, ...], keep_dims: bool = False) -> Any:
+def sum_over(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool = False) -> Array:
     """The sum over axes, given as non-negative numbers, in the dtype of `x`."""
     if not is_large(xp, x) or not x.flags.c_contiguous:
         return x.sum(axis=axes, dtype=x.dtype, keepdims=keep_dims)
@@ -222,20 +224,20 @@ def _groups(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[tuple[bool, i
     return groups
 
 
-def _sum_rows(x: Any) -> Any:
+def _sum_rows(x: Array) -> Array:
     length = x.shape[1]
     if length <= _LONGEST_ROW:
         return x.dot(_ones(length, x.dtype.char))
     return np.array([_total(row) for row in x], x.dtype)
 
 
-def _total(x: Any) -> Any:
+def _total(x: Array) -> Array:
     whole = x.size - x.size % _BLOCK
     total = x[:whole].reshape(-1, _BLOCK).dot(_ones(_BLOCK, x.dtype.char)).sum()
     return total + x[whole:].sum()
 
 
-def _sum_columns(x: Any) -> Any:
+def _sum_columns(x: Array) -> Array:
     """Sums over the middle one of three axes."""
     outer, length, after = x.shape
     char = x.dtype.char
@@ -252,7 +254,7 @@ def _sum_columns(x: Any) -> Any:
     return np.matmul(_ones(length, char), x)
 
 
-def sum_of_squares(xp: Any, x: Any) -> Any:
+def sum_of_squares(xp: Xp, x: Array) -> Array:
     """The sum of the squares of all elements."""
     flat = x.reshape(-1)
     if not is_large(xp, x):

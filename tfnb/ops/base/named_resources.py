@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tfnb.core.tensor_shape import TensorShape
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array, Handle
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.shape_inference import InferenceContext
 
@@ -32,8 +33,8 @@ def own_resource(
     type_name: str,
     container: str,
     shared_name: str,
-    make: Callable[[str], Any],
-    check: Callable[[Any], None] = lambda _: None,
+    make: Callable[[str], Array],
+    check: Callable[[Array], None] = lambda _: None,
 ) -> ResourceHandle:
     """A handle of the resource of this node; the first execution makes it, or finds a shared one.
 
@@ -82,7 +83,7 @@ def as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
     return found
 
 
-def find_resource(ctx: OpKernelContext, handle: Any, type_name: str) -> Any:
+def find_resource(ctx: OpKernelContext, handle: Handle, type_name: str) -> Array:
     """What a handle of either kind means.
 
     Raises:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array
 
-def is_opaque(value: Any) -> bool:
+
+def is_opaque(value: Array) -> bool:
     """Whether a value is a bare resource handle or variant, and no array."""
     return not hasattr(value, "ndim")
 
 
-def array_of(values: Any) -> Any:
+def array_of(values: Array) -> Array:
     """A vector of bare objects or of strings."""
     out = np.empty(len(values), object)
     for index, value in enumerate(values):
@@ -20,7 +23,7 @@ def array_of(values: Any) -> Any:
     return out
 
 
-def as_scalar(value: Any) -> Any:
+def as_scalar(value: Array) -> Array:
     """An object array of rank 0 as the runtime keeps it: strings in the array, all else bare."""
     if value.ndim == 0 and value.dtype == object:
         item = value[()]

@@ -9,7 +9,7 @@ arrays in single precision (``quantized``, ``dequantized``). Corresponds to Tens
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tfnb.core.shape_inference import SCALAR_SHAPE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tfnb.core.kernel_types import Array, Attr, Xp
     from tfnb.core.shape_inference import InferenceContext
     from tfnb.core.tensor_shape import TensorShape
 
@@ -28,23 +29,23 @@ _LOWEST_INT32 = np.float32(-2147483648.0)
 _HIGHEST_INT32 = np.float32(2147483520.0)
 
 
-def rounded_away(xp: Any, x: Any) -> Any:
+def rounded_away(xp: Xp, x: Array) -> Array:
     """The nearest whole numbers, halves away from zero."""
     below_half = np.nextafter(x.dtype.type(0.5), x.dtype.type(0))
     return xp.trunc(x + xp.copysign(below_half, x))
 
 
-def limits(dtype: Any) -> tuple[int, int]:
+def limits(dtype: Attr) -> tuple[int, int]:
     """The lowest and the highest integer of a type."""
     info = np.iinfo(dtype)
     return int(info.min), int(info.max)
 
 
-def _steps(dtype: Any) -> int:
+def _steps(dtype: Attr) -> int:
     return 1 << (8 * int(np.dtype(dtype).itemsize))
 
 
-def _scale(low: Any, high: Any, dtype: Any) -> np.float64:
+def _scale(low: Array, high: Array, dtype: Attr) -> np.float64:
     """How many integers there are to one, in double precision."""
     steps = _steps(dtype)
     return steps / (np.float64(np.float32(high) - np.float32(low)) * (steps / (steps - 1.0)))
@@ -55,7 +56,7 @@ def whole_number(x: float) -> int:
     return int(x) if abs(x) < 2.0**63 else -(1 << 63)
 
 
-def number_of(value: Any, name: str) -> np.float32:
+def number_of(value: Array, name: str) -> np.float32:
     """The float in a tensor that holds one.
 
     Raises:
@@ -66,7 +67,7 @@ def number_of(value: Any, name: str) -> np.float32:
     return np.float32(value)
 
 
-def single(value: Any, name: str) -> np.float32:
+def single(value: Array, name: str) -> np.float32:
     """The float in a tensor of one element, whatever its rank.
 
     Raises:
@@ -77,7 +78,7 @@ def single(value: Any, name: str) -> np.float32:
     return np.float32(value.reshape(()))
 
 
-def _number(value: float, low: Any, high: Any, dtype: Any) -> int:
+def _number(value: float, low: Array, high: Array, dtype: Attr) -> int:
     """The integer that stands for a float; TensorFlow's is wrapped where 64 bits cannot hold it."""
     lowest = limits(dtype)[0]
     if low == high:
@@ -88,18 +89,18 @@ def _number(value: float, low: Any, high: Any, dtype: Any) -> int:
     return whole_number(value - start) + lowest
 
 
-def unclamped_number(value: float, low: Any, high: Any, dtype: Any) -> int:
+def unclamped_number(value: float, low: Array, high: Array, dtype: Attr) -> int:
     """The integer that stands for a float, even if the type cannot hold it."""
     return _wrapped(_number(value, low, high, dtype))
 
 
-def quantized_number(value: float, low: Any, high: Any, dtype: Any) -> int:
+def quantized_number(value: float, low: Array, high: Array, dtype: Attr) -> int:
     """The integer that stands for a float of the range, or the nearest end of the type."""
     lowest, highest = limits(dtype)
     return min(max(_number(value, low, high, dtype), lowest), highest)
 
 
-def floats_of(values: Any, low: Any, high: Any) -> NDArray[np.float32]:
+def floats_of(values: Array, low: Array, high: Array) -> NDArray[np.float32]:
     """The floats that integers stand for, each computed in double precision."""
     if low == high:
         return np.full(values.shape, low, np.float32)
@@ -113,12 +114,12 @@ def floats_of(values: Any, low: Any, high: Any) -> NDArray[np.float32]:
     return np.asarray(np.float64(start) + offsets * scale).astype(np.float32)
 
 
-def float_of(value: int, low: Any, high: Any, dtype: Any) -> np.float32:
+def float_of(value: int, low: Array, high: Array, dtype: Attr) -> np.float32:
     """The float that one integer stands for."""
     return np.float32(floats_of(np.asarray(value, dtype), low, high))
 
 
-def numbers_of(values: Any, low: Any, high: Any, dtype: Any) -> Any:
+def numbers_of(values: Array, low: Array, high: Array, dtype: Attr) -> Array:
     """``quantized_number`` of every float of an array."""
     lowest, highest = limits(dtype)
     if low == high:
@@ -129,7 +130,7 @@ def numbers_of(values: Any, low: Any, high: Any, dtype: Any) -> Any:
     return np.clip(numbers, lowest, highest).astype(dtype)
 
 
-def dequantized(values: Any, low: Any, high: Any) -> NDArray[np.float32]:
+def dequantized(values: Array, low: Array, high: Array) -> NDArray[np.float32]:
     """The floats that the integers of an array stand for, in single precision."""
     low, high = np.float32(low), np.float32(high)
     lowest = np.float32(limits(values.dtype)[0])
@@ -138,7 +139,7 @@ def dequantized(values: Any, low: Any, high: Any) -> NDArray[np.float32]:
     return np.asarray((start - lowest * scale) + values.astype(np.float32) * scale)
 
 
-def quantized(values: Any, low: Any, high: Any, dtype: Any) -> Any:
+def quantized(values: Array, low: Array, high: Array, dtype: Attr) -> Array:
     """The integers that stand for the floats of an array, in single precision."""
     low, high = np.float32(low), np.float32(high)
     lowest, highest = limits(dtype)
@@ -150,7 +151,9 @@ def quantized(values: Any, low: Any, high: Any, dtype: Any) -> Any:
     return np.minimum(np.maximum(numbers, floor), ceiling).astype(np.int32).astype(dtype)
 
 
-def requantized(values: Any, old: tuple[Any, Any], new: tuple[Any, Any], dtype: Any) -> Any:
+def requantized(
+    values: Array, old: tuple[Array, Array], new: tuple[Array, Array], dtype: Attr
+) -> Array:
     """The integers of another type and range that stand for the same floats.
 
     From qint32 to quint8 in whole numbers with 16 binary places, otherwise through floats.
@@ -184,14 +187,14 @@ def _wrapped(value: int) -> int:
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def level(low: Any, high: Any, dtype: Any) -> np.float32:
+def level(low: Array, high: Array, dtype: Attr) -> np.float32:
     """The distance of two floats that neighbouring integers stand for."""
     lowest, highest = limits(dtype)
     return np.float32((np.float32(high) - np.float32(low)) / np.float32(highest - lowest))
 
 
 def range_of_products(
-    a: tuple[Any, Any], a_dtype: Any, b: tuple[Any, Any], b_dtype: Any, dtype: Any
+    a: tuple[Array, Array], a_dtype: Array, b: tuple[Array, Array], b_dtype: Array, dtype: Attr
 ) -> tuple[np.float32, np.float32]:
     """The range of a type whose integers are sums of products of two others' integers."""
     lowest, highest = limits(dtype)

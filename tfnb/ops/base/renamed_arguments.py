@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import TensorLike
 
 
-def renamed(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
+def renamed(new_name: str, new_value: TensorLike, old_name: str, old_value: TensorLike) -> Any:
     """The value that was given under either name.
 
     Raises:

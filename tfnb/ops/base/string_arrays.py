@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,15 +11,17 @@ from tfnb.core import host_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.core.kernel_types import Array, Attr
 
-def strings(values: Sequence[bytes], shape: tuple[int, ...]) -> Any:
+
+def strings(values: Sequence[bytes], shape: tuple[int, ...]) -> Array:
     """Byte strings as an array of objects."""
     array = np.empty(len(values), object)
     array[:] = values
     return array.reshape(shape)
 
 
-def mapped(function: Callable[[Any], Any], array: Any, dtype: Any = object) -> Any:
+def mapped(function: Callable[[Array], Array], array: Array, dtype: Attr = object) -> Array:
     """The results of a function for every element, in the array's shape."""
     found = np.empty(array.size, dtype)
     if host_memory.limit_of_thread() is None:
@@ -47,7 +49,7 @@ def check_joined(num_bytes: int, between: bytes, num_parts: int) -> None:
     host_memory.check_size(num_bytes + len(between) * num_parts)
 
 
-def num_bytes_of(array: Any) -> int:
+def num_bytes_of(array: Array) -> int:
     """How many bytes the strings of an array have."""
     return sum(map(len, array.reshape(-1).tolist()))
 
@@ -62,11 +64,11 @@ def bytes_of(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def as_text(value: Any) -> Any:
+def as_text(value: Array) -> Array:
     """A string attribute of a kernel, which is bytes where it is no UTF-8, as text."""
     return text_of(value) if isinstance(value, bytes) else value
 
 
-def as_bytes(value: Any) -> Any:
+def as_bytes(value: Array) -> Array:
     """A string attribute of a kernel as bytes."""
     return value if isinstance(value, bytes) else bytes_of(value)

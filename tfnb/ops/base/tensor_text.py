@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core.node_text import nested_text
 from tfnb.core.resource_mgr import ResourceHandle
 
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array
+
 _ESCAPES = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}
 
 
-def number_text(value: Any) -> str:
+def number_text(value: Array) -> str:
     """One number.
 
     >>> number_text(np.float32(0.1)), number_text(np.float32(1 / 3)), number_text(np.float64(1e10))
@@ -52,7 +55,7 @@ def escaped(text: bytes) -> str:
     return b"".join(parts).decode("utf-8", "surrogateescape")
 
 
-def _element_text(value: Any, *, quoted: bool = False) -> str:
+def _element_text(value: Array, *, quoted: bool = False) -> str:
     if isinstance(value, bytes):
         return f'"{escaped(value)}"' if quoted else escaped(value)
     if isinstance(value, (np.generic, np.ndarray)):
@@ -60,7 +63,7 @@ def _element_text(value: Any, *, quoted: bool = False) -> str:
     return str(value)
 
 
-def _as_array(value: Any) -> Any:
+def _as_array(value: Array) -> Array:
     """A tensor's value as an array on the host; a handle or a Python object as one element."""
     if isinstance(value, ResourceHandle) or not hasattr(value, "dtype"):
         array = np.empty((), object)
@@ -69,14 +72,14 @@ def _as_array(value: Any) -> Any:
     return np.asarray(value.get() if hasattr(value, "get") else value)
 
 
-def _is_opaque(flat: Any) -> bool:
+def _is_opaque(flat: Array) -> bool:
     """Whether elements are of a type whose tensors TensorFlow writes in one row."""
     return flat.dtype.kind == "c" or (
         flat.dtype == object and flat.size > 0 and not isinstance(flat[0], bytes)
     )
 
 
-def summarize(value: Any, max_entries: int) -> str:
+def summarize(value: Array, max_entries: int) -> str:
     """The first elements of a tensor, as error messages show them.
 
     >>> summarize(np.arange(6).reshape(2, 3), 4)
@@ -118,7 +121,7 @@ def format_tensor(value: Any, at_ends: int) -> str:
     return _format_dimension(array, shown, array.ndim, 0)
 
 
-def _format_dimension(array: Any, at_ends: int, rank: int, depth: int) -> str:
+def _format_dimension(array: Array, at_ends: int, rank: int, depth: int) -> str:
     if depth == rank:
         return _element_text(array[()], quoted=True)
     last = depth == rank - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors
 from tfnb.core.node_text import tensor_text, type_word
@@ -13,11 +13,12 @@ from tfnb.ops.containers.tensor_list import partial_text
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array
     from tfnb.core.shape_inference import InferenceContext
     from tfnb.ops.containers.tensor_list import TensorList
 
 
-def shape_from(value: Any) -> TensorShape:
+def shape_from(value: Array) -> TensorShape:
     """The shape that an ``element_shape`` input means; a scalar -1 is an unknown one."""
     if value.ndim == 0:
         if int(value) != -1:
@@ -92,7 +93,7 @@ def same_list_shape(c: InferenceContext) -> TensorShape:
     return SCALAR_SHAPE
 
 
-def check_rows(tensor: Any, shape: TensorShape) -> None:
+def check_rows(tensor: Array, shape: TensorShape) -> None:
     """Refuses a tensor whose rows are no elements of a shape."""
     if not shape.is_compatible_with(TensorShape(tensor.shape[1:])):
         raise errors.invalid_argument(
@@ -101,7 +102,7 @@ def check_rows(tensor: Any, shape: TensorShape) -> None:
         )
 
 
-def check_vector(tensor: Any) -> None:
+def check_vector(tensor: Array) -> None:
     """Refuses a tensor without rows."""
     if tensor.ndim < 1:
         raise errors.invalid_argument(
@@ -109,7 +110,7 @@ def check_vector(tensor: Any) -> None:
         )
 
 
-def rows_of(tensor: Any) -> tuple[Any, ...]:
+def rows_of(tensor: Array) -> tuple[Array, ...]:
     """The rows of a tensor, each of them a tensor."""
     if tensor.dtype == object and tensor.ndim == 1:
         return tuple([tensor[i : i + 1].reshape(()) for i in range(len(tensor))])

@@ -7,7 +7,7 @@ shape is known.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,6 +43,10 @@ from tfnb.ops.containers.tensor_list import (
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Variant, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 
 # ------------------------------------------------------------------------------------- making lists
@@ -58,8 +62,8 @@ if TYPE_CHECKING:
     traits="rearranges",
 )
 def empty_tensor_list(
-    xp: Any, element_shape: Any, max_num_elements: Any, *, element_dtype: DType
-) -> Any:
+    xp: Xp, element_shape: Array, max_num_elements: Array, *, element_dtype: DType
+) -> Variant:
     """A list without elements."""
     if max_num_elements.ndim:
         raise errors.invalid_argument(
@@ -79,8 +83,8 @@ def empty_tensor_list(
     traits="rearranges",
 )
 def tensor_list_reserve(
-    xp: Any, element_shape: Any, num_elements: Any, *, element_dtype: DType
-) -> Any:
+    xp: Xp, element_shape: Array, num_elements: Array, *, element_dtype: DType
+) -> Variant:
     """A list of elements that are not set yet."""
     if num_elements.ndim:
         raise errors.invalid_argument(
@@ -113,8 +117,8 @@ def _from_tensor_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def tensor_list_from_tensor(
-    xp: Any, tensor: Any, element_shape: Any, *, element_dtype: DType
-) -> Any:
+    xp: Xp, tensor: Array, element_shape: Array, *, element_dtype: DType
+) -> Variant:
     """A list of the rows of a tensor."""
     check_vector(tensor)
     shape = shape_from(element_shape)
@@ -123,7 +127,7 @@ def tensor_list_from_tensor(
 
 
 @tensor_list_from_tensor.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: TensorLike) -> Gradients:
     from tfnb.ops.array import shape_ops, slice_ops
     from tfnb.ops.containers.whole_list_ops import tensor_list_stack
 
@@ -149,7 +153,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=lambda c: SCALAR_SHAPE,
     host_memory=("input_handle", "length"),
 )
-def tensor_list_length(xp: Any, input_handle: Any) -> Any:
+def tensor_list_length(xp: Xp, input_handle: Variant) -> Array:
     """The number of elements."""
     return np.int32(len(input_handle.elements))
 
@@ -170,7 +174,7 @@ def _element_shape_shape(c: InferenceContext) -> TensorShape:
     shape=_element_shape_shape,
     host_memory=("input_handle", "element_shape"),
 )
-def tensor_list_element_shape(xp: Any, input_handle: Any, *, shape_type: DType) -> Any:
+def tensor_list_element_shape(xp: Xp, input_handle: Variant, *, shape_type: DType) -> Array:
     """What is known of the elements' shapes, with -1 for unknown sizes."""
     dims = input_handle.element_shape.dim_values
     if dims is None:
@@ -188,8 +192,8 @@ def _item_shape(c: InferenceContext) -> TensorShape:
 
 
 def _filled(
-    xp: Any, one: TensorList, element: Any, given_shape: Any, what: str, *, infers: bool
-) -> Any:
+    xp: Xp, one: TensorList, element: Array, given_shape: Array, what: str, *, infers: bool
+) -> Array:
     """An element, or zeros for one that was never set.
 
     ``infers``: whether its shape may be that of the others.
@@ -219,8 +223,8 @@ def _filled(
     traits="rearranges",
 )
 def tensor_list_get_item(
-    xp: Any, input_handle: Any, index: Any, element_shape: Any, *, element_dtype: DType
-) -> Any:
+    xp: Xp, input_handle: Variant, index: Array, element_shape: Array, *, element_dtype: DType
+) -> Array:
     """One element."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
@@ -241,7 +245,7 @@ def tensor_list_get_item(
 
 
 @tensor_list_get_item.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: TensorLike) -> Gradients:
     source, index, _ = op.inputs
     shape = tensor_list_element_shape(source, shape_type=dtypes.int32)
     empty = tensor_list_reserve(shape, tensor_list_length(source), element_dtype=grad.dtype)
@@ -268,14 +272,14 @@ def _set_item_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def tensor_list_set_item(
-    xp: Any,
-    input_handle: Any,
-    index: Any,
-    item: Any,
+    xp: Xp,
+    input_handle: Variant,
+    index: Array,
+    item: Array,
     *,
     element_dtype: DType,
     resize_if_index_out_of_bounds: bool,
-) -> Any:
+) -> Variant:
     """The list with one element replaced."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
@@ -295,7 +299,7 @@ def tensor_list_set_item(
 
 
 @tensor_list_set_item.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: TensorLike) -> Gradients:
     from tfnb.ops.array import constant_ops, shape_ops
 
     source, index, item = op.inputs
@@ -327,12 +331,14 @@ def _push_shape(c: InferenceContext) -> TensorShape:
     shape=_push_shape,
     traits="rearranges",
 )
-def tensor_list_push_back(xp: Any, input_handle: Any, tensor: Any, *, element_dtype: DType) -> Any:
+def tensor_list_push_back(
+    xp: Xp, input_handle: Variant, tensor: Array, *, element_dtype: DType
+) -> Variant:
     """The list with one element more."""
     return _pushed(input_handle, tensor, element_dtype)
 
 
-def _pushed(one: TensorList, tensor: Any, element_dtype: DType) -> TensorList:
+def _pushed(one: TensorList, tensor: Array, element_dtype: DType) -> TensorList:
     check_dtype(one, element_dtype)
     if not one.takes(tensor.shape):
         raise errors.invalid_argument(
@@ -351,7 +357,7 @@ def _pushed(one: TensorList, tensor: Any, element_dtype: DType) -> TensorList:
 
 
 @tensor_list_push_back.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: TensorLike) -> Gradients:
     from tfnb.ops.array import shape_ops
 
     element = op.inputs[1]
@@ -368,8 +374,8 @@ def _(op: Any, grad: Any) -> Any:
     devices=("CPU",),
 )
 def tensor_list_push_back_batch(
-    xp: Any, input_handles: Any, tensor: Any, *, element_dtype: DType
-) -> Any:
+    xp: Xp, input_handles: Variant, tensor: Array, *, element_dtype: DType
+) -> Variant:
     """Pushes one row of a tensor to each of several lists."""
     lists = np.asarray(input_handles, object)
     if lists.shape != tensor.shape[:1]:
@@ -400,8 +406,8 @@ def _pop_shape(c: InferenceContext) -> list[TensorShape]:
     traits="rearranges",
 )
 def tensor_list_pop_back(
-    xp: Any, input_handle: Any, element_shape: Any, *, element_dtype: DType
-) -> Any:
+    xp: Xp, input_handle: Variant, element_shape: Array, *, element_dtype: DType
+) -> Outputs:
     """The list without its last element, and that element."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
@@ -420,7 +426,7 @@ def tensor_list_pop_back(
 
 
 @tensor_list_pop_back.gradient
-def _(op: Any, list_grad: Any, grad: Any) -> Any:
+def _(op: Operation, list_grad: Tensor | None, grad: TensorLike) -> Gradients:
     from tfnb.ops.array import constant_ops
 
     if list_grad is None:
@@ -440,7 +446,7 @@ def _(op: Any, list_grad: Any, grad: Any) -> Any:
     shape=same_list_shape,
     host_memory=("size",),
 )
-def tensor_list_resize(xp: Any, input_handle: Any, size: Any) -> Any:
+def tensor_list_resize(xp: Xp, input_handle: Variant, size: Array) -> Variant:
     """The list cut, or filled up with elements that are not set."""
     one: TensorList = input_handle
     count = int(size)
@@ -453,5 +459,5 @@ def tensor_list_resize(xp: Any, input_handle: Any, size: Any) -> Any:
 
 
 @tensor_list_resize.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: TensorLike) -> Gradients:
     return tensor_list_resize(grad, tensor_list_length(op.inputs[0])), None

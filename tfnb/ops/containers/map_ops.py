@@ -19,6 +19,11 @@ from tfnb.ops.base.broadcasting import shape_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tfnb.core.kernel_types import Array, Handle, Variant, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
+
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
 _KEY = "key_dtype: type"
 _VALUE = "value_dtype: type"
@@ -29,11 +34,11 @@ class TensorMap:
 
     __slots__ = ("entries",)
 
-    def __init__(self, entries: Mapping[Any, tuple[Any, Any]]) -> None:
+    def __init__(self, entries: Mapping[Array, tuple[Array, Array]]) -> None:
         self.entries = dict(entries)
 
     @staticmethod
-    def identity(key: Any) -> tuple[Any, ...]:
+    def identity(key: Array) -> tuple[Array, ...]:
         """What two keys share if they are equal: type, shape and elements."""
         array = np.asarray(key)
         return array.dtype.str, array.shape, tuple(array.reshape(-1).tolist())
@@ -56,7 +61,7 @@ class TensorMap:
         return type(self)(entries)
 
 
-def _map_of(handle: Any) -> TensorMap:
+def _map_of(handle: Handle) -> TensorMap:
     if isinstance(handle, TensorMap):
         return handle
     if hasattr(handle, "ndim"):
@@ -64,12 +69,12 @@ def _map_of(handle: Any) -> TensorMap:
     raise errors.invalid_argument(f"Input handle is not a map. Saw: '{type(handle).__name__}'")
 
 
-def _shown(key: Any) -> str:
+def _shown(key: Array) -> str:
     return str(np.asarray(key).tolist())
 
 
 @register_op("EmptyTensorMap", "-> handle: variant", shape=lambda c: SCALAR_SHAPE, **_CPU)
-def empty_tensor_map(xp: Any) -> Any:
+def empty_tensor_map(xp: Xp) -> Variant:
     """A map without keys."""
     return TensorMap({})
 
@@ -80,7 +85,7 @@ empty_tensor_map.not_differentiable()
 @register_op(
     "TensorMapSize", "input_handle: variant -> size: int32", shape=lambda c: SCALAR_SHAPE, **_CPU
 )
-def tensor_map_size(xp: Any, input_handle: Any) -> Any:
+def tensor_map_size(xp: Xp, input_handle: Variant) -> Array:
     """How many keys there are."""
     return np.int32(len(_map_of(input_handle).entries))
 
@@ -93,7 +98,9 @@ def tensor_map_size(xp: Any, input_handle: Any) -> Any:
     shape=lambda c: UNKNOWN_SHAPE,
     **_CPU,
 )
-def tensor_map_lookup(xp: Any, input_handle: Any, key: Any, *, value_dtype: dtypes.DType) -> Any:
+def tensor_map_lookup(
+    xp: Xp, input_handle: Variant, key: Array, *, value_dtype: dtypes.DType
+) -> Array:
     """The value of a key."""
     found = _map_of(input_handle).entries.get(TensorMap.identity(key))
     if found is None:
@@ -116,7 +123,7 @@ def tensor_map_lookup(xp: Any, input_handle: Any, key: Any, *, value_dtype: dtyp
     shape=lambda c: SCALAR_SHAPE,
     **_CPU,
 )
-def tensor_map_insert(xp: Any, input_handle: Any, key: Any, value: Any) -> Any:
+def tensor_map_insert(xp: Xp, input_handle: Variant, key: Array, value: Array) -> Variant:
     """The map with one key more, or another value for it."""
     entries = dict(_map_of(input_handle).entries)
     entries[TensorMap.identity(key)] = (key, value)
@@ -131,7 +138,7 @@ def tensor_map_insert(xp: Any, input_handle: Any, key: Any, value: Any) -> Any:
     shape=lambda c: SCALAR_SHAPE,
     **_CPU,
 )
-def tensor_map_erase(xp: Any, input_handle: Any, key: Any) -> Any:
+def tensor_map_erase(xp: Xp, input_handle: Variant, key: Array) -> Variant:
     """The map without a key."""
     entries = dict(_map_of(input_handle).entries)
     if entries.pop(TensorMap.identity(key), None) is None:
@@ -148,7 +155,7 @@ def tensor_map_erase(xp: Any, input_handle: Any, key: Any) -> Any:
     shape=lambda c: SCALAR_SHAPE,
     **_CPU,
 )
-def tensor_map_has_key(xp: Any, input_handle: Any, key: Any) -> Any:
+def tensor_map_has_key(xp: Xp, input_handle: Variant, key: Array) -> Array:
     """Whether there is a key."""
     return np.bool_(TensorMap.identity(key) in _map_of(input_handle).entries)
 
@@ -160,7 +167,7 @@ def tensor_map_has_key(xp: Any, input_handle: Any, key: Any) -> Any:
     shape=lambda c: UNKNOWN_SHAPE,
     **_CPU,
 )
-def tensor_map_stack_keys(xp: Any, input_handle: Any, *, key_dtype: dtypes.DType) -> Any:
+def tensor_map_stack_keys(xp: Xp, input_handle: Variant, *, key_dtype: dtypes.DType) -> Array:
     """All keys along a new first dimension."""
     keys = [np.asarray(key) for key, _ in _map_of(input_handle).entries.values()]
     if not keys:
@@ -182,12 +189,12 @@ def tensor_map_stack_keys(xp: Any, input_handle: Any, *, key_dtype: dtypes.DType
 
 
 @tensor_map_lookup.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return tensor_map_insert(empty_tensor_map(), op.inputs[1], grad), None
 
 
 @tensor_map_insert.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     _, key, value = op.inputs
     value_grad, map_grad = provided.cond(
         tensor_map_has_key(grad, key),
@@ -201,5 +208,5 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @tensor_map_erase.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad, None

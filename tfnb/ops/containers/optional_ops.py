@@ -7,7 +7,7 @@ optionals: those of the branch that did not run are missing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Variant, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
 
 
 @dataclass(slots=True, frozen=True)
@@ -29,7 +33,7 @@ class Optional:
       types: their dtypes.
     """
 
-    values: tuple[Any, ...] | None = None
+    values: tuple[Array, ...] | None = None
     types: tuple[DType, ...] = ()
 
     # An optional has the shape of a scalar tensor.
@@ -64,7 +68,7 @@ class Optional:
         )
 
 
-def _zeros(value: Any, dtype: DType) -> Any:
+def _zeros(value: Array, dtype: DType) -> Array:
     if dtype is dtypes.resource or dtype is dtypes.variant:
         raise errors.unimplemented(f"There are no zeros like a {dtype.name} in an optional.")
     if dtype is dtypes.string:
@@ -75,7 +79,7 @@ def _zeros(value: Any, dtype: DType) -> Any:
 
 
 @register_op("OptionalNone", "-> optional: variant", shape=lambda c: SCALAR_SHAPE)
-def optional_none(xp: Any) -> Any:
+def optional_none(xp: Xp) -> Variant:
     """An optional without a value."""
     return Optional()
 
@@ -86,13 +90,13 @@ def optional_none(xp: Any) -> Any:
     "Toutput_types: list(type) >= 1",
     shape=lambda c: SCALAR_SHAPE,
 )
-def optional_from_value(xp: Any, components: list[Any], *, Toutput_types: list[DType]) -> Any:
+def optional_from_value(xp: Xp, components: list[Array], *, Toutput_types: list[DType]) -> Variant:
     """An optional with the given tensors."""
     return Optional(tuple(components), tuple(Toutput_types))
 
 
 @optional_from_value.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return optional_get_value(
         grad,
         output_types=[tensor.dtype for tensor in op.inputs],
@@ -117,8 +121,8 @@ def _value_shapes(c: InferenceContext) -> list[TensorShape]:
     traits="unchecked_shape",
 )
 def optional_get_value(
-    xp: Any, optional: Any, *, output_types: list[DType], output_shapes: list[TensorShape]
-) -> Any:
+    xp: Xp, optional: Variant, *, output_types: list[DType], output_shapes: list[TensorShape]
+) -> Outputs:
     """The tensors of an optional.
 
     Raises:
@@ -147,19 +151,19 @@ def optional_get_value(
 
 
 @optional_get_value.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     return optional_from_value(list(grads))
 
 
 @register_op(
     "OptionalHasValue", "optional: variant -> has_value: bool", shape=lambda c: SCALAR_SHAPE
 )
-def optional_has_value(xp: Any, optional: Any) -> Any:
+def optional_has_value(xp: Xp, optional: Variant) -> Array:
     """Whether an optional has a value."""
     return np.bool_(_optional(optional).values is not None)
 
 
-def _optional(value: Any) -> Optional:
+def _optional(value: Array) -> Optional:
     if not isinstance(value, Optional):
         raise errors.invalid_argument("Input is not a scalar variant that holds an optional.")
     return value

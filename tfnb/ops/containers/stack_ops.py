@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
@@ -18,7 +18,10 @@ from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.named_resources import reference_to
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr, Handle
     from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.resource_mgr import RefCell
 
 _TYPE = "Stack"
 _CONTAINER = "_stacks"
@@ -35,19 +38,19 @@ class StackResource:
 
     shape = ()  # that of a handle, for the variable that holds the stack in a handle's place
 
-    def __init__(self, dtype: Any, max_size: int) -> None:
+    def __init__(self, dtype: Attr, max_size: int) -> None:
         self.dtype = dtype
         self._max_size = max_size
-        self._values: list[Any] = []
+        self._values: list[Array] = []
         self._is_closed = False
         self.push = self._values.append if max_size < 0 else self._push_limited
 
-    def _push_limited(self, value: Any) -> None:
+    def _push_limited(self, value: Array) -> None:
         if len(self._values) >= self._max_size:
             raise errors.invalid_argument(f"Stack[] overflowed its max_size ({self._max_size})")
         self._values.append(value)
 
-    def pop(self) -> Any:
+    def pop(self) -> Array:
         """Takes the value on top.
 
         Raises:
@@ -71,7 +74,7 @@ class StackResource:
         self._values.clear()
 
 
-def _new(ctx: OpKernelContext, dtype: Any, max_size: int, stack_name: str) -> Any:
+def _new(ctx: OpKernelContext, dtype: Attr, max_size: int, stack_name: str) -> Array:
     stack = StackResource(dtype, max_size)
     if ctx.holds_resource:
         return stack
@@ -80,14 +83,14 @@ def _new(ctx: OpKernelContext, dtype: Any, max_size: int, stack_name: str) -> An
     return ctx.step_container.make_handle(name, _TYPE, container=_CONTAINER, dtype=dtype)
 
 
-def _find(ctx: OpKernelContext, handle: Any) -> StackResource:
+def _find(ctx: OpKernelContext, handle: Handle) -> StackResource:
     if handle.__class__ is StackResource:
         return handle  # held by an emitted function
     found: StackResource = ctx.step_container.lookup(handle)
     return found
 
 
-def _push(ctx: OpKernelContext, handle: ResourceHandle, elem: Any, dtype: Any) -> Any:
+def _push(ctx: OpKernelContext, handle: ResourceHandle, elem: Array, dtype: Attr) -> Array:
     stack = _find(ctx, handle)
     if stack.dtype is not dtype:
         raise errors.invalid_argument(
@@ -118,7 +121,7 @@ def _unknown(c: InferenceContext) -> TensorShape:
     shape=_handle_shape,
     host_memory=("max_size", "handle"),
 )
-def stack_v2(ctx: OpKernelContext, max_size: Any, *, elem_type: Any, stack_name: str) -> Any:
+def stack_v2(ctx: OpKernelContext, max_size: Array, *, elem_type: DType, stack_name: str) -> Handle:
     """A new stack; a negative ``max_size`` means no limit."""
     if getattr(max_size, "ndim", 0):
         raise errors.invalid_argument(
@@ -136,7 +139,7 @@ def stack_v2(ctx: OpKernelContext, max_size: Any, *, elem_type: Any, stack_name:
     shape=_second_shape,
     host_memory=("handle",),
 )
-def stack_push_v2(ctx: OpKernelContext, handle: Any, elem: Any, *, T: Any) -> Any:
+def stack_push_v2(ctx: OpKernelContext, handle: Handle, elem: Array, *, T: DType) -> Array:
     """Puts ``elem`` on the stack and passes it on."""
     return _push(ctx, handle, elem, T)
 
@@ -149,7 +152,7 @@ def stack_push_v2(ctx: OpKernelContext, handle: Any, elem: Any, *, T: Any) -> An
     shape=_unknown,
     host_memory=("handle",),
 )
-def stack_pop_v2(ctx: OpKernelContext, handle: Any) -> Any:
+def stack_pop_v2(ctx: OpKernelContext, handle: Handle) -> Array:
     """Takes the value on top."""
     return _find(ctx, handle).pop()
 
@@ -161,7 +164,7 @@ def stack_pop_v2(ctx: OpKernelContext, handle: Any) -> Any:
     shape=no_outputs,
     host_memory=("handle",),
 )
-def stack_close_v2(ctx: OpKernelContext, handle: Any) -> None:
+def stack_close_v2(ctx: OpKernelContext, handle: Handle) -> None:
     """Forgets the stack's values before the step ends."""
     _find(ctx, handle).close()
 
@@ -169,7 +172,7 @@ def stack_close_v2(ctx: OpKernelContext, handle: Any) -> None:
 # The first version names its stack by a reference to two strings, container and name.
 
 
-def _handle_of(ref: Any) -> ResourceHandle:
+def _handle_of(ref: Handle) -> ResourceHandle:
     container, name = (part.decode() for part in ref.read().tolist())
     return ResourceHandle("", container, name, _TYPE)
 
@@ -182,7 +185,7 @@ def _handle_of(ref: Any) -> ResourceHandle:
     stateful=True,
     shape=_handle_shape,
 )
-def stack_op(ctx: OpKernelContext, *, elem_type: Any, stack_name: str) -> Any:
+def stack_op(ctx: OpKernelContext, *, elem_type: DType, stack_name: str) -> Array:
     """A new stack without a limit."""
     return reference_to(_new(ctx, elem_type, -1, stack_name))
 
@@ -194,7 +197,7 @@ def stack_op(ctx: OpKernelContext, *, elem_type: Any, stack_name: str) -> Any:
     "swap_memory: bool = false",
     shape=_second_shape,
 )
-def stack_push(ctx: OpKernelContext, handle: Any, elem: Any, *, T: Any) -> Any:
+def stack_push(ctx: OpKernelContext, handle: RefCell, elem: Array, *, T: DType) -> Array:
     """Puts ``elem`` on the stack and passes it on."""
     return _push(ctx, _handle_of(handle), elem, T)
 
@@ -202,13 +205,13 @@ def stack_push(ctx: OpKernelContext, handle: Any, elem: Any, *, T: Any) -> Any:
 @register_op(
     "StackPop", "handle: Ref(string) -> elem: elem_type", "elem_type: type", shape=_unknown
 )
-def stack_pop(ctx: OpKernelContext, handle: Any) -> Any:
+def stack_pop(ctx: OpKernelContext, handle: RefCell) -> Array:
     """Takes the value on top."""
     return _find(ctx, _handle_of(handle)).pop()
 
 
 @register_op("StackClose", "handle: Ref(string) ->", shape=no_outputs)
-def stack_close(ctx: OpKernelContext, handle: Any) -> None:
+def stack_close(ctx: OpKernelContext, handle: RefCell) -> None:
     """Forgets the stack's values before the step ends."""
     _find(ctx, _handle_of(handle)).close()
 

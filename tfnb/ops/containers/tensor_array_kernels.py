@@ -9,7 +9,7 @@ without a write reads as zeros.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr, Xp
 
 
 MAX_SIZE = 1 << 26
@@ -69,15 +70,15 @@ class TensorArrayResource:
         self.lock = threading.RLock()
         self._size = _checked_size(size)  # guarded by self.lock
         # By place: the element, or Cleared.
-        self.values: dict[int, Any] = {}  # guarded by self.lock
+        self.values: dict[int, Array] = {}  # guarded by self.lock
         self.read_places: set[int] = set()  # guarded by self.lock; places read and not cleared
         self.shapes: dict[int, tuple[int, ...]] = {}  # shapes of a forward array's elements
         self._gradients: dict[str, TensorArrayResource] = {}  # guarded by self.lock
         # Class, shape and element type, if all elements share them. A value that has them needs no
         # other check; the class is None if elements differ, or none is written yet.
-        self._class: Any = None
-        self._shape: Any = None
-        self._element_dtype: Any = None
+        self._class: Attr = None
+        self._shape: Attr = None
+        self._element_dtype: Attr = None
         self._cleared = Cleared()
         self._is_mixed = False
         self.is_closed = False
@@ -107,7 +108,7 @@ class TensorArrayResource:
         self.check_open()
         return self._size
 
-    def write(self, index: int, value: Any) -> None:
+    def write(self, index: int, value: Array) -> None:
         """Puts ``value`` at a place; a dynamic array grows up to it.
 
         Raises:
@@ -127,7 +128,7 @@ class TensorArrayResource:
         else:
             self._write_checked(index, value)
 
-    def write_rows(self, places: Sequence[int], rows: Any) -> None:
+    def write_rows(self, places: Sequence[int], rows: Array) -> None:
         """Writes the rows of a tensor; rows before a refused one stay written."""
         values, is_known = self.values, False
         is_plain = rows.__class__ is _ndarray and (rows.ndim > 1 or rows.dtype != object)
@@ -139,11 +140,11 @@ class TensorArrayResource:
                 # The other rows have the type and shape of the first.
                 is_known = is_plain and self._class is not None
 
-    def _write_checked(self, index: int, value: Any) -> None:
+    def _write_checked(self, index: int, value: Array) -> None:
         with self.lock:
             self._check_and_write(index, value)
 
-    def _check_and_write(self, index: int, value: Any) -> None:
+    def _check_and_write(self, index: int, value: Array) -> None:
         self.check_open()
         if index < 0 or (index >= self._size and not self.dynamic_size):
             raise errors.invalid_argument(
@@ -175,7 +176,7 @@ class TensorArrayResource:
         self.values[index] = value
         self._note_form(value)
 
-    def _note_form(self, value: Any) -> None:
+    def _note_form(self, value: Array) -> None:
         if self._is_mixed or not hasattr(value, "dtype"):
             self._forget_form()
         elif self._class is None:
@@ -189,7 +190,7 @@ class TensorArrayResource:
         ):
             self._forget_form()
 
-    def _check_form(self, index: int, value: Any) -> None:
+    def _check_form(self, index: int, value: Array) -> None:
         shape = TensorShape(list(np.shape(value)))
         dtype = getattr(value, "dtype", None)
         if isinstance(dtype, np.dtype) and dtype != self.dtype.numpy_dtype:
@@ -208,7 +209,7 @@ class TensorArrayResource:
         if self.identical_element_shapes and not self.element_shape.is_fully_defined():
             self.element_shape = shape
 
-    def read(self, xp: Any, index: int) -> Any:
+    def read(self, xp: Xp, index: int) -> Array:
         """The element at a place; clears it if the array has ``clear_after_read``.
 
         Raises:
@@ -226,7 +227,7 @@ class TensorArrayResource:
             self.read_places.add(index)
         return value
 
-    def _read_checked(self, xp: Any, index: int) -> Any:
+    def _read_checked(self, xp: Xp, index: int) -> Array:
         with self.lock:
             self.check_open()
             if not 0 <= index < self._size:
@@ -251,7 +252,7 @@ class TensorArrayResource:
                 self.read_places.add(index)
             return value
 
-    def read_all(self, xp: Any, places: Sequence[int]) -> list[Any]:
+    def read_all(self, xp: Xp, places: Sequence[int]) -> list[Array]:
         """The elements at several places."""
         found = [self.values.get(index) for index in places]
         if self._class is None or {value.__class__ for value in found} != {self._class}:
@@ -265,7 +266,7 @@ class TensorArrayResource:
             self.read_places.update(places)
         return found
 
-    def _zeros(self, xp: Any, index: int) -> Any:
+    def _zeros(self, xp: Xp, index: int) -> Array:
         shape = self.shapes.get(index)
         if shape is None:
             if not self.element_shape.is_fully_defined():

@@ -30,8 +30,12 @@ from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.containers.tensor_array_kernels import TensorArrayResource
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Attr, Handle
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 _TYPE = "TensorArray"
 _CONTAINER = "_tensor_arrays"
@@ -43,7 +47,7 @@ _numbers = itertools.count()
 class TensorArrayHandle(ResourceHandle):
     """A handle that refers to its array, so that the step that made it needs no lookup."""
 
-    step: Any = field(default=None, compare=False, repr=False)
+    step: TensorLike = field(default=None, compare=False, repr=False)
     array: Any = field(default=None, compare=False, repr=False)  # a weak reference
 
 
@@ -54,7 +58,7 @@ def _handle(ctx: OpKernelContext, name: str, array: TensorArrayResource) -> Tens
     )
 
 
-def find_tensor_array(ctx: OpKernelContext, handle: Any) -> TensorArrayResource:
+def find_tensor_array(ctx: OpKernelContext, handle: Handle) -> TensorArrayResource:
     """Return the array of a handle; V1 and V2 handles hold the container and the name.
 
     Raises:
@@ -73,7 +77,7 @@ def find_tensor_array(ctx: OpKernelContext, handle: Any) -> TensorArrayResource:
     return found
 
 
-def _pair(handle: Any) -> list[bytes]:
+def _pair(handle: Handle) -> list[bytes]:
     value = handle.read() if isinstance(handle, RefCell) else np.asarray(handle, dtype=object)
     found: list[bytes] = value.reshape(-1).tolist()
     if len(found) != 2:
@@ -81,7 +85,7 @@ def _pair(handle: Any) -> list[bytes]:
     return found
 
 
-def _register(ctx: OpKernelContext, name: str, array: TensorArrayResource) -> Any:
+def _register(ctx: OpKernelContext, name: str, array: TensorArrayResource) -> Array:
     if ctx.holds_resource:
         return array
     ctx.step_container.create(_CONTAINER, _TYPE, name, array)
@@ -158,15 +162,15 @@ def _concat_shape(c: InferenceContext) -> list[TensorShape]:
 )
 def tensor_array_v3(
     ctx: OpKernelContext,
-    size: Any,
+    size: Array,
     *,
-    dtype: Any,
-    element_shape: Any,
+    dtype: DType,
+    element_shape: TensorShape,
     dynamic_size: bool,
     clear_after_read: bool,
     identical_element_shapes: bool,
     tensor_array_name: str,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """Return a new array with ``size`` empty elements."""
     if getattr(size, "ndim", 0):
         raise errors.invalid_argument(
@@ -189,8 +193,8 @@ def tensor_array_v3(
 
 
 def _make_gradient(
-    ctx: OpKernelContext, handle: Any, source: str, prepended: tuple[int, ...]
-) -> Any:
+    ctx: OpKernelContext, handle: Handle, source: str, prepended: tuple[int, ...]
+) -> Array:
     forward = find_tensor_array(ctx, handle)
     if handle is forward:
         return forward.gradient_for(source, prepended)
@@ -210,8 +214,8 @@ def _make_gradient(
     host_memory=("handle", "grad_handle"),
 )
 def tensor_array_grad_v3(
-    ctx: OpKernelContext, handle: Any, flow_in: Any, *, source: str
-) -> tuple[Any, Any]:
+    ctx: OpKernelContext, handle: Handle, flow_in: Array, *, source: str
+) -> tuple[Array, Array]:
     """Return the gradient array of ``handle``; the same one for the same ``source``."""
     return _make_gradient(ctx, handle, source, ()), flow_in
 
@@ -226,8 +230,8 @@ def tensor_array_grad_v3(
     host_memory=("handle", "shape_to_prepend", "grad_handle"),
 )
 def tensor_array_grad_with_shape(
-    ctx: OpKernelContext, handle: Any, flow_in: Any, shape_to_prepend: Any, *, source: str
-) -> tuple[Any, Any]:
+    ctx: OpKernelContext, handle: Handle, flow_in: Array, shape_to_prepend: Array, *, source: str
+) -> tuple[Array, Array]:
     """Like TensorArrayGradV3, with dimensions prepended to the elements' shapes."""
     prepended = tuple(int(size) for size in shape_to_prepend)
     return _make_gradient(ctx, handle, source, prepended), flow_in
@@ -242,8 +246,8 @@ def tensor_array_grad_with_shape(
     host_memory=("handle", "index"),
 )
 def tensor_array_write_v3(
-    ctx: OpKernelContext, handle: Any, index: Any, value: Any, flow_in: Any
-) -> Any:
+    ctx: OpKernelContext, handle: Array, index: Array, value: Array, flow_in: Array
+) -> Array:
     """Write an element."""
     find_tensor_array(ctx, handle).write(index, value)
     return flow_in
@@ -258,8 +262,8 @@ def tensor_array_write_v3(
     host_memory=("handle", "index"),
 )
 def tensor_array_read_v3(
-    ctx: OpKernelContext, handle: Any, index: Any, flow_in: Any, *, dtype: Any
-) -> Any:
+    ctx: OpKernelContext, handle: Array, index: Array, flow_in: Array, *, dtype: DType
+) -> Array:
     """Return an element."""
     array = find_tensor_array(ctx, handle)
     if array.dtype is not dtype:
@@ -267,7 +271,7 @@ def tensor_array_read_v3(
     return array.read(ctx.device.xp, index)
 
 
-def _check_dtype(array: TensorArrayResource, dtype: Any) -> None:
+def _check_dtype(array: TensorArrayResource, dtype: Attr) -> None:
     if array.dtype is not dtype:
         raise errors.invalid_argument(
             f"TensorArray dtype is {type_word(array.dtype)} but Op requested dtype "
@@ -285,8 +289,14 @@ def _check_dtype(array: TensorArrayResource, dtype: Any) -> None:
     host_memory=("handle", "indices"),
 )
 def tensor_array_gather_v3(
-    ctx: OpKernelContext, handle: Any, indices: Any, flow_in: Any, *, dtype: Any, element_shape: Any
-) -> Any:
+    ctx: OpKernelContext,
+    handle: Array,
+    indices: Array,
+    flow_in: Array,
+    *,
+    dtype: DType,
+    element_shape: TensorShape,
+) -> Array:
     """Stack the elements at ``indices`` along a new first dimension."""
     array = find_tensor_array(ctx, handle)
     _check_dtype(array, dtype)
@@ -339,8 +349,8 @@ def _merged(array: TensorArrayResource, shape: TensorShape) -> TensorShape:
     host_memory=("handle", "indices"),
 )
 def tensor_array_scatter_v3(
-    ctx: OpKernelContext, handle: Any, indices: Any, value: Any, flow_in: Any
-) -> Any:
+    ctx: OpKernelContext, handle: Array, indices: Array, value: Array, flow_in: Array
+) -> Array:
     """Write row i of ``value`` to index ``indices[i]``."""
     array = find_tensor_array(ctx, handle)
     if getattr(indices, "ndim", 0) != 1:
@@ -374,8 +384,13 @@ def tensor_array_scatter_v3(
     host_memory=("handle", "lengths"),
 )
 def tensor_array_concat_v3(
-    ctx: OpKernelContext, handle: Any, flow_in: Any, *, dtype: Any, element_shape_except0: Any
-) -> tuple[Any, Any]:
+    ctx: OpKernelContext,
+    handle: Array,
+    flow_in: Array,
+    *,
+    dtype: DType,
+    element_shape_except0: TensorShape,
+) -> tuple[Array, Array]:
     """Return all elements concatenated along their first dimension, and their lengths."""
     array = find_tensor_array(ctx, handle)
     _check_dtype(array, dtype)
@@ -417,8 +432,8 @@ def tensor_array_concat_v3(
     host_memory=("handle", "lengths"),
 )
 def tensor_array_split_v3(
-    ctx: OpKernelContext, handle: Any, value: Any, lengths: Any, flow_in: Any
-) -> Any:
+    ctx: OpKernelContext, handle: Array, value: Array, lengths: Array, flow_in: Array
+) -> Array:
     """Split ``value`` into parts of these lengths, written to indices 0, 1, ...."""
     array = find_tensor_array(ctx, handle)
     if not getattr(value, "ndim", 0):
@@ -452,7 +467,7 @@ def tensor_array_split_v3(
     shape=_flow_shape,
     host_memory=("handle", "size"),
 )
-def tensor_array_size_v3(ctx: OpKernelContext, handle: Any, flow_in: Any) -> Any:
+def tensor_array_size_v3(ctx: OpKernelContext, handle: Array, flow_in: Array) -> Array:
     """Return the number of elements."""
     return np.int32(find_tensor_array(ctx, handle).size())
 
@@ -464,7 +479,7 @@ def tensor_array_size_v3(ctx: OpKernelContext, handle: Any, flow_in: Any) -> Any
     shape=no_outputs,
     host_memory=("handle",),
 )
-def tensor_array_close_v3(ctx: OpKernelContext, handle: Any) -> None:
+def tensor_array_close_v3(ctx: OpKernelContext, handle: Array) -> None:
     """Drop the array's elements before the step ends."""
     find_tensor_array(ctx, handle).close()
 
@@ -503,7 +518,7 @@ def gradient_source(name: str) -> str:
     return "/".join(parts[: scopes[-1] + 1])
 
 
-def _gradient_array(op: Operation, flow_in: Any, dtype: Any, grad_name: str) -> Any:
+def _gradient_array(op: Operation, flow_in: Tensor | None, dtype: DTypeLike, grad_name: str) -> Any:
     array = provided.tensor_array(
         dtype=dtype,
         handle=op.inputs[0],
@@ -514,12 +529,12 @@ def _gradient_array(op: Operation, flow_in: Any, dtype: Any, grad_name: str) -> 
 
 
 @tensor_array_read_v3.gradient
-def _(op: Any, grad: Any) -> list[Any]:
+def _(op: Operation, grad: Tensor) -> list[TensorResult]:
     array = _gradient_array(op, None, op.get_attr("dtype"), grad.name)
     return [None, None, array.write(op.inputs[1], grad).flow]
 
 
-def after_last_write(op: Operation, flow: Any) -> Any:
+def after_last_write(op: Operation, flow: TensorLike) -> Any:
     """Return the gradient's flow with a control dependency on the write by ``op``.
 
     Making the gradient array requires the final size of the forward array.
@@ -532,33 +547,33 @@ def after_last_write(op: Operation, flow: Any) -> Any:
 
 
 @tensor_array_write_v3.gradient
-def _(op: Any, flow: Any) -> list[Any]:
+def _(op: Operation, flow: Tensor) -> list[TensorResult]:
     flow = after_last_write(op, flow)
     array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
     return [None, None, array.read(op.inputs[1]), flow]
 
 
 @tensor_array_gather_v3.gradient
-def _(op: Any, grad: Any) -> list[Any]:
+def _(op: Operation, grad: Tensor) -> list[TensorResult]:
     array = _gradient_array(op, None, op.get_attr("dtype"), grad.name)
     return [None, None, array.scatter(op.inputs[1], grad).flow]
 
 
 @tensor_array_scatter_v3.gradient
-def _(op: Any, flow: Any) -> list[Any]:
+def _(op: Operation, flow: Tensor) -> list[TensorResult]:
     flow = after_last_write(op, flow)
     array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
     return [None, None, array.gather(op.inputs[1]), flow]
 
 
 @tensor_array_concat_v3.gradient
-def _(op: Any, grad: Any, unused_lengths_grad: Any) -> list[Any]:
+def _(op: Operation, grad: Tensor, unused_lengths_grad: Tensor) -> list[TensorResult]:
     array = _gradient_array(op, None, op.get_attr("dtype"), grad.name)
     return [None, array.split(grad, lengths=op.outputs[1]).flow]
 
 
 @tensor_array_split_v3.gradient
-def _(op: Any, flow: Any) -> list[Any]:
+def _(op: Operation, flow: Tensor) -> list[TensorResult]:
     flow = after_last_write(op, flow)
     array = _gradient_array(op, flow, op.get_attr("T"), flow.name)
     return [None, array.concat(), None, flow]

@@ -6,7 +6,7 @@ Kernels are those of the third version.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,8 +36,13 @@ from tfnb.ops.containers.tensor_array_ops import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.resource_mgr import ResourceHandle
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 # -- shape functions
 
@@ -72,7 +77,7 @@ def _concat_shape(c: InferenceContext) -> list[TensorShape]:
 # -- making
 
 
-def _strings(handle: ResourceHandle) -> Any:
+def _strings(handle: ResourceHandle) -> Array:
     return np.array([handle.container.encode(), handle.name.encode()], dtype=object)
 
 
@@ -83,12 +88,12 @@ def _reference(handle: ResourceHandle) -> RefCell:
     return cell
 
 
-def _kernel(definition: Any) -> Callable[..., Any]:
-    found: Callable[..., Any] = definition.kernels["CPU"]
+def _kernel(definition: Array) -> Callable[..., Array]:
+    found: Callable[..., Array] = definition.kernels["CPU"]
     return found
 
 
-def _new(ctx: OpKernelContext, size: Any) -> ResourceHandle:
+def _new(ctx: OpKernelContext, size: Array) -> ResourceHandle:
     attrs = ctx.attrs
     handle: ResourceHandle = _kernel(tensor_array_v3)(
         ctx,
@@ -109,7 +114,7 @@ def _new(ctx: OpKernelContext, size: Any) -> ResourceHandle:
     "tensor_array_name: string = ''", "element_shape: shape = { unknown_rank: true }",
     stateful=True, shape=_pair_shape, devices=("CPU",), deprecated=(16, "Use TensorArrayV3"),
 )  # fmt: skip
-def tensor_array_v1(ctx: OpKernelContext, size: Any) -> Any:
+def tensor_array_v1(ctx: OpKernelContext, size: Array) -> Array:
     """A new array of ``size`` empty places, behind a reference."""
     return _reference(_new(ctx, size))
 
@@ -121,7 +126,7 @@ def tensor_array_v1(ctx: OpKernelContext, size: Any) -> Any:
     stateful=True, shape=_pair_shape, devices=("CPU",), deprecated=(26, "Use TensorArrayV3"),
     traits="keeps_state",
 )  # fmt: skip
-def tensor_array_v2(ctx: OpKernelContext, size: Any) -> Any:
+def tensor_array_v2(ctx: OpKernelContext, size: Array) -> Array:
     """A new array of ``size`` empty places, behind two strings."""
     return _strings(_new(ctx, size))
 
@@ -131,7 +136,9 @@ def tensor_array_v2(ctx: OpKernelContext, size: Any) -> Any:
     "source: string", stateful=True, shape=_pair_shape, devices=("CPU",),
     deprecated=(16, "Use TensorArrayGradV3"),
 )  # fmt: skip
-def tensor_array_grad_v1(ctx: OpKernelContext, handle: Any, flow_in: Any, *, source: str) -> Any:
+def tensor_array_grad_v1(
+    ctx: OpKernelContext, handle: Array, flow_in: Array, *, source: str
+) -> Array:
     """The array for gradients of an array's elements, behind a reference."""
     return _reference(_kernel(tensor_array_grad_v3)(ctx, handle, flow_in, source=source)[0])
 
@@ -142,7 +149,9 @@ def tensor_array_grad_v1(ctx: OpKernelContext, handle: Any, flow_in: Any, *, sou
     deprecated=(26, "Use TensorArrayGradV3"),
     traits="keeps_state",
 )  # fmt: skip
-def tensor_array_grad_v2(ctx: OpKernelContext, handle: Any, flow_in: Any, *, source: str) -> Any:
+def tensor_array_grad_v2(
+    ctx: OpKernelContext, handle: Array, flow_in: Array, *, source: str
+) -> Array:
     """The array for gradients of an array's elements, behind two strings."""
     return _strings(_kernel(tensor_array_grad_v3)(ctx, handle, flow_in, source=source)[0])
 
@@ -153,8 +162,13 @@ def tensor_array_grad_v2(ctx: OpKernelContext, handle: Any, flow_in: Any, *, sou
     deprecated=(16, "Use TensorArrayGatherV3 with RangeOp"),
 )  # fmt: skip
 def tensor_array_pack(
-    ctx: OpKernelContext, handle: Any, flow_in: Any, *, dtype: Any, element_shape: Any
-) -> Any:
+    ctx: OpKernelContext,
+    handle: RefCell,
+    flow_in: Array,
+    *,
+    dtype: DType,
+    element_shape: TensorShape,
+) -> Array:
     """Stacks all elements along a new first dimension."""
     indices = np.arange(find_tensor_array(ctx, handle).size(), dtype=np.int32)
     return _kernel(tensor_array_gather_v3)(
@@ -167,7 +181,9 @@ def tensor_array_pack(
     "T: type", shape=_flow_shape, devices=("CPU",),
     deprecated=(20, "Use TensorArrayScatterV3 with RangeOp"),
 )  # fmt: skip
-def tensor_array_unpack(ctx: OpKernelContext, handle: Any, value: Any, flow_in: Any) -> Any:
+def tensor_array_unpack(
+    ctx: OpKernelContext, handle: RefCell, value: Array, flow_in: Array
+) -> Array:
     """Writes the rows of a tensor to places 0, 1, ..."""
     indices = np.arange(len(value) if np.ndim(value) else 0, dtype=np.int32)
     return _kernel(tensor_array_scatter_v3)(ctx, handle, indices, value, flow_in)
@@ -324,20 +340,20 @@ def _link_gradients(
 ) -> None:
     """Reading is the gradient of writing, and the other way round, in an array beside the first."""
 
-    def array(op: Any, flow: Any, name: str) -> tuple[Any, Any]:
+    def array(op: Operation, flow: TensorLike, name: str) -> tuple[TensorResult, TensorResult]:
         handle = make(op.inputs[0], flow, source=gradient_source(name))
         with control_dependencies([handle]):
             return handle, identity(flow, name="gradient_flow")
 
     def link_reader(reader: OpDefinition, writer: OpDefinition) -> None:
         @reader.gradient
-        def _(op: Any, grad: Any) -> list[Any]:
+        def _(op: Operation, grad: Tensor) -> list[TensorResult]:
             handle, flow = array(op, op.inputs[2], grad.name)
             return [None, None, writer(handle, op.inputs[1], grad, flow)]
 
     def link_writer(writer: OpDefinition, reader: OpDefinition) -> None:
         @writer.gradient
-        def _(op: Any, flow: Any) -> list[Any]:
+        def _(op: Operation, flow: Tensor) -> list[TensorResult]:
             handle, after = array(op, after_last_write(op, flow), flow.name)
             dtype = op.get_attr("T")
             return [None, None, reader(handle, op.inputs[1], after, dtype=dtype), flow]
@@ -348,12 +364,12 @@ def _link_gradients(
     link_writer(scatter, gather)
 
     @concat.gradient
-    def _(op: Any, grad: Any, unused_lengths_grad: Any) -> list[Any]:
+    def _(op: Operation, grad: Tensor, unused_lengths_grad: Tensor) -> list[TensorResult]:
         handle, flow = array(op, op.inputs[1], grad.name)
         return [None, split(handle, grad, op.outputs[1], flow)]
 
     @split.gradient
-    def _(op: Any, flow: Any) -> list[Any]:
+    def _(op: Operation, flow: Tensor) -> list[TensorResult]:
         handle, after = array(op, after_last_write(op, flow), flow.name)
         values, _ = concat(handle, after, dtype=op.get_attr("T"))
         return [None, values, None, flow]

@@ -19,6 +19,7 @@ from tfnb.ops.base.opaque_values import is_opaque
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Xp
 
 
 class Stack(Sequence[Any]):
@@ -32,13 +33,13 @@ class Stack(Sequence[Any]):
 
     _lock = threading.Lock()
 
-    def __init__(self, items: list[Any], count: int) -> None:
+    def __init__(self, items: list[Array], count: int) -> None:
         # Shared by all prefixes; this one has the items before `count`.  Appended to under the
         # lock.
         self._items = items
         self._count = count
 
-    def pushed(self, item: Any) -> Stack:
+    def pushed(self, item: Array) -> Stack:
         """Return the elements and one more."""
         with self._lock:
             if len(self._items) == self._count:
@@ -53,14 +54,14 @@ class Stack(Sequence[Any]):
     def __len__(self) -> int:
         return self._count
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Array]:
         return iter(self._items[: self._count])
 
     @overload
-    def __getitem__(self, index: int) -> Any: ...
+    def __getitem__(self, index: int) -> Array: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: slice) -> list[Array]: ...
+    def __getitem__(self, index: int | slice) -> Array:
         """An element, or a list of some."""
         if isinstance(index, slice):
             return self._items[: self._count][index]
@@ -86,16 +87,16 @@ class Places(Sequence[Any]):
 
     _lock = threading.Lock()
 
-    def __init__(self, items: dict[int, Any], count: int) -> None:
-        self._items: dict[int, Any] | None = items
+    def __init__(self, items: dict[int, Array], count: int) -> None:
+        self._items: dict[int, Array] | None = items
         self._count = count
         self._age = 0  # number of earlier versions that shared these items
         # If this is not the newest: the next version, the index where it differs, the value here.
         self._newer: Places | None = None
         self._index = 0
-        self._before: Any = None
+        self._before: Array = None
 
-    def replaced(self, index: int, item: Any) -> Places:
+    def replaced(self, index: int, item: Array) -> Places:
         """The elements with one of them replaced."""
         with self._lock:
             items = self._own()
@@ -110,7 +111,7 @@ class Places(Sequence[Any]):
             items[index] = item
             return newer
 
-    def set_ones(self) -> dict[int, Any]:
+    def set_ones(self) -> dict[int, Array]:
         """Return the elements that were set, by index."""
         with self._lock:
             return self._own().copy()
@@ -119,7 +120,7 @@ class Places(Sequence[Any]):
         """Return the number of set elements; an upper bound for an old version."""
         return self._count if self._items is None else len(self._items)
 
-    def _own(self) -> dict[int, Any]:
+    def _own(self) -> dict[int, Array]:
         """Return the items; an older version copies them first. Called under the lock."""
         if self._items is None:
             changes, one = list[tuple[int, Any]](), self
@@ -136,14 +137,14 @@ class Places(Sequence[Any]):
     def __len__(self) -> int:
         return self._count
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Array]:
         return map(self.set_ones().get, range(self._count))
 
     @overload
-    def __getitem__(self, index: int) -> Any: ...
+    def __getitem__(self, index: int) -> Array: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: slice) -> list[Array]: ...
+    def __getitem__(self, index: int | slice) -> Array:
         """An element, or a list of some."""
         if isinstance(index, slice):
             return list(self)[index]
@@ -172,7 +173,7 @@ class TensorList:
 
     dtype: DType
     element_shape: TensorShape
-    elements: Sequence[Any] = ()
+    elements: Sequence[Array] = ()
     max_num_elements: int = -1
 
     # A list has the shape of a scalar.
@@ -181,7 +182,7 @@ class TensorList:
         """The shape of the list as a tensor: a scalar."""
         return ()
 
-    def with_elements(self, elements: Sequence[Any]) -> TensorList:
+    def with_elements(self, elements: Sequence[Array]) -> TensorList:
         """The same list with other elements."""
         return TensorList(self.dtype, self.element_shape, elements, self.max_num_elements)
 
@@ -197,7 +198,7 @@ class TensorList:
     def zeros_like(self) -> TensorList:
         """A list of zeros of the same form."""
 
-        def zeros(element: Any) -> Any:
+        def zeros(element: Array) -> Array:
             if element is None:
                 return None
             if is_opaque(element):
@@ -230,11 +231,11 @@ class TensorList:
         )
 
 
-def _is_sparse(elements: Sequence[Any]) -> bool:
+def _is_sparse(elements: Sequence[Array]) -> bool:
     return isinstance(elements, Places) and elements.num_set() * 8 < len(elements)
 
 
-def _added(all_elements: Sequence[Any], few: Any) -> Places:
+def _added(all_elements: Sequence[Array], few: Array) -> Places:
     """Return the sums of the elements of two lists, one of which has few."""
     sums = as_places(all_elements)
     for index, one in few.set_ones().items():
@@ -243,7 +244,7 @@ def _added(all_elements: Sequence[Any], few: Any) -> Places:
     return sums
 
 
-def as_places(elements: Sequence[Any]) -> Places:
+def as_places(elements: Sequence[Array]) -> Places:
     """Convert the elements to :class:`Places`, so that one of them can be set."""
     if isinstance(elements, Places):
         return elements
@@ -251,7 +252,7 @@ def as_places(elements: Sequence[Any]) -> Places:
     return Places(items, len(elements))
 
 
-def element_here(xp: Any, element: Any) -> Any:
+def element_here(xp: Xp, element: Array) -> Array:
     """Return an element in the kernel's memory; a list may come from another device."""
     if xp is np:
         return to_host(element)
@@ -259,7 +260,7 @@ def element_here(xp: Any, element: Any) -> Any:
     return element if holds_objects else xp.asarray(element)
 
 
-def element_zeros(xp: Any, shape: Any, dtype: DType) -> Any:
+def element_zeros(xp: Xp, shape: Array, dtype: DType) -> Array:
     """Return zeros, or empty strings, for an element that was never set."""
     if dtype is dtypes.string:
         out = np.empty(shape, object)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,6 +40,10 @@ from tfnb.ops.containers.tensor_list import (
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Variant, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, Nested
 
 
 def _whole_shape(c: InferenceContext) -> TensorShape:
@@ -58,8 +62,8 @@ def _whole_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def tensor_list_stack(
-    xp: Any, input_handle: Any, element_shape: Any, *, element_dtype: DType, num_elements: int
-) -> Any:
+    xp: Xp, input_handle: Variant, element_shape: Array, *, element_dtype: DType, num_elements: int
+) -> Array:
     """All elements as the rows of one tensor."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
@@ -85,13 +89,13 @@ def tensor_list_stack(
     )
 
 
-def _stacked(xp: Any, one: TensorList, chosen: Any, shape: TensorShape, what: str) -> Any:
+def _stacked(xp: Xp, one: TensorList, chosen: Array, shape: TensorShape, what: str) -> Array:
     for element in chosen:
         if element is not None and element.shape != shape.dim_values:
             shape = merged_shapes(shape, TensorShape(element.shape))
     if not shape.is_fully_defined():
         raise errors.invalid_argument(what.format(partial_text(shape)))
-    sizes: Any = shape.as_list()
+    sizes: Array = shape.as_list()
     if not chosen:
         return element_zeros(xp, [0, *sizes], one.dtype)
     zeros = None
@@ -110,9 +114,9 @@ def _stacked(xp: Any, one: TensorList, chosen: Any, shape: TensorShape, what: st
 
 
 @tensor_list_stack.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     dims = grad.shape.dim_values
-    element: Any = -1
+    element: Nested = -1
     if dims is not None:
         element = [-1 if dim is None else dim for dim in dims[1:]]
         element = element or convert_to_tensor(element, dtypes.int32, name="Const")
@@ -132,8 +136,8 @@ def _gather_shape(c: InferenceContext) -> TensorShape:
     host_memory=("indices", "element_shape"),
 )
 def tensor_list_gather(
-    xp: Any, input_handle: Any, indices: Any, element_shape: Any, *, element_dtype: DType
-) -> Any:
+    xp: Xp, input_handle: Variant, indices: Array, element_shape: Array, *, element_dtype: DType
+) -> Array:
     """Chosen elements as the rows of one tensor."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
@@ -164,7 +168,7 @@ def tensor_list_gather(
 
 
 @tensor_list_gather.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     source, indices, _ = op.inputs
     shape = tensor_list_element_shape(source, shape_type=dtypes.int32)
     empty = tensor_list_reserve(shape, tensor_list_length(source), element_dtype=grad.dtype)
@@ -172,8 +176,8 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _scattered(
-    tensor: Any, indices: Any, elements: list[Any], count: int, shape: TensorShape
-) -> tuple[Any, ...]:
+    tensor: Array, indices: Array, elements: list[Array], count: int, shape: TensorShape
+) -> tuple[Array, ...]:
     check_vector(tensor)
     check_rows(tensor, shape)
     numbers = indices.reshape(-1).tolist()
@@ -209,8 +213,8 @@ def _scatter_shape(c: InferenceContext) -> TensorShape:
     host_memory=("indices", "element_shape"),
 )
 def tensor_list_scatter(
-    xp: Any, tensor: Any, indices: Any, element_shape: Any, *, element_dtype: DType
-) -> Any:
+    xp: Xp, tensor: Array, indices: Array, element_shape: Array, *, element_dtype: DType
+) -> Variant:
     """A list with the rows of a tensor at chosen places."""
     shape = shape_from(element_shape)
     return TensorList(element_dtype, shape, _scattered(tensor, indices, [], -1, shape))
@@ -226,21 +230,21 @@ def tensor_list_scatter(
     host_memory=("indices", "element_shape", "num_elements"),
 )
 def tensor_list_scatter_v2(
-    xp: Any,
-    tensor: Any,
-    indices: Any,
-    element_shape: Any,
-    num_elements: Any,
+    xp: Xp,
+    tensor: Array,
+    indices: Array,
+    element_shape: Array,
+    num_elements: Array,
     *,
     element_dtype: DType,
-) -> Any:
+) -> Variant:
     """A list of a given length with the rows of a tensor at chosen places."""
     shape, count = shape_from(element_shape), int(num_elements)
     if count < -1:
         raise errors.invalid_argument(
             f"TensorListScatter expects num_elements >= -1, found: {count}"
         )
-    elements: list[Any] = [None] * max(count, 0)
+    elements: list[Array] = [None] * max(count, 0)
     return TensorList(element_dtype, shape, _scattered(tensor, indices, elements, count, shape))
 
 
@@ -252,8 +256,8 @@ def tensor_list_scatter_v2(
     host_memory=("indices",),
 )
 def tensor_list_scatter_into_existing_list(
-    xp: Any, input_handle: Any, tensor: Any, indices: Any, *, element_dtype: DType
-) -> Any:
+    xp: Xp, input_handle: Variant, tensor: Array, indices: Array, *, element_dtype: DType
+) -> Variant:
     """The list with the rows of a tensor at chosen places."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
@@ -262,7 +266,7 @@ def tensor_list_scatter_into_existing_list(
     return one.with_elements(_scattered(tensor, indices, elements, -1, UNKNOWN_SHAPE))
 
 
-def _scatter_gradient(op: Any, grad: Any) -> Any:
+def _scatter_gradient(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array import shape_ops, slice_ops
 
     tensor, indices = op.inputs[0], op.inputs[1]
@@ -276,7 +280,7 @@ tensor_list_scatter_v2.gradient(_scatter_gradient)
 
 
 @tensor_list_scatter_into_existing_list.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array import constant_ops, shape_ops, slice_ops
 
     _, tensor, indices = op.inputs
@@ -298,7 +302,7 @@ def _concat_shape(c: InferenceContext, given: TensorShape) -> list[TensorShape]:
     return [TensorShape([None, *shape[1:]]), TensorShape([None])]
 
 
-def _joined(xp: Any, one: TensorList, given: TensorShape, leading: list[int]) -> Any:
+def _joined(xp: Xp, one: TensorList, given: TensorShape, leading: list[int]) -> Outputs:
     shape = merged_shapes(one.element_shape, given)
     dims = shape.dim_values
     if dims is not None and not dims:
@@ -350,8 +354,8 @@ def _joined(xp: Any, one: TensorList, given: TensorShape, leading: list[int]) ->
     traits="unchecked_shape",
 )
 def tensor_list_concat(
-    xp: Any, input_handle: Any, *, element_dtype: DType, element_shape: TensorShape
-) -> Any:
+    xp: Xp, input_handle: Variant, *, element_dtype: DType, element_shape: TensorShape
+) -> Outputs:
     """All elements joined along their first dimension, and their lengths."""
     check_dtype(input_handle, element_dtype)
     return _joined(xp, input_handle, element_shape, [])
@@ -367,14 +371,19 @@ def tensor_list_concat(
     host_memory=("element_shape", "leading_dims", "lengths"),
 )
 def tensor_list_concat_v2(
-    xp: Any, input_handle: Any, element_shape: Any, leading_dims: Any, *, element_dtype: DType
-) -> Any:
+    xp: Xp,
+    input_handle: Variant,
+    element_shape: Array,
+    leading_dims: Array,
+    *,
+    element_dtype: DType,
+) -> Outputs:
     """All elements joined along their first dimension, and their lengths."""
     check_dtype(input_handle, element_dtype)
     return _joined(xp, input_handle, shape_from(element_shape), leading_dims.tolist())
 
 
-def _concat_gradient(op: Any, grad: Any, _: Any) -> Any:
+def _concat_gradient(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
     shape = tensor_list_element_shape(op.inputs[0], shape_type=dtypes.int32)
     found = tensor_list_split(grad, shape, op.outputs[1])
     return [found, *[None] * (len(op.inputs) - 1)]
@@ -403,8 +412,8 @@ def _split_shape(c: InferenceContext) -> TensorShape:
     host_memory=("element_shape", "lengths"),
 )
 def tensor_list_split(
-    xp: Any, tensor: Any, element_shape: Any, lengths: Any, *, element_dtype: DType
-) -> Any:
+    xp: Xp, tensor: Array, element_shape: Array, lengths: Array, *, element_dtype: DType
+) -> Variant:
     """A list of pieces of a tensor, cut along its first dimension."""
     check_vector(tensor)
     if lengths.ndim != 1:
@@ -435,7 +444,7 @@ def tensor_list_split(
 
 
 @tensor_list_split.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array import concat_ops, shape_ops, slice_ops
 
     tensor, _, lengths = op.inputs
@@ -468,7 +477,9 @@ def _concat_lists_shape(c: InferenceContext) -> TensorShape:
     shape=_concat_lists_shape,
     devices=("CPU",),
 )
-def tensor_list_concat_lists(xp: Any, input_a: Any, input_b: Any, *, element_dtype: DType) -> Any:
+def tensor_list_concat_lists(
+    xp: Xp, input_a: Variant, input_b: Variant, *, element_dtype: DType
+) -> Variant:
     """One list after another, or pair by pair for arrays of lists."""
     if isinstance(input_a, TensorList):
         return _after(input_a, input_b, element_dtype)

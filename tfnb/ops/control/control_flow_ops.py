@@ -7,7 +7,7 @@ value. ``DEAD`` stands for an output that carries no value: a Switch gives it on
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
@@ -21,6 +21,13 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.core.resource_mgr import RefCell
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
 
 EXPORTS = {"tf": ["no_op"]}
 
@@ -69,7 +76,7 @@ def _loop_cond_shape(c: InferenceContext) -> TensorShape:
     return c.with_rank(0, 0)
 
 
-def _take_side(data: Any, pred: Any) -> tuple[Any, Any]:
+def _take_side(data: Array, pred: Array) -> tuple[Array, Array]:
     if getattr(pred, "ndim", 0) != 0:
         raise errors.invalid_argument(
             f"The second input must be a scalar, but it has shape {shape_text(pred.shape)}"
@@ -85,7 +92,7 @@ def _take_side(data: Any, pred: Any) -> tuple[Any, Any]:
     host_memory=("pred",),
     traits="lends not_constant",
 )
-def switch(xp: Any, data: Any, pred: Any) -> tuple[Any, Any]:
+def switch(xp: Xp, data: Array, pred: Array) -> tuple[Array, Array]:
     """Sends ``data`` to the output that ``pred`` names; the other output is dead."""
     return _take_side(data, pred)
 
@@ -99,7 +106,7 @@ def switch(xp: Any, data: Any, pred: Any) -> tuple[Any, Any]:
     host_memory=("pred",),
     traits="lends not_constant keeps_reference",
 )
-def ref_switch(xp: Any, data: Any, pred: Any) -> tuple[Any, Any]:
+def ref_switch(xp: Xp, data: RefCell, pred: Array) -> tuple[Array, Array]:
     """Sends a reference to the output that ``pred`` names; the other output is dead."""
     return _take_side(data, pred)
 
@@ -118,7 +125,7 @@ def _switch_n_shape(c: InferenceContext) -> list[TensorShape]:
     host_memory=("output_index",),
     traits="lends",
 )
-def _switch_n(xp: Any, data: Any, output_index: Any, *, num_outs: int) -> tuple[Any, ...]:
+def _switch_n(xp: Xp, data: Array, output_index: Array, *, num_outs: int) -> tuple[Array, ...]:
     """Sends ``data`` to output ``output_index``; an index out of range means the last output."""
     chosen = int(output_index)
     if not 0 <= chosen < num_outs:
@@ -135,7 +142,7 @@ def _switch_n(xp: Any, data: Any, output_index: Any, *, num_outs: int) -> tuple[
     host_memory=("value_index",),
     traits="not_constant",
 )
-def merge(xp: Any, inputs: list[Any]) -> tuple[Any, Any]:
+def merge(xp: Xp, inputs: list[Array]) -> tuple[Array, Array]:
     """Passes on the first live input and its position; the executor gives only that one a value."""
     return _first_live(inputs)
 
@@ -149,12 +156,12 @@ def merge(xp: Any, inputs: list[Any]) -> tuple[Any, Any]:
     host_memory=("value_index",),
     traits="not_constant keeps_reference",
 )
-def ref_merge(xp: Any, inputs: list[Any]) -> tuple[Any, Any]:
+def ref_merge(xp: Xp, inputs: list[RefCell]) -> tuple[Array, Array]:
     """Passes on the first live reference and its position."""
     return _first_live(inputs)
 
 
-def _first_live(inputs: list[Any]) -> tuple[Any, Any]:
+def _first_live(inputs: list[Array]) -> tuple[Array, Array]:
     import numpy as np
 
     for index, value in enumerate(inputs):
@@ -173,7 +180,7 @@ def _first_live(inputs: list[Any]) -> tuple[Any, Any]:
     shape=_enter_shape,
     traits="not_constant",
 )
-def enter(xp: Any, data: Any) -> Any:
+def enter(xp: Xp, data: Array) -> Array:
     """Hands a value to iteration 0 of a child frame; a constant, to every iteration."""
     return data
 
@@ -188,7 +195,7 @@ def enter(xp: Any, data: Any) -> Any:
     shape=unchanged_shape,
     traits="not_constant keeps_reference",
 )
-def ref_enter(xp: Any, data: Any) -> Any:
+def ref_enter(xp: Xp, data: RefCell) -> Array:
     """Hands a reference to a child frame."""
     return data
 
@@ -196,7 +203,7 @@ def ref_enter(xp: Any, data: Any) -> Any:
 @register_op(
     "Exit", "data: T -> output: T", "T: type", shape=_identity_shape, traits="not_constant"
 )
-def exit(xp: Any, data: Any) -> Any:
+def exit(xp: Xp, data: Array) -> Array:
     """Hands a value to the parent frame."""
     return data
 
@@ -208,7 +215,7 @@ def exit(xp: Any, data: Any) -> Any:
     shape=unchanged_shape,
     traits="not_constant keeps_reference",
 )
-def ref_exit(xp: Any, data: Any) -> Any:
+def ref_exit(xp: Xp, data: RefCell) -> Array:
     """Hands a reference to the parent frame."""
     return data
 
@@ -216,7 +223,7 @@ def ref_exit(xp: Any, data: Any) -> Any:
 @register_op(
     "NextIteration", "data: T -> output: T", "T: type", shape=_identity_shape, traits="not_constant"
 )
-def next_iteration(xp: Any, data: Any) -> Any:
+def next_iteration(xp: Xp, data: Array) -> Array:
     """Hands a value to the next iteration of its frame."""
     return data
 
@@ -228,7 +235,7 @@ def next_iteration(xp: Any, data: Any) -> Any:
     shape=unchanged_shape,
     traits="not_constant keeps_reference",
 )
-def ref_next_iteration(xp: Any, data: Any) -> Any:
+def ref_next_iteration(xp: Xp, data: RefCell) -> Array:
     """Hands a reference to the next iteration of its frame."""
     return data
 
@@ -241,7 +248,7 @@ def ref_next_iteration(xp: Any, data: Any) -> Any:
     allows_uninitialized_input=True,
     traits="not_constant keeps_reference rearranges",
 )
-def ref_identity(xp: Any, input: Any) -> Any:
+def ref_identity(xp: Xp, input: RefCell) -> Array:
     """The same reference."""
     return input
 
@@ -261,7 +268,7 @@ def _ref_select_shape(c: InferenceContext) -> TensorShape:
     host_memory=("index",),
     traits="keeps_reference",
 )
-def ref_select(xp: Any, index: Any, inputs: list[Any]) -> Any:
+def ref_select(xp: Xp, index: Array, inputs: list[RefCell]) -> Array:
     """The reference at a position."""
     position = int(index)
     if not 0 <= position < len(inputs):
@@ -278,7 +285,7 @@ def ref_select(xp: Any, index: Any, inputs: list[Any]) -> Any:
     host_memory=("input", "output"),
     traits="not_constant",
 )
-def loop_cond(xp: Any, input: Any) -> Any:
+def loop_cond(xp: Xp, input: Array) -> Array:
     """Passes on the loop's condition; names the pivot of its frame."""
     return input
 
@@ -287,19 +294,19 @@ loop_cond.not_differentiable()
 
 
 @register_op("ControlTrigger", "->", shape=no_outputs, traits="not_constant")
-def control_trigger(xp: Any) -> None:
+def control_trigger(xp: Xp) -> None:
     """Does nothing and is never dead."""
 
 
 @register_op("NoOp", "->", shape=no_outputs)
-def no_op(xp: Any) -> None:
+def no_op(xp: Xp) -> None:
     """Does nothing; a place to hang control edges on."""
 
 
 @register_op(
     "Abort", "->", "error_msg: string = ''", "exit_without_error: bool = false", shape=no_outputs
 )
-def abort(xp: Any, *, error_msg: str, exit_without_error: bool) -> None:
+def abort(xp: Xp, *, error_msg: str, exit_without_error: bool) -> None:
     """Ends the step with AbortedError.
 
     TensorFlow ends the whole process here; a graph from a file may not take a notebook's kernel
@@ -312,7 +319,7 @@ def abort(xp: Any, *, error_msg: str, exit_without_error: bool) -> None:
 # ---------------------------------------------------------------------------------------- gradients
 
 
-def _unchanged_gradient(op: Any, grad: Any) -> Any:
+def _unchanged_gradient(op: Operation, grad: Tensor) -> Gradients:
     return grad
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr
 
 NO_GRADIENT = frozenset(texts.NO_GRADIENT.split())
 """Ops through which nothing flows back; a gradient of any other that has no rule is an error."""
@@ -105,7 +106,7 @@ def has_gradient(op: str) -> bool:
     return op in RULES or op in _TRANSPOSING
 
 
-def gradient_of_op(op: str, attrs: Mapping[str, Any]) -> graph_pb2.GraphDef:
+def gradient_of_op(op: str, attrs: Mapping[str, Attr]) -> graph_pb2.GraphDef:
     """The function that computes the gradients of an op's inputs.
 
     Args:
@@ -140,7 +141,7 @@ def gradient_of_op(op: str, attrs: Mapping[str, Any]) -> graph_pb2.GraphDef:
     return _Builder(attrs).build(rule)
 
 
-def _rule_of_product(op: str, attrs: Mapping[str, Any]) -> _Rule:
+def _rule_of_product(op: str, attrs: Mapping[str, Attr]) -> _Rule:
     if _attr(attrs, "T").is_complex:
         raise errors.unimplemented("MatMul gradient for complex is not supported yet.")
     names = _TRANSPOSING[op]
@@ -155,7 +156,7 @@ def _rule_of_product(op: str, attrs: Mapping[str, Any]) -> _Rule:
     return rule
 
 
-def _attr(attrs: Mapping[str, Any], name: str) -> Any:
+def _attr(attrs: Mapping[str, Attr], name: str) -> Array:
     if name not in attrs:
         raise errors.not_found(f"No attr named '{name}' in NodeDef:")
     return attrs[name]
@@ -172,7 +173,7 @@ class _Builder:
     their dtypes.
     """
 
-    def __init__(self, attrs: Mapping[str, Any]) -> None:
+    def __init__(self, attrs: Mapping[str, Attr]) -> None:
         self.attrs = attrs
         self.graph_def = graph_pb2.GraphDef()
         self.tensors: dict[str, list[tuple[str, DType]]] = {}
@@ -261,7 +262,7 @@ class _Builder:
         name, _, index = text.partition(":")
         return [self.tensors[name][int(index or 0)]]
 
-    def _infer(self, op: str, data: list[list[tuple[str, DType]]], attrs: dict[str, Any]) -> None:
+    def _infer(self, op: str, data: list[list[tuple[str, DType]]], attrs: dict[str, Attr]) -> None:
         """Completes the attributes by what the inputs are, and by what the op's defaults are."""
         op_def = op_registry.get(op).op_def
         for arg, tensors in zip(op_def.inputs, data, strict=True):
@@ -286,7 +287,7 @@ class _Builder:
             slices.append((joined, dtype))
         self.tensors[name] = slices
 
-    def _node(self, name: str, op: str, inputs: list[str], attrs: Mapping[str, Any]) -> None:
+    def _node(self, name: str, op: str, inputs: list[str], attrs: Mapping[str, Attr]) -> None:
         node = self.graph_def.node.add(name=name, op=op, input=inputs)
         kinds = {attr.name: attr.type for attr in op_registry.get(op).op_def.attrs}
         for key, value in attrs.items():

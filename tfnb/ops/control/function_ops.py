@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
@@ -10,6 +10,7 @@ from tfnb.core.shape_inference import InferenceContext, no_outputs
 from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array
     from tfnb.core.op_kernel import OpKernelContext
 
 
@@ -27,7 +28,7 @@ def _arg_shape(c: InferenceContext) -> TensorShape:
     shape=_arg_shape,
     traits="from_before unchecked_shape not_constant",
 )
-def _arg(ctx: OpKernelContext, *, index: int) -> Any:
+def _arg(ctx: OpKernelContext, *, index: int) -> Array:
     """The argument of a function, or the feed of a step, at a position."""
     frame = ctx.step.call_frame
     if frame is None:
@@ -38,7 +39,7 @@ def _arg(ctx: OpKernelContext, *, index: int) -> Any:
 @register_op(
     "_Retval", "input: T ->", "T: type", "index: int >= 0", stateful=True, shape=no_outputs
 )
-def _retval(ctx: OpKernelContext, input: Any, *, index: int) -> None:
+def _retval(ctx: OpKernelContext, input: Array, *, index: int) -> None:
     """Leaves the result of a function, or the fetch of a step, at a position."""
     frame = ctx.step.call_frame
     if frame is None:
@@ -55,7 +56,7 @@ def _retval(ctx: OpKernelContext, input: Any, *, index: int) -> None:
     shape=_arg_shape,
     traits="from_before unchecked_shape",
 )
-def _device_arg(ctx: OpKernelContext, *, index: int) -> Any:
+def _device_arg(ctx: OpKernelContext, *, index: int) -> Array:
     """The argument at a position, in the device's own memory."""
     frame = ctx.step.call_frame
     if frame is None:
@@ -66,7 +67,7 @@ def _device_arg(ctx: OpKernelContext, *, index: int) -> Any:
 @register_op(
     "_DeviceRetval", "input: T ->", "T: type", "index: int >= 0", stateful=True, shape=no_outputs
 )
-def _device_retval(ctx: OpKernelContext, input: Any, *, index: int) -> None:
+def _device_retval(ctx: OpKernelContext, input: Array, *, index: int) -> None:
     """Leaves the result at a position, in the device's own memory."""
     frame = ctx.step.call_frame
     if frame is None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.op_kernel import OpKernelContext
 
 # ------------------------------------------------------------------------------------------- shapes
@@ -83,12 +84,12 @@ if TYPE_CHECKING:
     Calls = Generator[FunctionCall, list[Any], tuple[Any, ...]]
 
 
-def _call(function: NameAttrList, args: Sequence[Any], config_proto: bytes | str = b"") -> Calls:
+def _call(function: NameAttrList, args: Sequence[Array], config_proto: bytes | str = b"") -> Calls:
     results = yield FunctionCall(function.name, function.attrs, args, config_proto=config_proto)
     return tuple(results)
 
 
-def _as_bool(value: Any) -> bool:
+def _as_bool(value: Array) -> bool:
     """A scalar is true if it is not 0 or empty; another tensor, if it has elements."""
     if np.ndim(value):
         return bool(np.size(value))
@@ -123,8 +124,8 @@ def _check_not_cancelled(ctx: OpKernelContext) -> None:
     traits="unchecked_shape",
 )
 def partitioned_call(
-    ctx: OpKernelContext, args: list[Any], *, f: NameAttrList, config_proto: bytes | str
-) -> Any:
+    ctx: OpKernelContext, args: list[Array], *, f: NameAttrList, config_proto: bytes | str
+) -> Outputs:
     """The results of f(args); its body may run on several devices."""
     return (yield from _call(f, args, config_proto))
 
@@ -142,8 +143,8 @@ def partitioned_call(
     shape=_call_shape,
 )
 def stateful_partitioned_call(
-    ctx: OpKernelContext, args: list[Any], *, f: NameAttrList, config_proto: bytes | str
-) -> Any:
+    ctx: OpKernelContext, args: list[Array], *, f: NameAttrList, config_proto: bytes | str
+) -> Outputs:
     """The results of f(args), where f has effects."""
     return (yield from _call(f, args, config_proto))
 
@@ -166,12 +167,12 @@ def stateful_partitioned_call(
 )
 def if_(
     ctx: OpKernelContext,
-    cond: Any,
-    input: list[Any],
+    cond: Array,
+    input: list[Array],
     *,
     then_branch: NameAttrList,
     else_branch: NameAttrList,
-) -> Any:
+) -> Outputs:
     """then_branch(input) where cond holds, else else_branch(input)."""
     return (yield from _call(then_branch if _as_bool(cond) else else_branch, input))
 
@@ -191,12 +192,12 @@ def if_(
 )
 def stateless_if(
     ctx: OpKernelContext,
-    cond: Any,
-    input: list[Any],
+    cond: Array,
+    input: list[Array],
     *,
     then_branch: NameAttrList,
     else_branch: NameAttrList,
-) -> Any:
+) -> Outputs:
     """then_branch(input) where cond holds, else else_branch(input); neither has effects."""
     return (yield from _call(then_branch if _as_bool(cond) else else_branch, input))
 
@@ -215,17 +216,17 @@ def stateless_if(
 )
 def _if(
     ctx: OpKernelContext,
-    cond: Any,
-    input: list[Any],
+    cond: Array,
+    input: list[Array],
     *,
     then_branch: NameAttrList,
     else_branch: NameAttrList,
-) -> Any:
+) -> Outputs:
     """The If of older graphs."""
     return (yield from _call(then_branch if _as_bool(cond) else else_branch, input))
 
 
-def _chosen(branches: list[NameAttrList], index: Any) -> NameAttrList:
+def _chosen(branches: list[NameAttrList], index: Array) -> NameAttrList:
     """The branch with that number; the last one if the number is out of range."""
     if np.ndim(index):
         raise errors.invalid_argument("branch_index must be scalar")
@@ -245,8 +246,8 @@ def _chosen(branches: list[NameAttrList], index: Any) -> NameAttrList:
     host_memory=("branch_index",),
 )
 def case(
-    ctx: OpKernelContext, branch_index: Any, input: list[Any], *, branches: list[NameAttrList]
-) -> Any:
+    ctx: OpKernelContext, branch_index: Array, input: list[Array], *, branches: list[NameAttrList]
+) -> Outputs:
     """branches[branch_index](input); the last branch if the index is out of range."""
     return (yield from _call(_chosen(branches, branch_index), input))
 
@@ -263,8 +264,8 @@ def case(
     traits="unchecked_shape",
 )
 def stateless_case(
-    ctx: OpKernelContext, branch_index: Any, input: list[Any], *, branches: list[NameAttrList]
-) -> Any:
+    ctx: OpKernelContext, branch_index: Array, input: list[Array], *, branches: list[NameAttrList]
+) -> Outputs:
     """branches[branch_index](input), where no branch has effects."""
     return (yield from _call(_chosen(branches, branch_index), input))
 
@@ -276,8 +277,10 @@ for _choice in (if_, stateless_if, case, stateless_case):
 # -------------------------------------------------------------------------------------------- loops
 
 
-def _loop(ctx: OpKernelContext, values: list[Any], cond: NameAttrList, body: NameAttrList) -> Calls:
-    state: Sequence[Any] = values
+def _loop(
+    ctx: OpKernelContext, values: list[Array], cond: NameAttrList, body: NameAttrList
+) -> Calls:
+    state: Sequence[Array] = values
     while True:
         _check_not_cancelled(ctx)
         answer = yield from _call(cond, state)
@@ -308,8 +311,8 @@ def _loop(ctx: OpKernelContext, values: list[Any], cond: NameAttrList, body: Nam
     shape=_while_shape,
 )
 def while_(
-    ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
-) -> Any:
+    ctx: OpKernelContext, input: list[Array], *, cond: NameAttrList, body: NameAttrList
+) -> Outputs:
     """Computes state = body(state) while cond(state) holds."""
     return (yield from _loop(ctx, input, cond, body))
 
@@ -326,8 +329,8 @@ def while_(
     traits="unchecked_shape",
 )
 def stateless_while(
-    ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
-) -> Any:
+    ctx: OpKernelContext, input: list[Array], *, cond: NameAttrList, body: NameAttrList
+) -> Outputs:
     """Computes state = body(state) while cond(state) holds; neither has effects."""
     return (yield from _loop(ctx, input, cond, body))
 
@@ -346,8 +349,8 @@ for _repeats in (while_, stateless_while):
     shape=lambda c: list(c.inputs),
 )
 def _while(
-    ctx: OpKernelContext, input: list[Any], *, cond: NameAttrList, body: NameAttrList
-) -> Any:
+    ctx: OpKernelContext, input: list[Array], *, cond: NameAttrList, body: NameAttrList
+) -> Outputs:
     """The While of older graphs."""
     return (yield from _loop(ctx, input, cond, body))
 
@@ -362,13 +365,13 @@ def _while(
 )
 def for_(
     ctx: OpKernelContext,
-    start: Any,
-    limit: Any,
-    delta: Any,
-    input: list[Any],
+    start: Array,
+    limit: Array,
+    delta: Array,
+    input: list[Array],
     *,
     body: NameAttrList,
-) -> Any:
+) -> Outputs:
     """Computes state = body(i, state) for each i in range(start, limit, delta)."""
     for name, bound in (("start", start), ("limit", limit), ("delta", delta)):
         if np.size(bound) != 1:
@@ -376,7 +379,7 @@ def for_(
     first, last, step = (int(np.asarray(bound).reshape(())) for bound in (start, limit, delta))
     if step == 0 or (first > last if step > 0 else first < last):
         raise errors.invalid_argument(f"Invalid start/limit/delta: {first} {last} {step}")
-    state: Sequence[Any] = input
+    state: Sequence[Array] = input
     for number in range(first, last, step):
         _check_not_cancelled(ctx)
         after = yield from _call(body, [np.int32(number), *state])
@@ -417,19 +420,19 @@ def _map_defun_shape(c: InferenceContext) -> list[TensorShape]:
 )
 def map_defun(
     ctx: OpKernelContext,
-    arguments: list[Any],
-    captured_inputs: list[Any],
+    arguments: list[Array],
+    captured_inputs: list[Array],
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
     f: NameAttrList,
-) -> Any:
+) -> Outputs:
     """The results of a function for each row of the arguments, stacked."""
     if any(not np.ndim(argument) for argument in arguments):
         raise errors.invalid_argument("All inputs must have at least rank 1.")
     if len({argument.shape[0] for argument in arguments}) > 1:
         raise errors.invalid_argument("All inputs must have the same dimension 0.")
-    rows: list[Sequence[Any]] = []
+    rows: list[Sequence[Array]] = []
     for number in range(arguments[0].shape[0]):
         _check_not_cancelled(ctx)
         row = [as_scalar(argument[number, ...]) for argument in arguments]
@@ -455,7 +458,7 @@ def map_defun(
     )
 
 
-def _stacked(xp: Any, values: Sequence[Any]) -> Any:
+def _stacked(xp: Xp, values: Sequence[Array]) -> Array:
     """Stacks the results of all calls."""
     if any(np.shape(value) != np.shape(values[0]) for value in values):
         raise errors.invalid_argument("The results of the calls have different shapes.")
@@ -466,7 +469,7 @@ def _stacked(xp: Any, values: Sequence[Any]) -> Any:
 
 
 @register_op("ToBool", "input: T -> output: bool", "T: type", shape=_scalar_result)
-def to_bool(xp: Any, input: Any) -> Any:
+def to_bool(xp: Xp, input: Array) -> Array:
     """Whether a scalar is not 0 or empty, or another tensor has elements."""
     return np.bool_(_as_bool(input))
 
@@ -479,7 +482,7 @@ def to_bool(xp: Any, input: Any) -> Any:
     shape=lambda c: c.attr("shape"),
     traits="unchecked_shape",
 )
-def fake_param(ctx: OpKernelContext, *, dtype: Any, shape: TensorShape) -> Any:
+def fake_param(ctx: OpKernelContext, *, dtype: DType, shape: TensorShape) -> Array:
     """A placeholder value for the missing result of a branch; no node uses it."""
     dims = [size or 0 for size in (shape.dim_values or ())]
     state = ctx.kernel_state
@@ -500,7 +503,7 @@ def fake_param(ctx: OpKernelContext, *, dtype: Any, shape: TensorShape) -> Any:
     shape=_scalar_result,
     host_memory=("index",),
 )
-def device_index(ctx: OpKernelContext, *, device_names: list[str]) -> Any:
+def device_index(ctx: OpKernelContext, *, device_names: list[str]) -> Array:
     """The index of this device's type in a list; the list's length if it is not listed."""
     kind = ctx.device.device_type
     return np.int32(device_names.index(kind) if kind in device_names else len(device_names))
@@ -515,8 +518,8 @@ def device_index(ctx: OpKernelContext, *, device_names: list[str]) -> Any:
     shape=lambda c: list(c.inputs[: c.num_outputs]),
 )
 def symbolic_gradient(
-    ctx: OpKernelContext, input: list[Any], *, f: NameAttrList, Tin: list[DType]
-) -> Any:
+    ctx: OpKernelContext, input: list[Array], *, f: NameAttrList, Tin: list[DType]
+) -> Outputs:
     """The gradients of a function's arguments, given these and the gradients of its results."""
     from tfnb.ops.control.symbolic_gradient import compute  # imports all modules that build graphs
 

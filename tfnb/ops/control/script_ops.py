@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, Nested
 
 EXPORTS = {"tf": ["py_func", "numpy_function"]}
 
@@ -41,14 +45,14 @@ class _Registered:
     __slots__ = ("__weakref__", "backward", "function", "token")
 
     def __init__(
-        self, function: Callable[..., Any], backward: Callable[..., Any] | None = None
+        self, function: Callable[..., Nested], backward: Callable[..., Any] | None = None
     ) -> None:
         self.function = function
         self.backward = backward
         self.token = f"pyfunc_{next(_tokens)}"
 
 
-def _call(token: str | bytes, inputs: Sequence[Any], types: Sequence[Any]) -> tuple[Any, ...]:
+def _call(token: str | bytes, inputs: Sequence[Array], types: Sequence[Array]) -> tuple[Array, ...]:
     if isinstance(token, bytes):  # that is no text
         raise errors.internal(
             "Failed to create python tuple. Please make sure `token` is a well-formed UTF-8 string."
@@ -72,7 +76,7 @@ def _call(token: str | bytes, inputs: Sequence[Any], types: Sequence[Any]) -> tu
     return _results(token, found, types)
 
 
-def _argument(value: Any) -> Any:
+def _argument(value: Array) -> Array:
     """A tensor as the function sees it: an array it may write to, bytes for a scalar string."""
     array = np.asarray(value)
     if array.dtype == object and array.ndim == 0:
@@ -120,14 +124,14 @@ def _result(token: str, position: int, value: Any, dtype: DType) -> Any:
     return array
 
 
-def _type_name(array: Any) -> str:
+def _type_name(array: Array) -> str:
     try:
         return dtypes_word(dtypes.as_dtype(array.dtype))
     except TypeError:
         return str(array.dtype)
 
 
-def dtypes_word(dtype: Any) -> str:
+def dtypes_word(dtype: Attr) -> str:
     """A dtype as TensorFlow's runtime writes it: float, double, int32."""
     return {"float32": "float", "float64": "double"}.get(dtype.name, str(dtype.name))
 
@@ -159,7 +163,7 @@ def _as_op_error(error: Exception) -> errors.OpError:
     effects="python",
     traits="unchecked_shape",
 )
-def py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
+def py_func_op(xp: Xp, input: list[Array], *, token: str, Tout: list[DType]) -> tuple[Array, ...]:
     """Calls the Python function behind ``token`` on the inputs, once per step."""
     return _call(token, input, Tout)
 
@@ -175,7 +179,9 @@ def py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tup
     effects="python",
     traits="unchecked_shape",
 )
-def py_func_stateless(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
+def py_func_stateless(
+    xp: Xp, input: list[Array], *, token: str, Tout: list[DType]
+) -> tuple[Array, ...]:
     """Like PyFunc, for functions that give the same for the same."""
     return _call(token, input, Tout)
 
@@ -197,13 +203,15 @@ py_func_stateless.not_differentiable()
     effects="python",
     traits="unchecked_shape",
 )
-def eager_py_func_op(xp: Any, input: list[Any], *, token: str, Tout: list[Any]) -> tuple[Any, ...]:
+def eager_py_func_op(
+    xp: Xp, input: list[Array], *, token: str, Tout: list[DType]
+) -> tuple[Array, ...]:
     """Like PyFunc, for functions of tensors that have values; see client/eager_function.py."""
     return _call(token, input, Tout)
 
 
 @eager_py_func_op.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     token = op.get_attr("token").decode()
     registered = _functions.get(token)
     if registered is None or registered.backward is None:
@@ -232,7 +240,7 @@ def check_callable(func: Any) -> None:
         )
 
 
-def decorator_of(function: Callable[..., Any], Tout: Any, **options: Any) -> Any:
+def decorator_of(function: Callable[..., Nested], Tout: Any, **options: Any) -> Any:
     """What makes of a Python function one that adds a node for its arguments.
 
     Raises:
@@ -244,7 +252,7 @@ def decorator_of(function: Callable[..., Any], Tout: Any, **options: Any) -> Any
             "`Tout`\n  **by name** above the function:\n  `@tf.py_function(Tout=tout)`"
         )
 
-    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(func: Callable[..., Nested]) -> Callable[..., Any]:
         @functools.wraps(func)
         def call(*args: Any) -> Any:
             return function(func, args, Tout, **options)
@@ -261,7 +269,7 @@ def types_of(Tout: Any) -> tuple[list[DType], bool]:
 
 
 def py_func(
-    func: Callable[..., Any],
+    func: Callable[..., Nested],
     inp: Sequence[Any],
     Tout: Any,
     stateful: bool = True,
@@ -293,9 +301,9 @@ def py_func(
 
 def call_node(
     definition: Any,
-    func: Callable[..., Any],
+    func: Callable[..., Nested],
     inp: Sequence[Any],
-    types: Sequence[Any],
+    types: Sequence[Nested],
     name: str | None,
     backward: Callable[..., Any] | None = None,
 ) -> Any:
@@ -316,7 +324,7 @@ def call_node(
 
 
 def numpy_function(
-    func: Callable[..., Any] | None = None,
+    func: Callable[..., Nested] | None = None,
     inp: Sequence[Any] | None = None,
     Tout: Any = None,
     stateful: bool = True,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core.op_registry import register_op
 from tfnb.core.rendezvous import create_key
 from tfnb.core.shape_inference import no_outputs
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
 
 _SEND_ATTRS = (
@@ -38,7 +39,7 @@ def _key(ctx: OpKernelContext) -> str:
     return f"{prefix}{ctx.frame_id}:{ctx.iteration}"
 
 
-def _send_tensor(ctx: OpKernelContext, tensor: Any) -> None:
+def _send_tensor(ctx: OpKernelContext, tensor: Array) -> None:
     lent = tensor if ctx.input_is_dead else ctx.device.lend(tensor)
     ctx.rendezvous.send(_key(ctx), lent, ctx.input_is_dead)
 
@@ -47,7 +48,7 @@ def _recv_tensor(ctx: OpKernelContext, done: type_of_done, *, to_device: bool) -
     device = ctx.device
     receive = device.receive if to_device else device.receive_on_host
 
-    def arrived(error: BaseException | None, value: Any, is_dead: bool) -> None:
+    def arrived(error: BaseException | None, value: Array, is_dead: bool) -> None:
         if error is not None:
             done(error)
         elif is_dead:
@@ -59,7 +60,7 @@ def _recv_tensor(ctx: OpKernelContext, done: type_of_done, *, to_device: bool) -
 
 
 @register_op("_Send", "tensor: T ->", *_SEND_ATTRS, stateful=True, shape=no_outputs)
-def _send(ctx: OpKernelContext, tensor: Any) -> None:
+def _send(ctx: OpKernelContext, tensor: Array) -> None:
     """Leaves a tensor, or the news that it is dead, for the Recv of the same key."""
     _send_tensor(ctx, tensor)
 
@@ -80,7 +81,7 @@ def _recv(ctx: OpKernelContext, done: type_of_done) -> None:
     "_HostSend", "tensor: T ->", *_SEND_ATTRS, stateful=True, shape=no_outputs,
     host_memory=("tensor",),
 )  # fmt: skip
-def _host_send(ctx: OpKernelContext, tensor: Any) -> None:
+def _host_send(ctx: OpKernelContext, tensor: Array) -> None:
     """Send of a tensor that lives in host memory."""
     _send_tensor(ctx, tensor)
 

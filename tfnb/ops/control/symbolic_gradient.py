@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr
     from tfnb.core.op_def import OpDef
     from tfnb.core.op_kernel import OpKernelContext
 
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def compute(
-    ctx: OpKernelContext, inputs: Sequence[Any], f: NameAttrList, types: Sequence[DType]
-) -> Generator[FunctionCall, list[Any], tuple[Any, ...]]:
+    ctx: OpKernelContext, inputs: Sequence[Array], f: NameAttrList, types: Sequence[DType]
+) -> Generator[FunctionCall, list[Array], tuple[Array, ...]]:
     """Runs the gradient of ``f``, a function or an op; the kernel of SymbolicGradient.
 
     Raises:
@@ -64,7 +65,7 @@ def _checked(graph_def: graph_pb2.GraphDef, types: Sequence[DType]) -> graph_pb2
     return graph_def
 
 
-def _gradient(library: Any, f: NameAttrList) -> graph_pb2.GraphDef:
+def _gradient(library: Array, f: NameAttrList) -> graph_pb2.GraphDef:
     """The graph that computes the gradient of a function or an op."""
     if not library.has_function(f.name):
         return gradient_of_op(f.name, f.attrs)
@@ -74,7 +75,7 @@ def _gradient(library: Any, f: NameAttrList) -> graph_pb2.GraphDef:
     return gradient_graph(body, library.signature)
 
 
-def _expand_gradients(library: Any, body: graph_pb2.GraphDef) -> None:
+def _expand_gradients(library: Array, body: graph_pb2.GraphDef) -> None:
     """Writes the gradients that a body takes itself out, down to plain ops.
 
     Nothing is known of the derivative of a SymbolicGradient, but of the graph that it runs.
@@ -301,7 +302,7 @@ class _Differentiation:
 
 def _types(
     node: graph_pb2.NodeDef, signature: Callable[[str], OpDef]
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Array], list[Array]]:
     """The enums of the dtypes of a node's inputs and outputs."""
     op_def, attrs = signature(node.op), decode_attrs(node.attr)
     return (
@@ -310,7 +311,7 @@ def _types(
     )
 
 
-def _gradient_type(dtype: Any) -> Any:
+def _gradient_type(dtype: Attr) -> Array:
     """The dtype of a gradient; what goes back to a variable is float, whatever it holds."""
     return types_pb2.DT_FLOAT if dtype == types_pb2.DT_RESOURCE else dtype
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,16 +27,18 @@ from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tfnb.core.kernel_types import Array, Xp
+
 # The patches of as many images as fit into this many bytes are multiplied at once.
 _BUFFER_BYTES = 1 << 21
 
 
-def widened(x: Any) -> Any:
+def widened(x: Array) -> Array:
     """What sums are kept in: float32 for the two-byte floats."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
 
-def _patches_view(xp: Any, padded: Any, windows: Sequence[Window]) -> Any:
+def _patches_view(xp: Xp, padded: Array, windows: Sequence[Window]) -> Array:
     """[batch, outputs..., filter..., channels]: what every window position sees, without a copy."""
     strides = padded.strides
     spatial = strides[1:-1]
@@ -68,7 +70,7 @@ class _Patches:
       blocks: (what it is of the images, first row, row after the last) of each matrix.
     """
 
-    def __init__(self, xp: Any, x: Any, windows: Sequence[Window]) -> None:
+    def __init__(self, xp: Xp, x: Array, windows: Sequence[Window]) -> None:
         self._xp = xp
         channels = x.shape[-1]
         self._depth = math.prod(w.filter for w in windows) * channels
@@ -83,7 +85,7 @@ class _Patches:
             self._view = _patches_view(xp, pad_spatial(xp, x, windows, 1, 0), windows)
         self.blocks = self._cut(len(x), [w.output for w in windows], x.itemsize)
 
-    def _cut(self, batch: int, outputs: list[int], itemsize: int) -> list[tuple[Any, int, int]]:
+    def _cut(self, batch: int, outputs: list[int], itemsize: int) -> list[tuple[Array, int, int]]:
         positions = math.prod(outputs)
         image_bytes = positions * self._depth * itemsize
         if image_bytes <= _BUFFER_BYTES or len(outputs) < 2 or self._xp is not np:
@@ -100,7 +102,7 @@ class _Patches:
             blocks.append((index, begin + first * per_row, begin + last * per_row))
         return blocks
 
-    def matrices(self, begin: int, end: int) -> Iterator[tuple[slice, Any]]:
+    def matrices(self, begin: int, end: int) -> Iterator[tuple[slice, Array]]:
         """(its rows among those of all, matrix) of some blocks; the buffer is reused."""
         blocks = self.blocks[begin:end]
         most = max((last - first for _, first, last in blocks), default=0)
@@ -126,7 +128,7 @@ class _Patches:
 _SHORT_ROW = 8
 
 
-def _in_pieces(xp: Any, patches: _Patches, work: Callable[[int, int], object]) -> None:
+def _in_pieces(xp: Xp, patches: _Patches, work: Callable[[int, int], object]) -> None:
     """Calls ``work(begin, end)`` for ranges of blocks, on several threads on a CPU."""
     if xp is np:
         shard(len(patches.blocks), 1, work)
@@ -139,7 +141,7 @@ def _group_slices(channels: int, groups: int) -> list[slice]:
     return [slice(g * size, (g + 1) * size) for g in range(groups)]
 
 
-def forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
+def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array:
     """The convolution: [batch, outputs..., out channels]."""
     dtype = x.dtype
     x, kernel = widened(x), widened(kernel)
@@ -164,7 +166,7 @@ def forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
     return out.astype(dtype, copy=False)
 
 
-def _forward_into(xp: Any, x: Any, kernel: Any, windows: Sequence[Window], out: Any) -> None:
+def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> None:
     is_small = winograd.suits(xp, x, kernel.shape, windows)
     if is_small and winograd.forward(x, kernel, windows, out):
         return
@@ -180,8 +182,8 @@ def _forward_into(xp: Any, x: Any, kernel: Any, windows: Sequence[Window], out: 
 
 
 def backprop_filter(
-    xp: Any, x: Any, out_backprop: Any, filter_shape: Sequence[int], windows: Sequence[Window]
-) -> Any:
+    xp: Xp, x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
+) -> Array:
     """The gradient of a convolution with respect to its filter."""
     dtype = x.dtype
     x, out_backprop = widened(x), widened(out_backprop)
@@ -209,15 +211,15 @@ def backprop_filter(
 _PARTS = 8
 
 
-def _products_with_patches(xp: Any, patches: _Patches, rows: Any) -> Any:
+def _products_with_patches(xp: Xp, patches: _Patches, rows: Array) -> Array:
     """The transposed patches times rows, added up."""
     blocks = len(patches.blocks)
     count = min(blocks, _PARTS if xp is np else 1)
-    parts: list[Any] = [None] * count
+    parts: list[Array] = [None] * count
 
     def work(begin: int, end: int) -> None:
         for number in range(begin, end):
-            total: Any = None
+            total: Array = None
             cuts = blocks * number // count, blocks * (number + 1) // count
             for where, seen in patches.matrices(*cuts):
                 part = xp.matmul(seen.T, rows[where])
@@ -232,8 +234,12 @@ def _products_with_patches(xp: Any, patches: _Patches, rows: Any) -> Any:
 
 
 def backprop_input(
-    xp: Any, input_shape: Sequence[int], kernel: Any, out_backprop: Any, windows: Sequence[Window]
-) -> Any:
+    xp: Xp,
+    input_shape: Sequence[int],
+    kernel: Array,
+    out_backprop: Array,
+    windows: Sequence[Window],
+) -> Array:
     """The gradient of a convolution with respect to its input.
 
     Every window position spreads its gradient times the filter over the cells it saw; that product
@@ -263,8 +269,8 @@ _LEAST_TURNED = 8
 
 
 def _turned(
-    xp: Any, kernel: Any, out_backprop: Any, windows: Sequence[Window], channels: int
-) -> tuple[Any, list[Window]] | None:
+    xp: Xp, kernel: Array, out_backprop: Array, windows: Sequence[Window], channels: int
+) -> tuple[Array, list[Window]] | None:
     """The filter, and its windows, whose convolution of what comes back is the gradient.
 
     None where spreading is the better way: with longer steps, as it takes several convolutions.
@@ -317,7 +323,9 @@ def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> Phase:
     return Phase(tuple(cells), tuple(taps), mirrored, is_whole)
 
 
-def _spread(xp: Any, out_backprop: Any, kernel: Any, windows: Sequence[Window], total: Any) -> None:
+def _spread(
+    xp: Xp, out_backprop: Array, kernel: Array, windows: Sequence[Window], total: Array
+) -> None:
     matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]).T)
     batch = total.shape[0]
     outputs = tuple(w.output for w in windows)

@@ -31,6 +31,11 @@ from tfnb.ops.conv.windows import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
+
 # ------------------------------------------------------------------------------------------- shapes
 
 
@@ -187,7 +192,7 @@ def _check_filter(filter_shape: Sequence[int]) -> None:
 
 
 def _check_backprop(
-    out_backprop: Any, windows: Sequence[Window], batch: int, out_channels: int
+    out_backprop: Array, windows: Sequence[Window], batch: int, out_channels: int
 ) -> None:
     expected = (batch, *(w.output for w in windows), out_channels)
     if out_backprop.shape != expected:
@@ -197,7 +202,7 @@ def _check_backprop(
         )
 
 
-def _sizes(vector: Any, rank: int, name: str) -> tuple[int, ...]:
+def _sizes(vector: Array, rank: int, name: str) -> tuple[int, ...]:
     if vector.ndim != 1 or vector.shape[0] != rank:
         raise errors.invalid_argument(
             f"{name} must be a 1-dimensional tensor of {rank} elements, not "
@@ -218,7 +223,7 @@ _CONV2D_ATTRS = (
 )
 
 
-def conv2d_attrs(op: Any) -> dict[str, Any]:
+def conv2d_attrs(op: Operation) -> dict[str, Any]:
     """The attrs that a convolution shares with its gradients."""
     return {
         name: op.get_attr(name)
@@ -238,16 +243,16 @@ def conv2d_attrs(op: Any) -> dict[str, Any]:
     traits="product",
 )
 def conv2d_op(
-    xp: Any,
-    x: Any,
-    kernel: Any,
+    xp: Xp,
+    x: Array,
+    kernel: Array,
     *,
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
     data_format: str,
     dilations: list[int],
-) -> Any:
+) -> Array:
     """The sum over a sliding window of input times filter, per pair of channels."""
     _check_conv("Conv2D", x.shape, kernel.shape, strides, dilations, data_format, 4)
     _check_depth(x.shape, kernel.shape)
@@ -261,7 +266,7 @@ conv2d_op.float_ops(float_ops.convolution(3))
 
 
 @conv2d_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = conv2d_attrs(op)
     x, kernel = op.inputs
     shape_x, shape_kernel = array_ops.shape_n([x, kernel])
@@ -280,17 +285,17 @@ def _(op: Any, grad: Any) -> Any:
     traits="input_gradient product",
 )
 def conv2d_backprop_input_op(
-    xp: Any,
-    input_sizes: Any,
-    kernel: Any,
-    out_backprop: Any,
+    xp: Xp,
+    input_sizes: Array,
+    kernel: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
     data_format: str,
     dilations: list[int],
-) -> Any:
+) -> Array:
     """The gradient of Conv2D with respect to its input."""
     if input_sizes.ndim == 1 and input_sizes.shape[0] == 2:
         # Height and width only: batch and channels follow from the other inputs.
@@ -328,7 +333,7 @@ def _(c: InferenceContext) -> TensorShape:
 
 
 @conv2d_backprop_input_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = conv2d_attrs(op)
     kernel, out_backprop = op.inputs[1:]
     return (
@@ -348,17 +353,17 @@ def _(op: Any, grad: Any) -> Any:
     traits="input_gradient product",
 )
 def conv2d_backprop_filter_op(
-    xp: Any,
-    x: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
+    xp: Xp,
+    x: Array,
+    filter_sizes: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
     data_format: str,
     dilations: list[int],
-) -> Any:
+) -> Array:
     """The gradient of Conv2D with respect to its filter."""
     shape = _sizes(filter_sizes, 4, "Conv2DBackpropFilter: filter_sizes input")
     _check_conv("Conv2DBackpropFilter", x.shape, shape, strides, dilations, data_format, 4)
@@ -374,7 +379,7 @@ conv2d_backprop_filter_op.float_ops(
 
 
 @conv2d_backprop_filter_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = conv2d_attrs(op)
     x, _, out_backprop = op.inputs
     return (
@@ -429,7 +434,7 @@ def _depthwise_shape(c: InferenceContext) -> TensorShape:
     return TensorShape(dims)
 
 
-def _depthwise_attrs(op: Any) -> dict[str, Any]:
+def _depthwise_attrs(op: Operation) -> dict[str, Any]:
     return {
         name: op.get_attr(name)
         for name in ("strides", "padding", "explicit_paddings", "data_format", "dilations")
@@ -465,16 +470,16 @@ def _check_depthwise(
     traits="product",
 )
 def depthwise_conv2d_native_op(
-    xp: Any,
-    x: Any,
-    kernel: Any,
+    xp: Xp,
+    x: Array,
+    kernel: Array,
     *,
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
     data_format: str,
     dilations: list[int],
-) -> Any:
+) -> Array:
     """Every channel convolved with filters of its own."""
     _check_depthwise(
         "DepthwiseConv2dNative", x.shape, kernel.shape, strides, dilations, data_format
@@ -487,7 +492,7 @@ depthwise_conv2d_native_op.float_ops(float_ops.convolution(2))
 
 
 @depthwise_conv2d_native_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = _depthwise_attrs(op)
     x, kernel = op.inputs
     return (
@@ -506,17 +511,17 @@ def _(op: Any, grad: Any) -> Any:
     traits="input_gradient product",
 )
 def depthwise_conv2d_native_backprop_input_op(
-    xp: Any,
-    input_sizes: Any,
-    kernel: Any,
-    out_backprop: Any,
+    xp: Xp,
+    input_sizes: Array,
+    kernel: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
     data_format: str,
     dilations: list[int],
-) -> Any:
+) -> Array:
     """The gradient of DepthwiseConv2dNative with respect to its input."""
     name = "DepthwiseConv2dNativeBackpropInput"
     shape = _sizes(input_sizes, 4, f"{name}: input_sizes")
@@ -527,7 +532,7 @@ def depthwise_conv2d_native_backprop_input_op(
 
 
 @depthwise_conv2d_native_backprop_input_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = _depthwise_attrs(op)
     kernel, out_backprop = op.inputs[1:]
     return (
@@ -549,17 +554,17 @@ def _(op: Any, grad: Any) -> Any:
     traits="input_gradient product",
 )
 def depthwise_conv2d_native_backprop_filter_op(
-    xp: Any,
-    x: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
+    xp: Xp,
+    x: Array,
+    filter_sizes: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
     data_format: str,
     dilations: list[int],
-) -> Any:
+) -> Array:
     """The gradient of DepthwiseConv2dNative with respect to its filter."""
     name = "DepthwiseConv2dNativeBackpropFilter"
     shape = _sizes(filter_sizes, 4, f"{name}: filter_sizes")
@@ -570,7 +575,7 @@ def depthwise_conv2d_native_backprop_filter_op(
 
 
 @depthwise_conv2d_native_backprop_filter_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = _depthwise_attrs(op)
     x, _, out_backprop = op.inputs
     return (
@@ -590,7 +595,7 @@ _CONV3D_ATTRS = (
 )
 
 
-def _conv3d_attrs(op: Any) -> dict[str, Any]:
+def _conv3d_attrs(op: Operation) -> dict[str, Any]:
     return {name: op.get_attr(name) for name in ("strides", "padding", "data_format", "dilations")}
 
 
@@ -603,15 +608,15 @@ def _conv3d_attrs(op: Any) -> dict[str, Any]:
     traits="product",
 )
 def conv3d_op(
-    xp: Any,
-    x: Any,
-    kernel: Any,
+    xp: Xp,
+    x: Array,
+    kernel: Array,
     *,
     strides: list[int],
     padding: str,
     data_format: str,
     dilations: list[int],
-) -> Any:
+) -> Array:
     """The convolution of volumes."""
     _check_conv("Conv3D", x.shape, kernel.shape, strides, dilations, data_format, 5)
     _check_depth(x.shape, kernel.shape)
@@ -630,7 +635,7 @@ conv3d_op.float_ops(float_ops.convolution(4))
 
 
 @conv3d_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = _conv3d_attrs(op)
     x, kernel = op.inputs
     shape_x, shape_kernel = array_ops.shape_n([x, kernel])
@@ -651,16 +656,16 @@ def _(op: Any, grad: Any) -> Any:
     traits="input_gradient product",
 )
 def conv3d_backprop_input_v2(
-    xp: Any,
-    input_sizes: Any,
-    kernel: Any,
-    out_backprop: Any,
+    xp: Xp,
+    input_sizes: Array,
+    kernel: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     padding: str,
     data_format: str,
     dilations: list[int],
-) -> Any:
+) -> Array:
     """The gradient of Conv3D with respect to its input."""
     shape = _sizes(input_sizes, 5, "Conv3DBackpropInputOp: input_sizes")
     _check_conv("Conv3DBackpropInput", shape, kernel.shape, strides, dilations, data_format, 5)
@@ -671,7 +676,7 @@ def conv3d_backprop_input_v2(
 
 
 @conv3d_backprop_input_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = _conv3d_attrs(op)
     kernel, out_backprop = op.inputs[1:]
     return (
@@ -691,16 +696,16 @@ def _(op: Any, grad: Any) -> Any:
     traits="input_gradient product",
 )
 def conv3d_backprop_filter_v2(
-    xp: Any,
-    x: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
+    xp: Xp,
+    x: Array,
+    filter_sizes: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     padding: str,
     data_format: str,
     dilations: list[int],
-) -> Any:
+) -> Array:
     """The gradient of Conv3D with respect to its filter."""
     shape = _sizes(filter_sizes, 5, "Conv3DBackpropFilterOp: filter_sizes")
     _check_conv("Conv3DBackpropFilter", x.shape, shape, strides, dilations, data_format, 5)
@@ -711,7 +716,7 @@ def conv3d_backprop_filter_v2(
 
 
 @conv3d_backprop_filter_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = _conv3d_attrs(op)
     x, _, out_backprop = op.inputs
     return (

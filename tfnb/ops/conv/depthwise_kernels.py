@@ -10,7 +10,7 @@ computed in float32.
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,13 +22,15 @@ from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.kernel_types import Array, Xp
 
-def _suits(xp: Any, x: Any, windows: Sequence[Window]) -> bool:
+
+def _suits(xp: Xp, x: Array, windows: Sequence[Window]) -> bool:
     """Whether computing whole rows at once is faster."""
     return len(windows) == 2 and is_large(xp, x) and windows[1].output > 0
 
 
-def forward(xp: Any, x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
+def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array:
     """Return the convolution: [batch, outputs..., channels * multiplier].
 
     Args:
@@ -69,7 +71,7 @@ class _Rows:
       width: width of the outputs.
     """
 
-    def __init__(self, x: Any, windows: Sequence[Window]) -> None:
+    def __init__(self, x: Array, windows: Sequence[Window]) -> None:
         down, across = windows
         padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
         channels = x.shape[-1]
@@ -94,7 +96,7 @@ class _Rows:
 _LEAST_PRODUCTS = 1 << 19
 
 
-def _forward_rows(x: Any, taps: Any, windows: Sequence[Window]) -> Any:
+def _forward_rows(x: Array, taps: Array, windows: Sequence[Window]) -> Array:
     """Forward, for a multiplier of 1: taps is [filter height, filter width, channels]."""
     height, channels = windows[0].output, x.shape[-1]
     products = taps.shape[0] * taps.shape[1] * windows[1].output * channels
@@ -124,7 +126,7 @@ def _forward_rows(x: Any, taps: Any, windows: Sequence[Window]) -> Any:
 _LONG_VECTOR = 64
 
 
-def _forward_in_steps(x: Any, taps: Any, windows: Sequence[Window], least: int) -> Any:
+def _forward_in_steps(x: Array, taps: Array, windows: Sequence[Window], least: int) -> Array:
     """The same for strides above 1, position by position, all its channels at once."""
     down, across = windows
     padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
@@ -153,8 +155,8 @@ def _forward_in_steps(x: Any, taps: Any, windows: Sequence[Window], least: int) 
 
 
 def backprop_filter(
-    xp: Any, x: Any, out_backprop: Any, filter_shape: Sequence[int], windows: Sequence[Window]
-) -> Any:
+    xp: Xp, x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
+) -> Array:
     """The gradient of a depthwise convolution with respect to its filter."""
     dtype = x.dtype
     x, out_backprop = widened(x), widened(out_backprop)
@@ -182,7 +184,7 @@ _LONG_ROW = 1024
 _PARTS = 8
 
 
-def _backprop_filter_rows(x: Any, out_backprop: Any, windows: Sequence[Window]) -> Any:
+def _backprop_filter_rows(x: Array, out_backprop: Array, windows: Sequence[Window]) -> Array:
     """The gradient [filter height, filter width, channels], for a multiplier of 1."""
     rows = _Rows(x, windows)
     down, across = windows
@@ -203,8 +205,12 @@ def _backprop_filter_rows(x: Any, out_backprop: Any, windows: Sequence[Window]) 
 
 
 def backprop_input(
-    xp: Any, input_shape: Sequence[int], kernel: Any, out_backprop: Any, windows: Sequence[Window]
-) -> Any:
+    xp: Xp,
+    input_shape: Sequence[int],
+    kernel: Array,
+    out_backprop: Array,
+    windows: Sequence[Window],
+) -> Array:
     """The gradient of a depthwise convolution with respect to its input."""
     dtype = kernel.dtype
     kernel, out_backprop = widened(kernel), widened(out_backprop)
@@ -225,11 +231,11 @@ def backprop_input(
 
 
 def _gather(
-    kernel: Any,
-    out_backprop: Any,
+    kernel: Array,
+    out_backprop: Array,
     windows: Sequence[Window],
     phases: Sequence[Phase],
-) -> Any:
+) -> Array:
     """Return the gradient as convolutions of ``out_backprop`` with the reversed filter."""
     channels, multiplier = kernel.shape[-2:]
     taps = kernel.reshape(*kernel.shape[:-2], -1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,8 +23,12 @@ from tfnb.ops.random.simple_philox import SimplePhilox
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
     from tfnb.ops.random.philox import GuardedPhilox
 
 EXPORTS = {"nn": ["fractional_avg_pool", "fractional_max_pool"]}
@@ -84,7 +88,7 @@ def _random_sizes(size: int, count: int, generator: GuardedPhilox) -> list[int]:
     return sizes
 
 
-def _boundaries(size: int, count: int, generator: GuardedPhilox, pseudo_random: bool) -> Any:
+def _boundaries(size: int, count: int, generator: GuardedPhilox, pseudo_random: bool) -> Array:
     """Where the cells of an axis begin, and the end."""
     draw = _pseudo_random_sizes if pseudo_random else _random_sizes
     return np.concatenate([[0], np.cumsum(draw(size, count, generator))]).astype(np.int64)
@@ -92,13 +96,13 @@ def _boundaries(size: int, count: int, generator: GuardedPhilox, pseudo_random: 
 
 def _cells(
     ctx: OpKernelContext,
-    x: Any,
+    x: Array,
     pooling_ratio: Sequence[float],
     pseudo_random: bool,
     deterministic: bool,
     seed: int,
     seed2: int,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """The boundaries of rows and columns; a deterministic kernel draws them once."""
     if len(pooling_ratio) != 4:
         raise errors.invalid_argument("pooling_ratio field must specify 4 dimensions")
@@ -120,7 +124,7 @@ def _cells(
     generator = generator_of(ctx, seed, seed2)
     state = ctx.kernel_state
     if deterministic and "cells" in state:
-        found: tuple[Any, Any] = state["cells"]
+        found: tuple[Array, Array] = state["cells"]
         if (found[0][-1], found[1][-1]) == x.shape[1:3]:
             return found
     rows, columns = (
@@ -131,13 +135,15 @@ def _cells(
     return rows, columns
 
 
-def _spans(boundaries: Any, size: int, overlapping: bool) -> list[slice]:
+def _spans(boundaries: Array, size: int, overlapping: bool) -> list[slice]:
     """The cells of an axis; overlapping ones share their borders."""
     borders = boundaries.tolist()
     return [slice(start, min(end + overlapping, size)) for start, end in pairwise(borders)]
 
 
-def _pooled(x: Any, rows: Any, columns: Any, overlapping: bool, reduce: Callable[..., Any]) -> Any:
+def _pooled(
+    x: Array, rows: Array, columns: Array, overlapping: bool, reduce: Callable[..., Array]
+) -> Array:
     row_spans, column_spans = (
         _spans(bounds, x.shape[axis], overlapping) for axis, bounds in ((1, rows), (2, columns))
     )
@@ -148,7 +154,7 @@ def _pooled(x: Any, rows: Any, columns: Any, overlapping: bool, reduce: Callable
     return out
 
 
-def _mean(cell: Any) -> Any:
+def _mean(cell: Array) -> Array:
     total = cell.sum(axis=(1, 2), dtype=cell.dtype)
     count = cell.shape[1] * cell.shape[2]
     if cell.dtype.kind == "f":
@@ -168,7 +174,7 @@ def _mean(cell: Any) -> Any:
 )
 def fractional_max_pool_op(
     ctx: OpKernelContext,
-    value: Any,
+    value: Array,
     *,
     pooling_ratio: list[float],
     pseudo_random: bool,
@@ -176,7 +182,7 @@ def fractional_max_pool_op(
     deterministic: bool,
     seed: int,
     seed2: int,
-) -> Any:
+) -> Outputs:
     """The largest of each cell, and where the cells begin."""
     rows, columns = _cells(ctx, value, pooling_ratio, pseudo_random, deterministic, seed, seed2)
     found = _pooled(value, rows, columns, overlapping, lambda cell: cell.max(axis=(1, 2)))
@@ -184,7 +190,7 @@ def fractional_max_pool_op(
 
 
 @fractional_max_pool_op.gradient
-def _(op: Any, grad: Any, _rows: Any, _columns: Any) -> Any:
+def _(op: Operation, grad: Tensor, _rows: Tensor, _columns: Tensor) -> Gradients:
     return fractional_max_pool_grad(
         op.inputs[0],
         op.outputs[0],
@@ -196,7 +202,7 @@ def _(op: Any, grad: Any, _rows: Any, _columns: Any) -> Any:
 
 
 def _check_sequences(
-    rows: Any, columns: Any, backprop: Any, in_shape: Sequence[int], what: str
+    rows: Array, columns: Array, backprop: Array, in_shape: Sequence[int], what: str
 ) -> None:
     if backprop.ndim != 4:
         raise errors.invalid_argument(f"out_backprop must be 4-dimensional: {what}")
@@ -229,15 +235,15 @@ def _check_sequences(
     devices=("CPU",),
 )
 def fractional_max_pool_grad(
-    xp: Any,
-    orig_input: Any,
-    orig_output: Any,
-    out_backprop: Any,
-    rows: Any,
-    columns: Any,
+    xp: Xp,
+    orig_input: Array,
+    orig_output: Array,
+    out_backprop: Array,
+    rows: Array,
+    columns: Array,
     *,
     overlapping: bool,
-) -> Any:
+) -> Array:
     """The gradient of each cell goes to its largest element, the first of equals."""
     if orig_input.ndim != 4:
         raise errors.invalid_argument("orig_input must be 4-dimensional")
@@ -277,7 +283,7 @@ def fractional_max_pool_grad(
 )
 def fractional_avg_pool_op(
     ctx: OpKernelContext,
-    value: Any,
+    value: Array,
     *,
     pooling_ratio: list[float],
     pseudo_random: bool,
@@ -285,14 +291,14 @@ def fractional_avg_pool_op(
     deterministic: bool,
     seed: int,
     seed2: int,
-) -> Any:
+) -> Outputs:
     """The mean of each cell, and where the cells begin."""
     rows, columns = _cells(ctx, value, pooling_ratio, pseudo_random, deterministic, seed, seed2)
     return _pooled(value, rows, columns, overlapping, _mean), rows, columns
 
 
 @fractional_avg_pool_op.gradient
-def _(op: Any, grad: Any, _rows: Any, _columns: Any) -> Any:
+def _(op: Operation, grad: Tensor, _rows: Tensor, _columns: Tensor) -> Gradients:
     return fractional_avg_pool_grad(
         op.inputs[0].get_shape(),
         grad,
@@ -317,8 +323,8 @@ def _avg_grad_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def fractional_avg_pool_grad(
-    xp: Any, shape: Any, out_backprop: Any, rows: Any, columns: Any, *, overlapping: bool
-) -> Any:
+    xp: Xp, shape: Array, out_backprop: Array, rows: Array, columns: Array, *, overlapping: bool
+) -> Array:
     """The gradient of each cell in equal parts for its elements."""
     if shape.ndim != 1 or shape.size != 4:
         raise errors.invalid_argument(
@@ -343,15 +349,15 @@ def fractional_avg_pool_grad(
 
 
 def fractional_max_pool(
-    value: Any,
-    pooling_ratio: Any,
+    value: TensorLike,
+    pooling_ratio: TensorLike,
     pseudo_random: bool = False,
     overlapping: bool = False,
     deterministic: bool = False,
     seed: int = 0,
     seed2: int = 0,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The largest elements of cells of random sizes.
 
     Args:
@@ -380,15 +386,15 @@ def fractional_max_pool(
 
 
 def fractional_avg_pool(
-    value: Any,
-    pooling_ratio: Any,
+    value: TensorLike,
+    pooling_ratio: TensorLike,
     pseudo_random: bool = False,
     overlapping: bool = False,
     deterministic: bool = False,
     seed: int = 0,
     seed2: int = 0,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The means of cells of random sizes; arguments as for :func:`fractional_max_pool`."""
     return fractional_avg_pool_op(
         value,

@@ -24,8 +24,10 @@ from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tfnb.core.kernel_types import Array, Attr, Xp
 
-def lowest(dtype: Any) -> Any:
+
+def lowest(dtype: Attr) -> Array:
     """Return the lowest number of a dtype, minus infinity where it exists."""
     return np.iinfo(dtype).min if np.dtype(dtype).kind in "iu" else -np.inf
 
@@ -37,16 +39,16 @@ def _cells(windows: Sequence[Window]) -> Iterator[tuple[slice, ...]]:
         yield (slice(None), *cells)
 
 
-def _along(x: Any, axis: int, w: Window, index: int) -> Any:
+def _along(x: Array, axis: int, w: Window, index: int) -> Array:
     return x[(slice(None),) * axis + (w.slice_at(index),)]
 
 
 @cache
-def _least(dtype: np.dtype[Any]) -> Any:
+def _least(dtype: np.dtype[Any]) -> Array:
     return dtype.type(dtypes.as_dtype(dtype).min)
 
 
-def max_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
+def max_pool(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
     """Return the maximum of every window; in images no less than the lowest finite number."""
     least = _least(x.dtype)
     if _suits(xp, x, windows):
@@ -68,7 +70,7 @@ def max_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
 _BLOCK_BYTES = 1 << 20
 
 
-def _suits(xp: Any, x: Any, windows: Sequence[Window]) -> bool:
+def _suits(xp: Xp, x: Array, windows: Sequence[Window]) -> bool:
     """Whether reducing images in blocks, without their padding, is faster."""
     return (
         is_large(xp, x)
@@ -79,7 +81,7 @@ def _suits(xp: Any, x: Any, windows: Sequence[Window]) -> bool:
     )
 
 
-def _blocks(x: Any) -> list[tuple[int, int]]:
+def _blocks(x: Array) -> list[tuple[int, int]]:
     """Return the (first, last) images of each block; one block for few images and one thread."""
     if x.nbytes <= 4 * _BLOCK_BYTES and num_threads() == 1:
         return [(0, len(x))]
@@ -87,7 +89,7 @@ def _blocks(x: Any) -> list[tuple[int, int]]:
     return [(first, min(first + count, len(x))) for first in range(0, len(x), count)]
 
 
-def _reduced(combine: Any, x: Any, windows: Sequence[Window], empty: float) -> Any:
+def _reduced(combine: Array, x: Array, windows: Sequence[Window], empty: float) -> Array:
     """Combine every window's cells: first along rows, which are contiguous, then columns."""
     down, across = windows
     width, channels = x.shape[2:]
@@ -111,7 +113,9 @@ def _reduced(combine: Any, x: Any, windows: Sequence[Window], empty: float) -> A
     return out
 
 
-def _reducer(combine: Any, axis: int, w: Window, empty: float) -> Callable[[Any, Any], None]:
+def _reducer(
+    combine: Callable[..., Array], axis: int, w: Window, empty: float
+) -> Callable[[Array, Array], None]:
     """Return a function that combines cells along one axis into ``out``, without padding."""
     before = (slice(None),) * axis
     pairs = [w.cells_at(index) for index in range(w.filter)]
@@ -123,7 +127,7 @@ def _reducer(combine: Any, axis: int, w: Window, empty: float) -> Callable[[Any,
         if outputs != everywhere and outputs.stop > outputs.start
     ]
 
-    def reduce(x: Any, out: Any) -> None:
+    def reduce(x: Array, out: Array) -> None:
         if len(whole) > 1:
             combine(x[whole[0]], x[whole[1]], out=out)
         elif whole:
@@ -139,24 +143,24 @@ def _reducer(combine: Any, axis: int, w: Window, empty: float) -> Callable[[Any,
     return reduce
 
 
-def max_pool_depth(x: Any, size: int) -> Any:
+def max_pool_depth(x: Array, size: int) -> Array:
     """Return the maximum of every group of `size` channels."""
     return x.reshape(*x.shape[:-1], x.shape[-1] // size, size).max(axis=-1)
 
 
-def winners(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
+def winners(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
     """Return, per output, the number of the window's largest element.
 
     The first of equal ones wins.
     """
     padded = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
-    best: Any = None
-    place: Any = None
-    real: Any = None
+    best: Array = None
+    place: Array = None
+    real: Array = None
     if padded is not x and (x == lowest(x.dtype)).any():
         # Padding holds the same value as these cells, and must not win over them.
         real = pad_spatial(xp, xp.ones((1, *x.shape[1:-1], 1), bool), windows, 1, 0)
-    won: Any = None
+    won: Array = None
     by_bits = is_large(xp, x) and real is None and _number_of_cells(windows) < 128
     for number, cells in enumerate(_cells(windows)):
         candidate = padded[cells]
@@ -185,7 +189,7 @@ def _number_of_cells(windows: Sequence[Window]) -> int:
     return math.prod(w.filter for w in windows)
 
 
-def max_pool_grad(xp: Any, x: Any, grad: Any, windows: Sequence[Window]) -> Any:
+def max_pool_grad(xp: Xp, x: Array, grad: Array, windows: Sequence[Window]) -> Array:
     """Add the gradient of every output to the first of its window's maxima."""
     if not _suits(xp, x, windows):
         return spread_to_winners(xp, grad, winners(xp, x, windows), windows, x.shape)
@@ -202,8 +206,8 @@ def max_pool_grad(xp: Any, x: Any, grad: Any, windows: Sequence[Window]) -> Any:
 
 
 def spread_to_winners(
-    xp: Any, grad: Any, place: Any, windows: Sequence[Window], input_shape: Sequence[int]
-) -> Any:
+    xp: Xp, grad: Array, place: Array, windows: Sequence[Window], input_shape: Sequence[int]
+) -> Array:
     """Add the gradient of every output to the input cell that won."""
     total = xp.zeros((input_shape[0], *(w.padded for w in windows), input_shape[-1]), grad.dtype)
     for number, cells in enumerate(_cells(windows)):
@@ -214,7 +218,9 @@ def spread_to_winners(
     return unpad_spatial(total, windows, 1)
 
 
-def spread_to_equals(xp: Any, x: Any, output: Any, grad: Any, windows: Sequence[Window]) -> Any:
+def spread_to_equals(
+    xp: Xp, x: Array, output: Array, grad: Array, windows: Sequence[Window]
+) -> Array:
     """Add the gradient of every output to all cells of its window that are nearly equal to it."""
     padded = pad_spatial(xp, x, windows, 1, lowest(x.dtype))
     near = x.dtype.type(1e-5)
@@ -224,7 +230,9 @@ def spread_to_equals(xp: Any, x: Any, output: Any, grad: Any, windows: Sequence[
     return unpad_spatial(total, windows, 1)
 
 
-def take_from_equals(xp: Any, x: Any, output: Any, values: Any, windows: Sequence[Window]) -> Any:
+def take_from_equals(
+    xp: Xp, x: Array, output: Array, values: Array, windows: Sequence[Window]
+) -> Array:
     """Return, per output, the value at its window's first cell equal to it, or zero."""
     padded, found = pad_spatial(xp, x, windows, 1, 0), pad_spatial(xp, values, windows, 1, 0)
     real = pad_spatial(xp, xp.ones((1, *x.shape[1:-1], 1), bool), windows, 1, 0)
@@ -234,7 +242,7 @@ def take_from_equals(xp: Any, x: Any, output: Any, values: Any, windows: Sequenc
     return out
 
 
-def take_from_winners(xp: Any, values: Any, place: Any, windows: Sequence[Window]) -> Any:
+def take_from_winners(xp: Xp, values: Array, place: Array, windows: Sequence[Window]) -> Array:
     """Return, per output, the value at the input cell that won."""
     padded = pad_spatial(xp, values, windows, 1, 0)
     out = xp.zeros(place.shape, values.dtype)
@@ -244,8 +252,8 @@ def take_from_winners(xp: Any, values: Any, place: Any, windows: Sequence[Window
 
 
 def flat_places(
-    xp: Any, place: Any, windows: Sequence[Window], input_shape: Sequence[int], with_batch: bool
-) -> Any:
+    xp: Xp, place: Array, windows: Sequence[Window], input_shape: Sequence[int], with_batch: bool
+) -> Array:
     """Return winners' positions in the flattened image, or in the flattened batch of images."""
     rank = len(windows)
     coordinates = xp.unravel_index(place, tuple(w.filter for w in windows))
@@ -261,7 +269,7 @@ def flat_places(
     return position
 
 
-def counts(xp: Any, windows: Sequence[Window], dtype: Any) -> Any:
+def counts(xp: Xp, windows: Sequence[Window], dtype: Attr) -> Array:
     """Return the number of cells without padding in each window: [outputs..., 1]."""
     total = xp.ones((1,) * (len(windows) + 1), dtype)
     for axis, w in enumerate(windows):
@@ -273,7 +281,7 @@ def counts(xp: Any, windows: Sequence[Window], dtype: Any) -> Any:
     return total
 
 
-def avg_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
+def avg_pool(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
     """Return the mean of every window."""
     dtype = x.dtype
     wide = x.astype(np.float32) if dtype.itemsize == 2 else x
@@ -293,7 +301,7 @@ def avg_pool(xp: Any, x: Any, windows: Sequence[Window]) -> Any:
     return (total / counts(xp, windows, wide.dtype)).astype(dtype, copy=False)
 
 
-def _as_rows(x: Any, number: Any) -> tuple[Any, Any]:
+def _as_rows(x: Array, number: Array) -> tuple[Array, Array]:
     """Return images and window counts as rows of equal length; a number if all are equal."""
     if (number == number.flat[0]).all():
         return x, number.flat[0]
@@ -301,7 +309,7 @@ def _as_rows(x: Any, number: Any) -> tuple[Any, Any]:
     return x.reshape(len(x), -1), row
 
 
-def _spread_axis(x: Any, axis: int, w: Window) -> Any:
+def _spread_axis(x: Array, axis: int, w: Window) -> Array:
     """Add every element to the cells of its window along one axis, without the padding."""
     before = (slice(None),) * axis
     shape = (*x.shape[:axis], w.size, *x.shape[axis + 1 :])
@@ -316,7 +324,9 @@ def _spread_axis(x: Any, axis: int, w: Window) -> Any:
     return total
 
 
-def avg_pool_grad(xp: Any, grad: Any, windows: Sequence[Window], input_shape: Sequence[int]) -> Any:
+def avg_pool_grad(
+    xp: Xp, grad: Array, windows: Sequence[Window], input_shape: Sequence[int]
+) -> Array:
     """Distribute every output's gradient equally over the cells of its window."""
     dtype = grad.dtype
     wide = grad.astype(np.float32) if dtype.itemsize == 2 else grad

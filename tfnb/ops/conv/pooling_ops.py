@@ -39,6 +39,12 @@ from tfnb.ops.conv.windows import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
+
 # ------------------------------------------------------------------------------------------- shapes
 
 
@@ -107,7 +113,12 @@ def _first_with_rank(rank: int) -> Any:
 
 
 def _check_pool(
-    x: Any, ksize: Sequence[int], strides: Sequence[int], data_format: str, rank: int, op_name: str
+    x: Array,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    data_format: str,
+    rank: int,
+    op_name: str,
 ) -> None:
     if not channels_last(data_format):
         formats = "NHWC" if rank == 4 else "NDHWC"
@@ -160,14 +171,14 @@ def _windows(
 
 
 def _max_pool(
-    xp: Any,
-    x: Any,
+    xp: Xp,
+    x: Array,
     ksize: Sequence[int],
     strides: Sequence[int],
     padding: str,
     explicit: Sequence[int],
     data_format: str,
-) -> Any:
+) -> Array:
     _check_pool(x.shape, ksize, strides, data_format, 4 if len(ksize) == 4 else 5, "MaxPooling")
     if ksize[-1] > 1:
         check_depth_window(x.shape, ksize, strides)
@@ -179,16 +190,16 @@ def _max_pool(
 
 
 def _max_pool_grad(
-    xp: Any,
-    x: Any,
-    output: Any,
-    grad: Any,
+    xp: Xp,
+    x: Array,
+    output: Array,
+    grad: Array,
     ksize: Sequence[int],
     strides: Sequence[int],
     padding: str,
     explicit: Sequence[int],
     data_format: str,
-) -> Any:
+) -> Array:
     rank = len(ksize)
     _check_pool(x.shape, ksize, strides, data_format, rank, "MaxPoolingGrad")
     if ksize[-1] != 1 or strides[-1] != 1:
@@ -205,7 +216,7 @@ def _max_pool_grad(
     return kernels.max_pool_grad(xp, x, grad, windows)
 
 
-def _check_output(value: Any, windows: Sequence[Window], shape: Sequence[int], name: str) -> None:
+def _check_output(value: Array, windows: Sequence[Window], shape: Sequence[int], name: str) -> None:
     expected = (shape[0], *(w.output for w in windows), shape[-1])
     if value.shape != expected:
         raise errors.invalid_argument(
@@ -214,10 +225,10 @@ def _check_output(value: Any, windows: Sequence[Window], shape: Sequence[int], n
 
 
 def _max_pool_grad_grad(
-    xp: Any,
-    x: Any,
-    output: Any,
-    grad: Any,
+    xp: Xp,
+    x: Array,
+    output: Array,
+    grad: Array,
     ksize: Sequence[int],
     strides: Sequence[int],
     padding: str,
@@ -254,7 +265,7 @@ _FORMAT = "data_format: {'NHWC', 'NCHW'} = 'NHWC'"
 _FORMAT_VECT = "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'"
 
 
-def _attrs(op: Any, *names: str) -> dict[str, Any]:
+def _attrs(op: Operation, *names: str) -> dict[str, Any]:
     return {name: op.get_attr(name) for name in names}
 
 
@@ -268,15 +279,15 @@ def _attrs(op: Any, *names: str) -> dict[str, Any]:
     shape=_attr_pool_shape(4, "MaxPool"),
 )
 def max_pool_op(
-    xp: Any,
-    x: Any,
+    xp: Xp,
+    x: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
     data_format: str,
-) -> Any:
+) -> Array:
     """The largest element of every window."""
     return _max_pool(xp, x, ksize, strides, padding, explicit_paddings, data_format)
 
@@ -285,7 +296,7 @@ max_pool_op.float_ops(float_ops.pool("outputs", 0))
 
 
 @max_pool_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = _attrs(op, "ksize", "strides", "padding", "explicit_paddings", "data_format")
     return max_pool_grad(op.inputs[0], op.outputs[0], grad, **attrs)
 
@@ -300,14 +311,14 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("ksize", "strides"),
 )
 def max_pool_v2_op(
-    xp: Any, x: Any, ksize: Any, strides: Any, *, padding: str, data_format: str
-) -> Any:
+    xp: Xp, x: Array, ksize: Array, strides: Array, *, padding: str, data_format: str
+) -> Array:
     """The largest element of every window, whose size is an input."""
     return _max_pool(xp, x, ksize.tolist(), strides.tolist(), padding, (), data_format)
 
 
 @max_pool_v2_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, ksize, strides = op.inputs
     attrs = _attrs(op, "padding", "data_format")
     return max_pool_grad_v2(x, op.outputs[0], grad, ksize, strides, **attrs), None, None
@@ -324,17 +335,17 @@ def _(op: Any, grad: Any) -> Any:
     traits="input_gradient",
 )
 def max_pool_grad(
-    xp: Any,
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
+    xp: Xp,
+    orig_input: Array,
+    orig_output: Array,
+    grad: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
     data_format: str,
-) -> Any:
+) -> Array:
     """The gradient of MaxPool: to the first of the largest elements."""
     return _max_pool_grad(
         xp, orig_input, orig_output, grad, ksize, strides, padding, explicit_paddings, data_format
@@ -345,7 +356,7 @@ max_pool_grad.float_ops(float_ops.pool("inputs", 1, 1, 1))
 
 
 @max_pool_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y, _ = op.inputs
     attrs = _attrs(op, "ksize", "strides", "padding", "data_format")
     nothing = array_ops.zeros_like(x), array_ops.zeros_like(y)
@@ -362,16 +373,16 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("ksize", "strides"),
 )
 def max_pool_grad_v2(
-    xp: Any,
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
-    ksize: Any,
-    strides: Any,
+    xp: Xp,
+    orig_input: Array,
+    orig_output: Array,
+    grad: Array,
+    ksize: Array,
+    strides: Array,
     *,
     padding: str,
     data_format: str,
-) -> Any:
+) -> Array:
     """The gradient of MaxPoolV2."""
     return _max_pool_grad(
         xp,
@@ -387,7 +398,7 @@ def max_pool_grad_v2(
 
 
 @max_pool_grad_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y, _, ksize, strides = op.inputs
     attrs = _attrs(op, "padding", "data_format")
     nothing = array_ops.zeros_like(x), array_ops.zeros_like(y)
@@ -404,16 +415,16 @@ def _(op: Any, grad: Any) -> Any:
     shape=_pool_shape_of_second_gradient(4, "MaxPoolGradGrad"),
 )
 def max_pool_grad_grad(
-    xp: Any,
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
+    xp: Xp,
+    orig_input: Array,
+    orig_output: Array,
+    grad: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
     data_format: str,
-) -> Any:
+) -> Array:
     """The second derivative of MaxPool: per window, the value where the largest element stood."""
     return _max_pool_grad_grad(
         xp,
@@ -429,7 +440,7 @@ def max_pool_grad_grad(
 
 
 @max_pool_grad_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y, _ = op.inputs
     attrs = _attrs(op, "ksize", "strides", "padding", "data_format")
     return array_ops.zeros_like(x), array_ops.zeros_like(y), max_pool_grad(x, y, grad, **attrs)
@@ -445,16 +456,16 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("ksize", "strides"),
 )
 def max_pool_grad_grad_v2(
-    xp: Any,
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
-    ksize: Any,
-    strides: Any,
+    xp: Xp,
+    orig_input: Array,
+    orig_output: Array,
+    grad: Array,
+    ksize: Array,
+    strides: Array,
     *,
     padding: str,
     data_format: str,
-) -> Any:
+) -> Array:
     """The second derivative of MaxPoolV2."""
     return _max_pool_grad_grad(
         xp,
@@ -482,15 +493,15 @@ def max_pool_grad_grad_v2(
     "T: realnumbertype",
 )
 def max_pool_with_argmax_op(
-    xp: Any,
-    x: Any,
+    xp: Xp,
+    x: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
     include_batch_in_index: bool,
-    Targmax: Any,
-) -> Any:
+    Targmax: DType,
+) -> Outputs:
     """The largest element of every window, and where it stands in the flattened image."""
     _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPooling")
     check_depth_window(x.shape, ksize, strides)
@@ -511,12 +522,12 @@ def _(c: InferenceContext) -> list[TensorShape]:
 
 
 @max_pool_with_argmax_op.gradient
-def _(op: Any, grad: Any, _: Any) -> Any:
+def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
     attrs = _attrs(op, "ksize", "strides", "padding", "include_batch_in_index")
     return max_pool_grad_with_argmax(op.inputs[0], grad, op.outputs[1], **attrs)
 
 
-def _check_argmax(x: Any, grad: Any, argmax: Any, expected_grad: Any) -> None:
+def _check_argmax(x: Array, grad: Array, argmax: Array, expected_grad: Array) -> None:
     if x.ndim != 4:
         raise errors.invalid_argument("tensor_in must be 4-dimensional 2")
     if expected_grad is not None and grad.shape != expected_grad:
@@ -526,7 +537,7 @@ def _check_argmax(x: Any, grad: Any, argmax: Any, expected_grad: Any) -> None:
         )
 
 
-def _flat_argmax(xp: Any, argmax: Any, shape: Sequence[int], include_batch: bool) -> Any:
+def _flat_argmax(xp: Xp, argmax: Array, shape: Sequence[int], include_batch: bool) -> Array:
     positions = argmax.astype(np.int64)
     if not include_batch:
         image = int(np.prod(shape[1:]))
@@ -556,16 +567,16 @@ _WITH_ARGMAX = (
     shape=_first_with_rank(4),
 )
 def max_pool_grad_with_argmax(
-    xp: Any,
-    x: Any,
-    grad: Any,
-    argmax: Any,
+    xp: Xp,
+    x: Array,
+    grad: Array,
+    argmax: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
     include_batch_in_index: bool,
-) -> Any:
+) -> Array:
     """The gradient of MaxPoolWithArgmax."""
     expected = argmax.shape
     if x.ndim == 4:
@@ -591,16 +602,16 @@ def max_pool_grad_with_argmax(
     shape=_attr_pool_shape(4, "MaxPoolGradGradWithArgmax"),
 )
 def max_pool_grad_grad_with_argmax(
-    xp: Any,
-    x: Any,
-    grad: Any,
-    argmax: Any,
+    xp: Xp,
+    x: Array,
+    grad: Array,
+    argmax: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
     include_batch_in_index: bool,
-) -> Any:
+) -> Array:
     """The second derivative of MaxPoolWithArgmax."""
     _check_argmax(x, grad, argmax, x.shape)
     positions = _flat_argmax(xp, argmax, x.shape, include_batch_in_index)
@@ -613,8 +624,8 @@ _FLOATS = "T: {half, bfloat16, float, double}"
 
 
 def _avg_pool(
-    xp: Any, x: Any, ksize: Sequence[int], strides: Sequence[int], padding: str, data_format: str
-) -> Any:
+    xp: Xp, x: Array, ksize: Sequence[int], strides: Sequence[int], padding: str, data_format: str
+) -> Array:
     rank = len(ksize)
     _check_pool(x.shape, ksize, strides, data_format, rank, "AvgPooling")
     if rank == 4:
@@ -635,14 +646,14 @@ def _check_mean_depth(ksize: Sequence[int], strides: Sequence[int]) -> None:
 
 
 def _avg_pool_grad(
-    xp: Any,
-    shape: Any,
-    grad: Any,
+    xp: Xp,
+    shape: Array,
+    grad: Array,
     ksize: Sequence[int],
     strides: Sequence[int],
     padding: str,
     data_format: str,
-) -> Any:
+) -> Array:
     rank = len(ksize)
     if shape.ndim != 1 or shape.shape[0] != rank:
         raise errors.invalid_argument(
@@ -702,8 +713,8 @@ def _shape_from_first(rank: int) -> Any:
     shape=_attr_pool_shape(4, "AvgPool"),
 )
 def avg_pool_op(
-    xp: Any, value: Any, *, ksize: list[int], strides: list[int], padding: str, data_format: str
-) -> Any:
+    xp: Xp, value: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
+) -> Array:
     """The mean of every window; padding does not count."""
     return _avg_pool(xp, value, ksize, strides, padding, data_format)
 
@@ -712,7 +723,7 @@ avg_pool_op.float_ops(float_ops.pool("outputs", 0))
 
 
 @avg_pool_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = _attrs(op, "ksize", "strides", "padding", "data_format")
     return avg_pool_grad(array_ops.shape(op.inputs[0]), grad, **attrs)
 
@@ -729,15 +740,15 @@ def _(op: Any, grad: Any) -> Any:
     traits="input_gradient",
 )
 def avg_pool_grad(
-    xp: Any,
-    orig_input_shape: Any,
-    grad: Any,
+    xp: Xp,
+    orig_input_shape: Array,
+    grad: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
     data_format: str,
-) -> Any:
+) -> Array:
     """The gradient of AvgPool."""
     return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding, data_format)
 
@@ -746,7 +757,7 @@ avg_pool_grad.float_ops(float_ops.pool("inputs", 1, 2))
 
 
 @avg_pool_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = _attrs(op, "ksize", "strides", "padding", "data_format")
     return array_ops.stop_gradient(op.inputs[0]), avg_pool_op(grad, **attrs)
 
@@ -770,14 +781,14 @@ _POOL5_NAMES = ("ksize", "strides", "padding", "data_format")
     shape=_attr_pool_shape(5, "Pool3D"),
 )
 def avg_pool3d_op(
-    xp: Any, x: Any, *, ksize: list[int], strides: list[int], padding: str, data_format: str
-) -> Any:
+    xp: Xp, x: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
+) -> Array:
     """The mean of every window of a volume."""
     return _avg_pool(xp, x, ksize, strides, padding, data_format)
 
 
 @avg_pool3d_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return avg_pool3d_grad(array_ops.shape(op.inputs[0]), grad, **_attrs(op, *_POOL5_NAMES))
 
 
@@ -790,21 +801,21 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("orig_input_shape",),
 )
 def avg_pool3d_grad(
-    xp: Any,
-    orig_input_shape: Any,
-    grad: Any,
+    xp: Xp,
+    orig_input_shape: Array,
+    grad: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
     data_format: str,
-) -> Any:
+) -> Array:
     """The gradient of AvgPool3D."""
     return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding, data_format)
 
 
 @avg_pool3d_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     inner = avg_pool3d_op(grad, **_attrs(op, *_POOL5_NAMES))
     return array_ops.stop_gradient(op.inputs[0]), inner
 
@@ -817,8 +828,8 @@ def _(op: Any, grad: Any) -> Any:
     shape=_attr_pool_shape(5, "Pool3D"),
 )
 def max_pool3d_op(
-    xp: Any, x: Any, *, ksize: list[int], strides: list[int], padding: str, data_format: str
-) -> Any:
+    xp: Xp, x: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
+) -> Array:
     """The largest element of every window of a volume."""
     if channels_last(data_format) and (ksize[-1] != 1 or strides[-1] != 1):
         raise errors.unimplemented("Pooling is not yet supported on the depth dimension.")
@@ -826,7 +837,7 @@ def max_pool3d_op(
 
 
 @max_pool3d_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return max_pool3d_grad(op.inputs[0], op.outputs[0], grad, **_attrs(op, *_POOL5_NAMES))
 
 
@@ -839,16 +850,16 @@ def _(op: Any, grad: Any) -> Any:
     shape=_first_with_rank(5),
 )
 def max_pool3d_grad(
-    xp: Any,
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
+    xp: Xp,
+    orig_input: Array,
+    orig_output: Array,
+    grad: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
     data_format: str,
-) -> Any:
+) -> Array:
     """The gradient of MaxPool3D."""
     return _max_pool_grad(
         xp, orig_input, orig_output, grad, ksize, strides, padding, (), data_format
@@ -856,7 +867,7 @@ def max_pool3d_grad(
 
 
 @max_pool3d_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y, _ = op.inputs
     inner = max_pool3d_grad_grad(x, y, grad, **_attrs(op, *_POOL5_NAMES))
     return array_ops.zeros_like(x), array_ops.zeros_like(y), inner
@@ -870,16 +881,16 @@ def _(op: Any, grad: Any) -> Any:
     shape=_pool_shape_of_second_gradient(5, "Pool3D"),
 )
 def max_pool3d_grad_grad(
-    xp: Any,
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
+    xp: Xp,
+    orig_input: Array,
+    orig_output: Array,
+    grad: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
     data_format: str,
-) -> Any:
+) -> Array:
     """The second derivative of MaxPool3D."""
     named = {"tensor_in": orig_input, "tensor_out": orig_output, "out_grad_backprop": grad}
     for name, array in named.items():
@@ -901,7 +912,7 @@ def max_pool3d_grad_grad(
 
 
 @max_pool3d_grad_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y, _ = op.inputs
     inner = max_pool3d_grad(x, y, grad, **_attrs(op, *_POOL5_NAMES))
     return array_ops.zeros_like(x), array_ops.zeros_like(y), inner

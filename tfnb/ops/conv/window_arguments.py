@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfnb.framework.tensor_types import PaddingLike, TensorLike
 
 
-def spread_over_dims(value: Any, num_spatial: int, channel_index: int, name: str) -> list[Any]:
+def spread_over_dims(
+    value: TensorLike, num_spatial: int, channel_index: int, name: str
+) -> list[Any]:
     """A number, or one per spatial dimension, as one per dimension of the input.
 
     Raises:
@@ -13,7 +18,7 @@ def spread_over_dims(value: Any, num_spatial: int, channel_index: int, name: str
     """
     if value is None:
         return [1] * (num_spatial + 2)
-    values: list[Any] = [*value] if hasattr(value, "__len__") else [value]
+    values: list[TensorLike] = [*value] if hasattr(value, "__len__") else [value]
     if len(values) == num_spatial + 2:
         return values
     if len(values) == 1:
@@ -26,7 +31,7 @@ def spread_over_dims(value: Any, num_spatial: int, channel_index: int, name: str
     return [1, 1, *values] if channel_index == 1 else [1, *values, 1]
 
 
-def convert_padding(padding: Any, expected_length: int = 4) -> tuple[Any, list[int]]:
+def convert_padding(padding: PaddingLike, expected_length: int = 4) -> tuple[Any, list[int]]:
     """(the padding attr, explicit paddings) from a word or a list of pairs.
 
     Raises:

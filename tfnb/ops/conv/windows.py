@@ -9,7 +9,7 @@ channels; ``data_format`` says where the channels are.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tfnb.core import errors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
 
 
@@ -230,8 +231,8 @@ def check_explicit(c: InferenceContext, rank: int, padding: str, data_format: st
 
 
 def centred(
-    xp: Any, x: Any, windows: Sequence[Window], padding: str
-) -> tuple[Any, Sequence[Window]]:
+    xp: Xp, x: Array, windows: Sequence[Window], padding: str
+) -> tuple[Array, Sequence[Window]]:
     """Volumes as TensorFlow's CPU kernels place windows in them that leave cells out.
 
     Where steps are longer than windows, SAME can need fewer cells than there are.  In images the
@@ -255,7 +256,9 @@ def centred(
     return x, found
 
 
-def pad_spatial(xp: Any, x: Any, windows: Sequence[Window], first_axis: int, value: Any) -> Any:
+def pad_spatial(
+    xp: Xp, x: Array, windows: Sequence[Window], first_axis: int, value: Array
+) -> Array:
     """`x` with every spatial dimension padded; `x` itself where nothing is needed."""
     if not any(w.pad_before or w.pad_after for w in windows):
         return x
@@ -269,7 +272,7 @@ def pad_spatial(xp: Any, x: Any, windows: Sequence[Window], first_axis: int, val
     return padded
 
 
-def unpad_spatial(x: Any, windows: Sequence[Window], first_axis: int) -> Any:
+def unpad_spatial(x: Array, windows: Sequence[Window], first_axis: int) -> Array:
     """The inner part of a padded array, as a view."""
     inner: list[slice] = [slice(None)] * x.ndim
     for offset, w in enumerate(windows):

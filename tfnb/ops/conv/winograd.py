@@ -34,6 +34,8 @@ from tfnb.ops.conv.windows import pad_spatial
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.kernel_types import Array, Attr, Xp
+    from tfnb.framework.tensor_types import TensorLike
     from tfnb.ops.conv.windows import Window
 
     type_of_blocks = list[tuple[int, int]]
@@ -57,7 +59,7 @@ _LEAST_SUMMED = 128
 _PARTS = 8
 
 
-def suits(xp: Any, x: Any, filter_shape: Sequence[int], windows: Sequence[Window]) -> bool:
+def suits(xp: Xp, x: Array, filter_shape: Sequence[int], windows: Sequence[Window]) -> bool:
     """Returns whether Winograd's algorithm is the faster way."""
     if len(windows) != 2 or not is_large(xp, x) or x.dtype != np.float32:
         return False
@@ -73,7 +75,7 @@ def suits(xp: Any, x: Any, filter_shape: Sequence[int], windows: Sequence[Window
     return is_wide and is_long and covered <= _MOST_WASTE * outputs
 
 
-def forward(x: Any, kernel: Any, windows: Sequence[Window], out: Any) -> bool:
+def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> bool:
     """Writes the convolution into `out`; False if there is a number in it that is not finite."""
     tiles = _Tiles(x, windows, _BLOCK_BYTES, _LEAST_TILES)
     sizes, channels, out_channels = tiles.sizes, x.shape[-1], kernel.shape[-1]
@@ -97,7 +99,7 @@ def forward(x: Any, kernel: Any, windows: Sequence[Window], out: Any) -> bool:
     return bool(np.isfinite(sum_over(np, out, (0, 1, 2, 3))))
 
 
-def backprop_filter(x: Any, out_backprop: Any, windows: Sequence[Window]) -> Any:
+def backprop_filter(x: Array, out_backprop: Array, windows: Sequence[Window]) -> Array:
     """The gradient with respect to the filter; None if a number in it is not finite."""
     tiles = _Tiles(x, windows, _SUMMED_BYTES, _LEAST_SUMMED)
     (down, across), (height, width) = tiles.counts, tiles.sizes
@@ -113,7 +115,7 @@ def backprop_filter(x: Any, out_backprop: Any, windows: Sequence[Window]) -> Any
     def work(begin: int, end: int) -> None:
         scratch, other = _Scratch(x.dtype), _Scratch(x.dtype)
         for number in range(begin, end):
-            total: Any = 0
+            total: Array = 0
             cuts = (len(tiles.blocks) * i // count for i in (number, number + 1))
             for first, last in tiles.blocks[slice(*cuts)]:
                 given = tiles.transformed(first, last, [side.inputs for side in sides], scratch)
@@ -133,9 +135,9 @@ def backprop_filter(x: Any, out_backprop: Any, windows: Sequence[Window]) -> Any
 class _Matrices(NamedTuple):
     """The transformations along one side."""
 
-    inputs: Any  # B^T [6, 6]
-    filter: Any  # G [6, elements of the filter]
-    outputs: Any  # A^T [outputs of a tile, 6]
+    inputs: TensorLike  # B^T [6, 6]
+    filter: TensorLike  # G [6, elements of the filter]
+    outputs: TensorLike  # A^T [outputs of a tile, 6]
 
 
 @lru_cache(maxsize=64)
@@ -157,11 +159,11 @@ def _matrices(size: int, dtype: str) -> _Matrices:
 class _Scratch:
     """Memory that the blocks of a thread share: what they use in turns stays in its cache."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: Attr) -> None:
         self._dtype = dtype
-        self._flat: dict[str, Any] = {}
+        self._flat: dict[str, Attr] = {}
 
-    def array(self, name: str, *shape: int) -> Any:
+    def array(self, name: str, *shape: int) -> Array:
         """Returns the named array in the given shape; its contents are undefined."""
         size, flat = math.prod(shape), self._flat.get(name)
         if flat is None or flat.size < size:
@@ -169,7 +171,7 @@ class _Scratch:
         return flat[:size].reshape(shape)
 
 
-def _transform(sides: Sequence[Any], x: Any, scratch: _Scratch) -> Any:
+def _transform(sides: Sequence[Array], x: Array, scratch: _Scratch) -> Array:
     """A matrix along the first axis of three, another along the second; ``x`` may be its "whole".
 
     In several products: BLAS is twice as quick with matrices this flat if they are short, too.
@@ -192,7 +194,7 @@ class _Tiles:
     """
 
     def __init__(
-        self, x: Any, windows: Sequence[Window], block_bytes: int, least_tiles: int
+        self, x: Array, windows: Sequence[Window], block_bytes: int, least_tiles: int
     ) -> None:
         first, second = windows
         batch, channels = x.shape[0], x.shape[-1]
@@ -216,7 +218,9 @@ class _Tiles:
             (start, min(start + at_once, batch)) for start in range(0, batch, at_once)
         ]
 
-    def transformed(self, first: int, last: int, sides: Sequence[Any], scratch: _Scratch) -> Any:
+    def transformed(
+        self, first: int, last: int, sides: Sequence[Array], scratch: _Scratch
+    ) -> Array:
         """The tiles of some images, transformed: [36, tiles, channels]."""
         channels = self._view.shape[-1]
         seen = scratch.array("whole", _REACH, _REACH, last - first, *self._view.shape[3:])
@@ -226,7 +230,7 @@ class _Tiles:
         return made.reshape(_NUM_POINTS, -1, channels)
 
 
-def _grown(x: Any, size: tuple[int, int], before: tuple[int, int]) -> Any:
+def _grown(x: Array, size: tuple[int, int], before: tuple[int, int]) -> Array:
     """The images in the midst of zeros, or cut, so that they have that size."""
     if x.shape[1:3] == size:
         return np.ascontiguousarray(x)
@@ -237,7 +241,7 @@ def _grown(x: Any, size: tuple[int, int], before: tuple[int, int]) -> Any:
     return grown
 
 
-def _place(tiles: Any, out: Any) -> None:
+def _place(tiles: Array, out: Array) -> None:
     """Puts [images, down, m, across, m, channels] into images, cutting what is beyond them."""
     count, down, height, across, width, channels = tiles.shape
     if (down * height, across * width) == out.shape[1:3]:

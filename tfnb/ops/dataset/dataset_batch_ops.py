@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Variant, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.ops.dataset.dataset_iterators import type_of_next
@@ -92,14 +93,14 @@ class BatchIterator(DatasetIterator):
         return self._join(elements)
 
 
-def _size_of(batch_size: Any) -> int:
+def _size_of(batch_size: Array) -> int:
     size = scalar_int(batch_size, "batch_size")
     if size <= 0:
         raise errors.invalid_argument("Batch size must be greater than zero.")
     return size
 
 
-def _drops(drop_remainder: Any) -> bool:
+def _drops(drop_remainder: Array) -> bool:
     return bool(scalar_of(drop_remainder, "drop_remainder"))
 
 
@@ -131,13 +132,13 @@ def _batches(
     METADATA, shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def batch_dataset(
-    xp: Any,
-    input_dataset: Any,
-    batch_size: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    batch_size: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """Batches of ``batch_size`` elements; the last one may be smaller."""
     source = as_dataset(input_dataset)
     return _batches(source, _size_of(batch_size), False, output_types, output_shapes)
@@ -149,14 +150,14 @@ def batch_dataset(
     "parallel_copy: bool = false", *OUTPUTS, METADATA, shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def batch_dataset_v2(
-    xp: Any,
-    input_dataset: Any,
-    batch_size: Any,
-    drop_remainder: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    batch_size: Array,
+    drop_remainder: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """Batches of ``batch_size`` elements; a smaller last one may be dropped."""
     source, size = as_dataset(input_dataset), _size_of(batch_size)
     return _batches(source, size, _drops(drop_remainder), output_types, output_shapes)
@@ -170,15 +171,15 @@ def batch_dataset_v2(
     shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def parallel_batch_dataset(
-    xp: Any,
-    input_dataset: Any,
-    batch_size: Any,
-    num_parallel_calls: Any,
-    drop_remainder: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    batch_size: Array,
+    num_parallel_calls: Array,
+    drop_remainder: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The same as BatchDatasetV2; batches are computed in order."""
     scalar_of(num_parallel_calls, "num_parallel_calls")
     source, size = as_dataset(input_dataset), _size_of(batch_size)
@@ -189,7 +190,7 @@ def parallel_batch_dataset(
 
 
 def _padded(
-    elements: Sequence[Element], shapes: Sequence[tuple[int, ...]], values: Sequence[Any]
+    elements: Sequence[Element], shapes: Sequence[tuple[int, ...]], values: Sequence[Array]
 ) -> Element:
     """Joins elements, each padded to a shape; -1 stands for the largest size among them."""
     components = []
@@ -212,13 +213,13 @@ def _padded(
         out = np.empty((len(parts), *target), parts[0].dtype)
         out[...] = values[number][()]
         for row, (part, size) in enumerate(zip(parts, sizes)):
-            place: Any = (row, *(slice(length) for length in size))
+            place: Array = (row, *(slice(length) for length in size))
             out[place] = part
         components.append(out)
     return tuple(components)
 
 
-def sizes_of(vector: Any) -> tuple[int, ...]:
+def sizes_of(vector: Array) -> tuple[int, ...]:
     """The sizes of a shape, -1 where unknown."""
     sizes = tuple(vector.tolist())
     for size in sizes:
@@ -230,8 +231,8 @@ def sizes_of(vector: Any) -> tuple[int, ...]:
 def _padded_batches(
     source: Dataset,
     size: int,
-    padded_shapes: list[Any],
-    padding_values: list[Any],
+    padded_shapes: list[Array],
+    padding_values: list[Array],
     drop_remainder: bool,
     types: list[DType],
     output_shapes: list[TensorShape],
@@ -268,15 +269,15 @@ _PADDED = ("Toutput_types: list(type) >= 1", "output_shapes: list(shape) >= 1", 
     *_PADDED, METADATA, shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def padded_batch_dataset(
-    xp: Any,
-    input_dataset: Any,
-    batch_size: Any,
-    padded_shapes: list[Any],
-    padding_values: list[Any],
+    xp: Xp,
+    input_dataset: Variant,
+    batch_size: Array,
+    padded_shapes: list[Array],
+    padding_values: list[Array],
     *,
     Toutput_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """Batches of ``batch_size`` elements, padded to a common shape."""
     return _padded_batches(
         as_dataset(input_dataset), _size_of(batch_size), padded_shapes, padding_values, False,
@@ -291,16 +292,16 @@ def padded_batch_dataset(
     "parallel_copy: bool = false", *_PADDED, METADATA, shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def padded_batch_dataset_v2(
-    xp: Any,
-    input_dataset: Any,
-    batch_size: Any,
-    padded_shapes: list[Any],
-    padding_values: list[Any],
-    drop_remainder: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    batch_size: Array,
+    padded_shapes: list[Array],
+    padding_values: list[Array],
+    drop_remainder: Array,
     *,
     Toutput_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The same as PaddedBatchDataset; a smaller last batch may be dropped."""
     return _padded_batches(
         as_dataset(input_dataset), _size_of(batch_size), padded_shapes, padding_values,
@@ -343,18 +344,18 @@ class _MapAndBatchIterator(DatasetIterator):
 
 
 def _map_and_batch(
-    xp: Any,
-    input_dataset: Any,
-    other_arguments: list[Any],
-    batch_size: Any,
-    num_parallel_calls: Any,
-    drop_remainder: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    other_arguments: list[Array],
+    batch_size: Array,
+    num_parallel_calls: Array,
+    drop_remainder: Array,
     *,
     f: NameAttrList,
     output_types: list[DType],
     output_shapes: list[TensorShape],
     preserve_cardinality: bool = False,
-) -> Any:
+) -> Variant:
     """Batches of f(element)."""
     source, function = as_dataset(input_dataset), CapturedFunction(f, other_arguments)
     size, drops = scalar_int(batch_size, "batch_size"), _drops(drop_remainder)
@@ -396,7 +397,7 @@ class _WindowIterator(DatasetIterator):
 
     def _element(
         self, ctx: OpKernelContext
-    ) -> Generator[Any, Any, Element | errors.OpError | None]:
+    ) -> Generator[Array, Array, Element | errors.OpError | None]:
         """Return the next element, or its error, which fails the windows that contain it."""
         assert self._inner is not None
         found: Element | errors.OpError | None
@@ -453,16 +454,16 @@ class _WindowIterator(DatasetIterator):
     *OUTPUTS, METADATA, shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def window_dataset(
-    xp: Any,
-    input_dataset: Any,
-    size: Any,
-    shift: Any,
-    stride: Any,
-    drop_remainder: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    size: Array,
+    shift: Array,
+    stride: Array,
+    drop_remainder: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """Elements in windows, each a dataset for every component.
 
     Raises:
@@ -492,8 +493,8 @@ def window_dataset(
     shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
 def window_op(
-    xp: Any, inputs: list[Any], *, output_types: list[DType], output_shapes: list[TensorShape]
-) -> Any:
+    xp: Xp, inputs: list[Array], *, output_types: list[DType], output_shapes: list[TensorShape]
+) -> Variant:
     """A dataset of the given elements, component by component."""
     width = len(output_types)
     rows = [tuple(inputs[start : start + width]) for start in range(0, len(inputs), width)]
@@ -541,8 +542,8 @@ class _UnbatchIterator(DatasetIterator):
 
 
 def _unbatch(
-    xp: Any, input_dataset: Any, *, output_types: list[DType], output_shapes: list[TensorShape]
-) -> Any:
+    xp: Xp, input_dataset: Variant, *, output_types: list[DType], output_shapes: list[TensorShape]
+) -> Variant:
     """The rows of every element."""
     source = as_dataset(input_dataset)
     count = source.cardinality

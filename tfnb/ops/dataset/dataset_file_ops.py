@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tfnb.ops.dataset.dataset_source_ops import METADATA, handle_of_scalars
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tfnb.core.kernel_types import Array, Variant, Xp
     from tfnb.core.op_kernel import OpKernelContext
 
 _COMPRESSIONS = ("", "ZLIB", "GZIP")
@@ -60,14 +61,14 @@ class _FilesIterator(ImmediateIterator):
             go_on_or_end(ctx)
 
 
-def names_of(filenames: Any) -> list[bytes]:
+def names_of(filenames: Array) -> list[bytes]:
     """The names in a scalar or vector."""
     if np.ndim(filenames) > 1:
         raise errors.invalid_argument("`filenames` must be a scalar or a vector.")
     return [bytes(name) for name in np.asarray(filenames).reshape(-1)]
 
 
-def compression_of(compression_type: Any) -> str:
+def compression_of(compression_type: Array) -> str:
     """The compression, which must be one of those there are."""
     if np.ndim(compression_type):
         raise errors.invalid_argument("compression_type must be a scalar")
@@ -83,14 +84,14 @@ def contents_of(name: str, compression: str) -> bytes:
     return inflated(data, compression) if compression and data else data
 
 
-def _records_dataset(filenames: Any, read: Callable[[str, int], Iterator[bytes]]) -> Dataset:
+def _records_dataset(filenames: Array, read: Callable[[str, int], Iterator[bytes]]) -> Dataset:
     names, guard = names_of(filenames), effects.current_guard()
     return Dataset(
         (dtypes.string,), (TensorShape(()),), lambda scope: _FilesIterator(names, read, guard)
     )
 
 
-def _check_buffer(buffer_size: Any, least: int = 0, none: str = "default") -> None:
+def _check_buffer(buffer_size: Array, least: int = 0, none: str = "default") -> None:
     if scalar_int(buffer_size, "buffer_size") < least:
         raise errors.invalid_argument(f"`buffer_size` must be >= 0 (0 == {none})")
 
@@ -102,7 +103,9 @@ _FILES = "filenames: string, compression_type: string, buffer_size: int64"
     "TextLineDataset", f"{_FILES} -> handle: variant", METADATA,
     stateful=True, shape=handle_of_scalars, devices=("CPU",), effects="read filenames",
 )  # fmt: skip
-def text_line_dataset(xp: Any, filenames: Any, compression_type: Any, buffer_size: Any) -> Any:
+def text_line_dataset(
+    xp: Xp, filenames: Array, compression_type: Array, buffer_size: Array
+) -> Variant:
     """The lines of files, without their ends."""
     compression = compression_of(compression_type)
     _check_buffer(buffer_size)
@@ -116,7 +119,7 @@ def text_line_dataset(xp: Any, filenames: Any, compression_type: Any, buffer_siz
     return _records_dataset(filenames, read)
 
 
-def _tf_record_dataset(filenames: Any, compression_type: Any, offsets: Any) -> Dataset:
+def _tf_record_dataset(filenames: Array, compression_type: Array, offsets: Array) -> Dataset:
     kind: bytes = np.asarray(scalar_of(compression_type, "compression_type")).item()
     # Readers of records take what they do not know for none.
     compression = kind.decode() if kind in (b"ZLIB", b"GZIP") else ""
@@ -136,7 +139,9 @@ def _tf_record_dataset(filenames: Any, compression_type: Any, offsets: Any) -> D
     "TFRecordDataset", f"{_FILES} -> handle: variant", METADATA,
     stateful=True, shape=handle_of_scalars, devices=("CPU",), effects="read filenames",
 )  # fmt: skip
-def tf_record_dataset(xp: Any, filenames: Any, compression_type: Any, buffer_size: Any) -> Any:
+def tf_record_dataset(
+    xp: Xp, filenames: Array, compression_type: Array, buffer_size: Array
+) -> Variant:
     """The records of TFRecord files."""
     _check_buffer(buffer_size, -1, "no buffering")  # -1: TensorFlow chooses
     return _tf_record_dataset(filenames, compression_type, ())
@@ -147,15 +152,19 @@ def tf_record_dataset(xp: Any, filenames: Any, compression_type: Any, buffer_siz
     stateful=True, shape=handle_of_scalars, devices=("CPU",), effects="read filenames",
 )  # fmt: skip
 def tf_record_dataset_v2(
-    xp: Any, filenames: Any, compression_type: Any, buffer_size: Any, byte_offsets: Any
-) -> Any:
+    xp: Xp, filenames: Array, compression_type: Array, buffer_size: Array, byte_offsets: Array
+) -> Variant:
     """The records of TFRecord files, each from some place on."""
     _check_buffer(buffer_size, -1, "no buffering")  # -1: TensorFlow chooses
     return _tf_record_dataset(filenames, compression_type, byte_offsets)
 
 
 def _fixed_length(
-    filenames: Any, header_bytes: Any, record_bytes: Any, footer_bytes: Any, compression: str
+    filenames: Array,
+    header_bytes: Array,
+    record_bytes: Array,
+    footer_bytes: Array,
+    compression: str,
 ) -> Dataset:
     header = scalar_int(header_bytes, "header_bytes")
     size = scalar_int(record_bytes, "record_bytes")
@@ -193,13 +202,13 @@ _FIXED = (
     stateful=True, shape=handle_of_scalars, devices=("CPU",), effects="read filenames",
 )  # fmt: skip
 def fixed_length_record_dataset(
-    xp: Any,
-    filenames: Any,
-    header_bytes: Any,
-    record_bytes: Any,
-    footer_bytes: Any,
-    buffer_size: Any,
-) -> Any:
+    xp: Xp,
+    filenames: Array,
+    header_bytes: Array,
+    record_bytes: Array,
+    footer_bytes: Array,
+    buffer_size: Array,
+) -> Variant:
     """Pieces of one size of files."""
     _check_buffer(buffer_size)
     return _fixed_length(filenames, header_bytes, record_bytes, footer_bytes, "")
@@ -210,14 +219,14 @@ def fixed_length_record_dataset(
     METADATA, stateful=True, shape=handle_of_scalars, devices=("CPU",), effects="read filenames",
 )  # fmt: skip
 def fixed_length_record_dataset_v2(
-    xp: Any,
-    filenames: Any,
-    header_bytes: Any,
-    record_bytes: Any,
-    footer_bytes: Any,
-    buffer_size: Any,
-    compression_type: Any,
-) -> Any:
+    xp: Xp,
+    filenames: Array,
+    header_bytes: Array,
+    record_bytes: Array,
+    footer_bytes: Array,
+    buffer_size: Array,
+    compression_type: Array,
+) -> Variant:
     """Pieces of one size of files, which may be compressed."""
     _check_buffer(buffer_size)
     compression = compression_of(compression_type)

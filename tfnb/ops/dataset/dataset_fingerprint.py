@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import hashlib
 import types
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from tfnb.ops.dataset.dataset_iterators import CapturedFunction, Dataset, as_dat
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tfnb.core.kernel_types import Array, Variant
     from tfnb.core.op_kernel import FunctionCaller, OpKernelContext
 
 _TEXTS: Final = (bool, int, float, complex, str, bytes, type(None), DType, TensorShape)
@@ -46,18 +47,18 @@ class _Fingerprint:
         self._library = library
         self._hash = hashlib.blake2b(digest_size=8)
         self._seen: dict[int, int] = {}
-        self._kept: list[Any] = []
+        self._kept: list[Array] = []
 
-    def of(self, value: Any) -> int:
+    def of(self, value: Array) -> int:
         self._add(value)
         return int.from_bytes(self._hash.digest(), "little")
 
-    def _text(self, *parts: Any) -> None:
+    def _text(self, *parts: Array) -> None:
         for part in parts:
             data = part if isinstance(part, bytes) else repr(part).encode()
             self._hash.update(len(data).to_bytes(8, "little") + data)
 
-    def _add(self, value: Any) -> None:
+    def _add(self, value: Array) -> None:
         if isinstance(value, _TEXTS) or value is Ellipsis:
             self._text(type(value).__name__, value)
         elif isinstance(value, type | types.ModuleType | types.BuiltinFunctionType):
@@ -69,7 +70,7 @@ class _Fingerprint:
             self._kept.append(value)  # so that its id stays its own
             self._add_parts(value)
 
-    def _add_parts(self, value: Any) -> None:
+    def _add_parts(self, value: Array) -> None:
         if isinstance(value, np.ndarray | np.generic):
             array = np.asarray(value)
             self._text("array", str(array.dtype), array.shape)
@@ -104,11 +105,11 @@ class _Fingerprint:
             if isinstance(value, CapturedFunction) or dataclasses.is_dataclass(value):
                 self._named(sorted(_attributes(value)))
 
-    def _all(self, values: Iterable[Any]) -> None:
+    def _all(self, values: Iterable[Array]) -> None:
         for value in values:
             self._add(value)
 
-    def _named(self, pairs: Iterable[tuple[str, Any]]) -> None:
+    def _named(self, pairs: Iterable[tuple[str, Array]]) -> None:
         for name, value in pairs:
             self._text(name)
             self._add(value)
@@ -127,7 +128,7 @@ class _Fingerprint:
                     self._text(key, attr.SerializeToString(deterministic=True))
 
 
-def _attributes(value: Any) -> list[tuple[str, Any]]:
+def _attributes(value: Array) -> list[tuple[str, Array]]:
     slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
     found = {name: getattr(value, name) for name in slots if hasattr(value, name)}
     return [*{**found, **getattr(value, "__dict__", {})}.items()]
@@ -137,6 +138,6 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
     "DatasetFingerprint", "input_dataset: variant -> fingerprint: uint64",
     shape=lambda c: [SCALAR_SHAPE], devices=("CPU",),
 )  # fmt: skip
-def dataset_fingerprint(ctx: OpKernelContext, input_dataset: Any) -> Any:
+def dataset_fingerprint(ctx: OpKernelContext, input_dataset: Variant) -> Array:
     """A number that is equal for equal pipelines."""
     return np.uint64(fingerprint(ctx, as_dataset(input_dataset)))

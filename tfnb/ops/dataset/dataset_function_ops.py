@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Variant, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.ops.dataset.dataset_iterators import Element, type_of_next
@@ -78,8 +79,8 @@ def _end_with(error: errors.OutOfRangeError, preserve_cardinality: bool) -> None
 
 
 def _map(
-    input_dataset: Any,
-    other_arguments: list[Any],
+    input_dataset: Variant,
+    other_arguments: list[Array],
     f: NameAttrList,
     output_types: list[DType],
     output_shapes: list[TensorShape],
@@ -101,15 +102,15 @@ def _map(
     "force_synchronous: bool = false", METADATA, shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
 def map_dataset(
-    xp: Any,
-    input_dataset: Any,
-    other_arguments: list[Any],
+    xp: Xp,
+    input_dataset: Variant,
+    other_arguments: list[Array],
     *,
     f: NameAttrList,
     output_types: list[DType],
     output_shapes: list[TensorShape],
     preserve_cardinality: bool = False,
-) -> Any:
+) -> Variant:
     """f of every element."""
     return _map(
         input_dataset, other_arguments, f, output_types, output_shapes, preserve_cardinality
@@ -117,16 +118,16 @@ def map_dataset(
 
 
 def _parallel_map(
-    xp: Any,
-    input_dataset: Any,
-    other_arguments: list[Any],
-    num_parallel_calls: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    other_arguments: list[Array],
+    num_parallel_calls: Array,
     *,
     f: NameAttrList,
     output_types: list[DType],
     output_shapes: list[TensorShape],
     preserve_cardinality: bool = False,
-) -> Any:
+) -> Variant:
     """f of every element, in order.
 
     Raises:
@@ -173,16 +174,16 @@ class _FilterIterator(DatasetIterator):
         return None
 
 
-def _filtering(ends: bool) -> Any:
+def _filtering(ends: bool) -> Array:
     def kernel(
-        xp: Any,
-        input_dataset: Any,
-        other_arguments: list[Any],
+        xp: Xp,
+        input_dataset: Variant,
+        other_arguments: list[Array],
         *,
         predicate: NameAttrList,
         output_types: list[DType],
         output_shapes: list[TensorShape],
-    ) -> Any:
+    ) -> Variant:
         """The elements for which a predicate holds, or those before the first where it fails."""
         source, function = as_dataset(input_dataset), CapturedFunction(predicate, other_arguments)
         return Dataset(
@@ -215,15 +216,15 @@ experimental_take_while_dataset = register_op(
     *OUTPUTS, METADATA, shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
 def parallel_filter_dataset(
-    xp: Any,
-    input_dataset: Any,
-    other_arguments: list[Any],
-    num_parallel_calls: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    other_arguments: list[Array],
+    num_parallel_calls: Array,
     *,
     predicate: NameAttrList,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The elements for which a predicate holds, in order."""
     check_parallel_calls(num_parallel_calls)
     return _filtering(ends=False)(
@@ -288,8 +289,8 @@ class _InterleaveIterator(DatasetIterator):
 
 
 def _interleaved(
-    source: Any,
-    args: list[Any],
+    source: Array,
+    args: list[Array],
     f: NameAttrList,
     types: list[DType],
     shapes: list[TensorShape],
@@ -313,14 +314,14 @@ def _interleaved(
     devices=("CPU",),
 )  # fmt: skip
 def flat_map_dataset(
-    xp: Any,
-    input_dataset: Any,
-    other_arguments: list[Any],
+    xp: Xp,
+    input_dataset: Variant,
+    other_arguments: list[Array],
     *,
     f: NameAttrList,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The elements of the datasets that f returns, one dataset after the other."""
     return _interleaved(input_dataset, other_arguments, f, output_types, output_shapes)
 
@@ -358,16 +359,16 @@ def _check_interleave(cycle: int, block: int, settings: dict[str, int]) -> None:
 
 def _interleaving(*names: str) -> Any:
     def kernel(
-        xp: Any,
-        input_dataset: Any,
-        other_arguments: list[Any],
-        cycle_length: Any,
-        block_length: Any,
-        *settings: Any,
+        xp: Xp,
+        input_dataset: Variant,
+        other_arguments: list[Array],
+        cycle_length: Array,
+        block_length: Array,
+        *settings: Array,
         f: NameAttrList,
         output_types: list[DType],
         output_shapes: list[TensorShape],
-    ) -> Any:
+    ) -> Variant:
         """The elements of the datasets that f returns, interleaved."""
         cycle = scalar_int(cycle_length, "cycle_length")
         block = scalar_int(block_length, "block_length")
@@ -432,7 +433,7 @@ class _ScanIterator(DatasetIterator):
         self,
         inner: DatasetIterator,
         function: BoundFunction,
-        state: Sequence[Any],
+        state: Sequence[Array],
         preserve_cardinality: bool,
     ) -> None:
         self._inner, self._function, self._state = inner, function, list(state)
@@ -454,16 +455,16 @@ class _ScanIterator(DatasetIterator):
 
 
 def _scan(
-    xp: Any,
-    input_dataset: Any,
-    initial_state: list[Any],
-    other_arguments: list[Any],
+    xp: Xp,
+    input_dataset: Variant,
+    initial_state: list[Array],
+    other_arguments: list[Array],
     *,
     f: NameAttrList,
     output_types: list[DType],
     output_shapes: list[TensorShape],
     preserve_cardinality: bool = False,
-) -> Any:
+) -> Variant:
     """The outputs of f, called on each element with a state that it updates."""
     source, function = as_dataset(input_dataset), CapturedFunction(f, other_arguments)
     state = [owned(value) for value in initial_state]
@@ -529,7 +530,7 @@ class _GroupIterator(DatasetIterator):
             results = yield self._reduce.call([np.int64(key), window_of(group, self._source)])
             self._current = dataset_of(results).make(self._scope)
 
-    def _full_group(self, ctx: OpKernelContext) -> Any:
+    def _full_group(self, ctx: OpKernelContext) -> Array:
         """Return the key of the next group that becomes full; None at the end of the input."""
         while not self._is_input_over:
             element = yield from self._inner.get_next(ctx)
@@ -556,7 +557,7 @@ class _GroupIterator(DatasetIterator):
         return None
 
 
-def _int_of(results: Sequence[Any], text: str) -> int:
+def _int_of(results: Sequence[Array], text: str) -> int:
     if len(results) != 1 or np.shape(results[0]) or np.asarray(results[0]).dtype != np.int64:
         raise errors.invalid_argument(text)
     return int(results[0])
@@ -574,18 +575,18 @@ def window_of(elements: Sequence[Element], like: Dataset) -> Dataset:
 
 
 def _group_by_window(
-    xp: Any,
-    input_dataset: Any,
-    key_func_other_arguments: list[Any],
-    reduce_func_other_arguments: list[Any],
-    window_size_func_other_arguments: list[Any],
+    xp: Xp,
+    input_dataset: Variant,
+    key_func_other_arguments: list[Array],
+    reduce_func_other_arguments: list[Array],
+    window_size_func_other_arguments: list[Array],
     *,
     key_func: NameAttrList,
     reduce_func: NameAttrList,
     window_size_func: NameAttrList,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """Groups elements by key; each full group is replaced by the result of reduce_func."""
     source = as_dataset(input_dataset)
     functions = (
@@ -628,19 +629,19 @@ experimental_group_by_window_dataset = register_op(
 )  # fmt: skip
 def reduce_dataset(
     ctx: OpKernelContext,
-    input_dataset: Any,
-    initial_state: list[Any],
-    other_arguments: list[Any],
+    input_dataset: Variant,
+    initial_state: list[Array],
+    other_arguments: list[Array],
     *,
     f: NameAttrList,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Outputs:
     """The state after f has gone through all elements."""
     scope = IteratorScope(is_lasting=False)
     iterator = as_dataset(input_dataset).make(scope)
     function = CapturedFunction(f, other_arguments).bound(scope)
-    state: Sequence[Any] = initial_state
+    state: Sequence[Array] = initial_state
     while (element := (yield from iterator.get_next(ctx))) is not None:
         state = yield function.call([*state, *element])
         go_on_or_end(ctx)
@@ -657,11 +658,11 @@ reduce_dataset.not_differentiable()
 )  # fmt: skip
 def dataset_to_single_element(
     ctx: OpKernelContext,
-    dataset: Any,
+    dataset: Variant,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Outputs:
     """The only element of a dataset.
 
     Raises:
@@ -677,7 +678,7 @@ def dataset_to_single_element(
     return element
 
 
-def _cardinality(xp: Any, input_dataset: Any) -> Any:
+def _cardinality(xp: Xp, input_dataset: Variant) -> Array:
     """The number of elements; -1 if infinite, -2 if unknown."""
     # Products of counts overflow, as TensorFlow's do.
     count = as_dataset(input_dataset).cardinality

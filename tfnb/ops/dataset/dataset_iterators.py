@@ -30,6 +30,7 @@ from tfnb.core.tensor_shape import TensorShape
 if TYPE_CHECKING:
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr
     from tfnb.core.op_kernel import OpKernelContext
 
 Element = tuple[Any, ...]
@@ -64,9 +65,9 @@ class IteratorScope:
             that the pipeline's caller already has.
         """
         self.state_handle = f"iterator_{next(_scope_numbers)}" if is_lasting else ""
-        self._attrs: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._attrs: dict[int, tuple[Attr, dict[str, Attr]]] = {}
 
-    def attrs_of(self, function: NameAttrList) -> Any:
+    def attrs_of(self, function: NameAttrList) -> Array:
         """Return the attributes that select the function's kernels for this pipeline."""
         if not self.state_handle:
             return function.attrs
@@ -149,7 +150,7 @@ class Dataset:
         return ()
 
 
-def as_dataset(value: Any) -> Dataset:
+def as_dataset(value: Array) -> Dataset:
     """Return a variant as a dataset.
 
     Raises:
@@ -163,7 +164,7 @@ def as_dataset(value: Any) -> Dataset:
     )
 
 
-def scalar_of(value: Any, name: str) -> Any:
+def scalar_of(value: Array, name: str) -> Array:
     """Return an input that must be a scalar.
 
     Raises:
@@ -174,7 +175,7 @@ def scalar_of(value: Any, name: str) -> Any:
     return value
 
 
-def scalar_int(value: Any, name: str) -> int:
+def scalar_int(value: Array, name: str) -> int:
     """Return a scalar's value as an int.
 
     Raises:
@@ -203,7 +204,7 @@ class CapturedFunction:
 
     __slots__ = ("_args", "_function")
 
-    def __init__(self, function: NameAttrList, args: Sequence[Any]) -> None:
+    def __init__(self, function: NameAttrList, args: Sequence[Array]) -> None:
         self._function = function
         self._args = [owned(value) for value in args]
 
@@ -217,17 +218,17 @@ class BoundFunction:
 
     __slots__ = ("_args", "_attrs", "_name")
 
-    def __init__(self, name: str, attrs: Any, args: list[Any]) -> None:
+    def __init__(self, name: str, attrs: Attr, args: list[Array]) -> None:
         self._name = name
         self._attrs = attrs
         self._args = args
 
-    def call(self, values: Sequence[Any]) -> FunctionCall:
+    def call(self, values: Sequence[Array]) -> FunctionCall:
         """Return the call for the iterator to yield."""
         return FunctionCall(self._name, self._attrs, [*values, *self._args])
 
 
-def truth_of(results: Sequence[Any], text: str = "") -> bool:
+def truth_of(results: Sequence[Array], text: str = "") -> bool:
     """Return a predicate's result.
 
     Raises:
@@ -239,7 +240,7 @@ def truth_of(results: Sequence[Any], text: str = "") -> bool:
     return bool(results[0])
 
 
-def dataset_of(results: Sequence[Any]) -> Dataset:
+def dataset_of(results: Sequence[Array]) -> Dataset:
     """Return the dataset that a function returned.
 
     Raises:
@@ -261,7 +262,7 @@ def bracketed(shape: Sequence[int | None] | TensorShape) -> str:
     return f"[{','.join('?' if size is None else str(size) for size in dims)}]"
 
 
-def tensor_of(item: Any) -> Any:
+def tensor_of(item: Array) -> Array:
     """Return one element of an array as a tensor: a string becomes an array of rank 0."""
     if isinstance(item, bytes):
         out = np.empty((), object)
@@ -270,12 +271,12 @@ def tensor_of(item: Any) -> Any:
     return item
 
 
-def slice_of(value: Any, index: int) -> Any:
+def slice_of(value: Array, index: int) -> Array:
     """A tensor's slice along its first dimension."""
     return tensor_of(value[index])
 
 
-def stack(values: Sequence[Any]) -> Any:
+def stack(values: Sequence[Array]) -> Array:
     """Stack tensors of one shape along a new first dimension."""
     first = values[0]
     if not hasattr(first, "dtype"):  # variants and resources are not arrays

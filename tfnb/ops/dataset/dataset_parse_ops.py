@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Variant, Xp
     from tfnb.ops.dataset.dataset_iterators import DatasetIterator, Element, type_of_next
 
 
@@ -38,22 +39,22 @@ class _ParseIterator(EachIterator):
 
 
 def _parse_dataset(
-    xp: Any,
-    input_dataset: Any,
-    num_parallel_calls: Any,
-    dense_defaults: list[Any],
+    xp: Xp,
+    input_dataset: Variant,
+    num_parallel_calls: Array,
+    dense_defaults: list[Array],
     *,
-    sparse_keys: list[Any],
-    dense_keys: list[Any],
+    sparse_keys: list[str],
+    dense_keys: list[str],
     sparse_types: list[DType],
     Tdense: list[DType],
     dense_shapes: list[TensorShape],
     output_types: list[DType],
     output_shapes: list[TensorShape],
-    ragged_keys: Sequence[Any] = (),
+    ragged_keys: Sequence[str] = (),
     ragged_value_types: Sequence[DType] = (),
     ragged_split_types: Sequence[DType] = (),
-) -> Any:
+) -> Variant:
     """The features of each element's messages, by key: tensors, sparse and ragged variants.
 
     Raises:
@@ -86,7 +87,7 @@ def _parse_dataset(
             ragged_split_types=ragged_split_types,
             dense_shapes=dense_shapes,
         )
-        columns: list[Any] = []
+        columns: list[Array] = []
         for number in range(num_sparse):
             parts = np.empty(3, object)
             parts[:] = found[number : 3 * num_sparse : num_sparse]

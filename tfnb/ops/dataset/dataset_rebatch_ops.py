@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Variant, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.ops.dataset.dataset_iterators import type_of_next
@@ -115,14 +116,14 @@ class _RebatchIterator(DatasetIterator):
     devices=("CPU",),
 )
 def rebatch_dataset_v2(
-    xp: Any,
-    input_dataset: Any,
-    batch_sizes: Any,
-    drop_remainder: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    batch_sizes: Array,
+    drop_remainder: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """Batches joined and cut to the sizes, in turn.
 
     Raises:
@@ -173,13 +174,13 @@ class _SplitIterator(DatasetIterator):
     "use_fallback: bool = true",
 )
 def rebatch_dataset(
-    xp: Any,
-    input_dataset: Any,
-    num_replicas: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    num_replicas: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """Each batch in as many parts as there are replicas."""
     source, parts = as_dataset(input_dataset), scalar_int(num_replicas, "num_replicas")
     if parts <= 0:
@@ -233,14 +234,14 @@ def _as_sparse(elements: Sequence[Element], row_shape: Sequence[int]) -> Element
     shape=handle_of_scalars,
 )
 def dense_to_sparse_batch_dataset(
-    xp: Any,
-    input_dataset: Any,
-    batch_size: Any,
-    row_shape: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    batch_size: Array,
+    row_shape: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """Joins ``batch_size`` tensors into one sparse tensor; -1 in the shape: the largest size."""
     source, size = as_dataset(input_dataset), scalar_int(batch_size, "batch_size")
     if size <= 0:
@@ -305,16 +306,16 @@ class _SlidingIterator(DatasetIterator):
     devices=("CPU",),
 )
 def sliding_window_dataset(
-    xp: Any,
-    input_dataset: Any,
-    window_size: Any,
-    window_shift: Any,
-    window_stride: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    window_size: Array,
+    window_shift: Array,
+    window_stride: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
     drop_remainder: bool = True,
-) -> Any:
+) -> Variant:
     """Makes windows, one per ``window_shift`` elements, of every ``window_stride``-th element."""
     source = as_dataset(input_dataset)
     size = scalar_int(window_size, "window_size")
@@ -346,7 +347,7 @@ class _ReducingIterator(DatasetIterator):
     ) -> None:
         self._inner: DatasetIterator | None = source.make(scope)
         self._key, self._init, self._reduce, self._finalize = (f.bound(scope) for f in functions)
-        self._states: dict[int, Sequence[Any]] = {}
+        self._states: dict[int, Sequence[Array]] = {}
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
         while self._inner is not None:
@@ -381,16 +382,16 @@ _FOUR = ("key_func", "init_func", "reduce_func", "finalize_func")
     stateful=True,
 )
 def group_by_reducer_dataset(
-    xp: Any,
-    input_dataset: Any,
-    *arguments: list[Any],
+    xp: Xp,
+    input_dataset: Variant,
+    *arguments: list[Array],
     key_func: NameAttrList,
     init_func: NameAttrList,
     reduce_func: NameAttrList,
     finalize_func: NameAttrList,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """For each key what is left of its elements."""
     source = as_dataset(input_dataset)
     functions = [
@@ -428,15 +429,15 @@ class _SamplingIterator(DatasetIterator):
     devices=("CPU",),
 )
 def sampling_dataset(
-    xp: Any,
-    input_dataset: Any,
-    rate: Any,
-    seed: Any,
-    seed2: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    rate: Array,
+    seed: Array,
+    seed2: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """A random part of the elements."""
     source, share = as_dataset(input_dataset), np.float32(scalar_of(rate, "rate"))
     seeds = scalar_int(seed, "seed"), scalar_int(seed2, "seed2")
@@ -462,8 +463,8 @@ def sampling_dataset(
     devices=("CPU",),
 )
 def list_dataset(
-    xp: Any, tensors: list[Any], *, output_types: list[DType], output_shapes: list[TensorShape]
-) -> Any:
+    xp: Xp, tensors: list[Array], *, output_types: list[DType], output_shapes: list[TensorShape]
+) -> Variant:
     """The given elements, component by component."""
     width = len(output_types)
     if len(tensors) % width:
@@ -489,12 +490,12 @@ def list_dataset(
 )
 def get_element_at_index(
     ctx: OpKernelContext,
-    dataset: Any,
-    index: Any,
+    dataset: Variant,
+    index: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Outputs:
     """Returns the element at ``index``.
 
     Raises:

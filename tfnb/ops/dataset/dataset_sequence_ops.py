@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle, Outputs, Variant, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.ops.dataset.dataset_iterators import type_of_next
@@ -36,7 +37,7 @@ _IN = "input_dataset: variant"
 _numbers = itertools.count()
 
 
-def check_parallel_calls(value: Any) -> None:
+def check_parallel_calls(value: Array) -> None:
     """Refuses a number of parallel calls below 1, except -1, which lets the runtime choose.
 
     Raises:
@@ -80,13 +81,13 @@ class _RepeatIterator(DatasetIterator):
     shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def repeat_dataset(
-    xp: Any,
-    input_dataset: Any,
-    count: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    count: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """Repeats the elements ``count`` times; endlessly if the count is negative."""
     source, times = as_dataset(input_dataset), scalar_int(count, "count")
     size = source.cardinality
@@ -122,13 +123,13 @@ class _TakeIterator(DatasetIterator):
     shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def take_dataset(
-    xp: Any,
-    input_dataset: Any,
-    count: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    count: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """At most the first ``count`` elements; all if the count is negative."""
     source, most = as_dataset(input_dataset), scalar_int(count, "count")
     size = source.cardinality
@@ -167,13 +168,13 @@ class _EmptyIterator(ImmediateIterator):
     shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def skip_dataset(
-    xp: Any,
-    input_dataset: Any,
-    count: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    count: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """All except the first ``count`` elements; none if the count is negative."""
     source, first = as_dataset(input_dataset), scalar_int(count, "count")
     if first < 0:
@@ -217,15 +218,15 @@ class _ShardIterator(DatasetIterator):
     devices=("CPU",),
 )  # fmt: skip
 def shard_dataset(
-    xp: Any,
-    input_dataset: Any,
-    num_shards: Any,
-    index: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    num_shards: Array,
+    index: Array,
     *,
     require_non_empty: bool,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """Every ``num_shards``-th element, starting with element ``index``.
 
     Raises:
@@ -281,7 +282,7 @@ class _ZipIterator(DatasetIterator):
                 break
             parts.append(part)
         self._parts = []
-        joined: list[Any] = []
+        joined: list[Array] = []
         for found in parts:
             if isinstance(found, errors.OpError):
                 raise found
@@ -294,12 +295,12 @@ class _ZipIterator(DatasetIterator):
     METADATA, shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
 def zip_dataset(
-    xp: Any,
-    input_datasets: list[Any],
+    xp: Xp,
+    input_datasets: list[Variant],
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """Elements of several datasets side by side."""
     sources = [as_dataset(value) for value in input_datasets]
     sizes = [source.cardinality for source in sources]
@@ -338,13 +339,13 @@ class _ConcatenateIterator(DatasetIterator):
     METADATA, shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
 def concatenate_dataset(
-    xp: Any,
-    input_dataset: Any,
-    another_dataset: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    another_dataset: Variant,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The elements of one dataset, then those of another.
 
     Raises:
@@ -400,14 +401,14 @@ class _DirectedIterator(DatasetIterator):
 
 
 def _directed(
-    xp: Any,
-    selector_input_dataset: Any,
-    data_input_datasets: list[Any],
+    xp: Xp,
+    selector_input_dataset: Variant,
+    data_input_datasets: list[Variant],
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
     stop_on_empty_dataset: bool = False,
-) -> Any:
+) -> Variant:
     """Elements of several datasets, in the order given by another dataset."""
     selector = as_dataset(selector_input_dataset)
     sources = [as_dataset(value) for value in data_input_datasets]
@@ -484,7 +485,7 @@ class _CachedIterator(ImmediateIterator):
 
 
 def _cached(
-    source: Dataset, filename: Any, find: Callable[[IteratorScope], MemoryCache]
+    source: Dataset, filename: Array, find: Callable[[IteratorScope], MemoryCache]
 ) -> Callable[[IteratorScope], DatasetIterator]:
     name = np.asarray(scalar_of(filename, "filename")).item().decode("utf-8", "surrogateescape")
     if name:
@@ -508,13 +509,13 @@ def _cached(
     traits="path_optional",
 )  # fmt: skip
 def cache_dataset(
-    xp: Any,
-    input_dataset: Any,
-    filename: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    filename: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The elements of a dataset, which is iterated over once."""
     source, cache = as_dataset(input_dataset), MemoryCache()
     make = _cached(source, filename, lambda scope: cache)
@@ -529,13 +530,13 @@ def cache_dataset(
 )  # fmt: skip
 def cache_dataset_v2(
     ctx: OpKernelContext,
-    input_dataset: Any,
-    filename: Any,
-    cache: Any,
+    input_dataset: Variant,
+    filename: Array,
+    cache: Handle,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The elements of a dataset, kept in a cache that several datasets may share."""
     source, kept = as_dataset(input_dataset), ctx.resource_manager.lookup(cache)
     make = _cached(source, filename, lambda scope: kept)
@@ -552,7 +553,7 @@ class Deleter:
     "AnonymousMemoryCache", "-> handle: resource, deleter: variant", stateful=True,
     shape=lambda c: [scalar_handle(c)] * 2, devices=("CPU",),
 )  # fmt: skip
-def anonymous_memory_cache(ctx: OpKernelContext) -> Any:
+def anonymous_memory_cache(ctx: OpKernelContext) -> Outputs:
     """A new empty cache with a unique name."""
     name = f"AnonymousMemoryCache{next(_numbers)}"
     ctx.resource_manager.create("", "MemoryCache", name, MemoryCache())
@@ -563,7 +564,7 @@ def anonymous_memory_cache(ctx: OpKernelContext) -> Any:
     "DummyMemoryCache", "-> handle: resource", stateful=True, shape=scalar_handle,
     devices=("CPU",),
 )  # fmt: skip
-def dummy_memory_cache(ctx: OpKernelContext) -> Any:
+def dummy_memory_cache(ctx: OpKernelContext) -> Handle:
     """The cache of the node, for graphs without a cache resource."""
     name = f"{ctx.node_name}_cache"
     ctx.resource_manager.lookup_or_create("", "MemoryCache", name, MemoryCache)
@@ -574,7 +575,7 @@ def dummy_memory_cache(ctx: OpKernelContext) -> Any:
     "DeleteMemoryCache", "handle: resource, deleter: variant ->", stateful=True,
     shape=lambda c: [], devices=("CPU",),
 )  # fmt: skip
-def delete_memory_cache(ctx: OpKernelContext, handle: Any, deleter: Any) -> None:
+def delete_memory_cache(ctx: OpKernelContext, handle: Handle, deleter: Variant) -> None:
     """Deletes a cache."""
     ctx.resource_manager.delete(handle)
 
@@ -596,12 +597,12 @@ class _IgnoreErrorsIterator(DatasetIterator):
 
 
 def _ignore_errors(
-    xp: Any,
-    input_dataset: Any,
+    xp: Xp,
+    input_dataset: Variant,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The elements without those whose computation fails."""
     source = as_dataset(input_dataset)
     size = INFINITE if source.cardinality == INFINITE else UNKNOWN
@@ -623,7 +624,7 @@ experimental_ignore_errors_dataset = register_op(
 class _UniqueIterator(DatasetIterator):
     def __init__(self, inner: DatasetIterator) -> None:
         self._inner = inner
-        self._seen: set[Any] = set()
+        self._seen: set[Array] = set()
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
         """Return the next element that did not occur before."""
@@ -638,17 +639,17 @@ class _UniqueIterator(DatasetIterator):
             go_on_or_end(ctx)
 
 
-def _key_of(value: Any) -> Any:
+def _key_of(value: Array) -> Outputs:
     return value.shape, tuple(value.ravel()) if value.dtype == object else value.tobytes()
 
 
 def _unique(
-    xp: Any,
-    input_dataset: Any,
+    xp: Xp,
+    input_dataset: Variant,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The first occurrence of each distinct element."""
     source = as_dataset(input_dataset)
     text = "UniqueDataset only supports inputs with a single"
@@ -701,13 +702,13 @@ class _CountedIterator(DatasetIterator):
     shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def assert_cardinality_dataset(
-    xp: Any,
-    input_dataset: Any,
-    cardinality: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    cardinality: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The same elements; fails if their number is not ``cardinality``."""
     source, count = as_dataset(input_dataset), scalar_int(cardinality, "cardinality")
     return Dataset(
@@ -719,12 +720,12 @@ def assert_cardinality_dataset(
 
 
 def _same(
-    xp: Any,
-    input_dataset: Any,
-    *settings: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    *settings: Array,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The same elements: nothing is computed ahead or in parallel."""
     source = as_dataset(input_dataset)
     return Dataset(source.types, source.shapes, source.make, source.cardinality)
@@ -736,13 +737,13 @@ def _same(
     shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def prefetch_dataset(
-    xp: Any,
-    input_dataset: Any,
-    buffer_size: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    buffer_size: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The same elements; they are computed on request.
 
     Raises:
@@ -791,12 +792,12 @@ rewrite_dataset = register_op(
 
 def _setting(name: str) -> Any:
     def kernel(
-        xp: Any,
-        input_dataset: Any,
-        *values: Any,
+        xp: Xp,
+        input_dataset: Variant,
+        *values: Array,
         output_types: list[DType],
         output_shapes: list[TensorShape],
-    ) -> Any:
+    ) -> Variant:
         """The same elements; the setting has no effect here."""
         for value in values:
             if scalar_of(value, name).dtype == np.int64 and value < 0:

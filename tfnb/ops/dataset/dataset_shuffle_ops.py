@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
@@ -35,6 +35,7 @@ from tfnb.ops.dataset.dataset_source_ops import (
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle, Outputs, Variant, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.ops.dataset.dataset_iterators import type_of_next
@@ -112,7 +113,7 @@ class _ShuffleIterator(DatasetIterator):
         self._num_elements -= 1
         return element
 
-    def _fill(self, ctx: OpKernelContext) -> Any:
+    def _fill(self, ctx: OpKernelContext) -> Array:
         """Takes elements of the source until the buffer is full or there are no more."""
         while self._wants_more():
             if self._inner is None:
@@ -152,7 +153,7 @@ class _ShuffleIterator(DatasetIterator):
 
 def _shuffled(
     source: Dataset,
-    buffer_size: Any,
+    buffer_size: Array,
     generator: SeedGenerator,
     types: list[DType],
     shapes: list[TensorShape],
@@ -178,11 +179,11 @@ def _shuffled(
     )
 
 
-def _seeds_of(seed: Any, seed2: Any) -> tuple[int, int]:
+def _seeds_of(seed: Array, seed2: Array) -> tuple[int, int]:
     return scalar_int(seed, "seed"), scalar_int(seed2, "seed2")
 
 
-def _times_of(count: Any) -> int:
+def _times_of(count: Array) -> int:
     times = scalar_int(count, "count")
     if times < 1 and times != -1:
         raise errors.invalid_argument("count must be greater than zero or equal to -1.")
@@ -198,16 +199,16 @@ _RESHUFFLE = "reshuffle_each_iteration: bool = true"
     METADATA, shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def shuffle_dataset(
-    xp: Any,
-    input_dataset: Any,
-    buffer_size: Any,
-    seed: Any,
-    seed2: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    buffer_size: Array,
+    seed: Array,
+    seed2: Array,
     *,
     reshuffle_each_iteration: bool = True,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The elements of a dataset in a random order."""
     generator = SeedGenerator(*_seeds_of(seed, seed2), reshuffle_each_iteration)
     source = as_dataset(input_dataset)
@@ -220,13 +221,13 @@ def shuffle_dataset(
 )  # fmt: skip
 def shuffle_dataset_v2(
     ctx: OpKernelContext,
-    input_dataset: Any,
-    buffer_size: Any,
-    seed_generator: Any,
+    input_dataset: Variant,
+    buffer_size: Array,
+    seed_generator: Handle,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The same, with seeds of a generator that others may share."""
     generator = ctx.resource_manager.lookup(seed_generator)
     source = as_dataset(input_dataset)
@@ -234,7 +235,7 @@ def shuffle_dataset_v2(
 
 
 def _generator(
-    ctx: OpKernelContext, handle: Any, seeds: tuple[int, int], reshuffles: bool
+    ctx: OpKernelContext, handle: Handle, seeds: tuple[int, int], reshuffles: bool
 ) -> SeedGenerator:
     """The generator behind a handle; one of its own where the handle means none."""
     found = ctx.resource_manager.find(handle.container, _GENERATOR, handle.name)
@@ -248,16 +249,16 @@ def _generator(
 )  # fmt: skip
 def shuffle_dataset_v3(
     ctx: OpKernelContext,
-    input_dataset: Any,
-    buffer_size: Any,
-    seed: Any,
-    seed2: Any,
-    seed_generator: Any,
+    input_dataset: Variant,
+    buffer_size: Array,
+    seed: Array,
+    seed2: Array,
+    seed_generator: Handle,
     *,
     reshuffle_each_iteration: bool = True,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The same, with seeds and a place to keep the generator."""
     seeds = _seeds_of(seed, seed2)
     generator = _generator(ctx, seed_generator, seeds, reshuffle_each_iteration)
@@ -271,17 +272,17 @@ def shuffle_dataset_v3(
     METADATA, shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def shuffle_and_repeat_dataset(
-    xp: Any,
-    input_dataset: Any,
-    buffer_size: Any,
-    seed: Any,
-    seed2: Any,
-    count: Any,
+    xp: Xp,
+    input_dataset: Variant,
+    buffer_size: Array,
+    seed: Array,
+    seed2: Array,
+    count: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
     reshuffle_each_iteration: bool = True,
-) -> Any:
+) -> Variant:
     """The elements of a dataset several times, in a random order within each time."""
     generator = SeedGenerator(*_seeds_of(seed, seed2), reshuffle_each_iteration)
     times = _times_of(count)
@@ -296,17 +297,17 @@ def shuffle_and_repeat_dataset(
 )  # fmt: skip
 def shuffle_and_repeat_dataset_v2(
     ctx: OpKernelContext,
-    input_dataset: Any,
-    buffer_size: Any,
-    seed: Any,
-    seed2: Any,
-    count: Any,
-    seed_generator: Any,
+    input_dataset: Variant,
+    buffer_size: Array,
+    seed: Array,
+    seed2: Array,
+    count: Array,
+    seed_generator: Handle,
     *,
     reshuffle_each_iteration: bool = True,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The same, with a place to keep the generator."""
     seeds, times = _seeds_of(seed, seed2), _times_of(count)
     generator = _generator(ctx, seed_generator, seeds, reshuffle_each_iteration)
@@ -317,7 +318,7 @@ def shuffle_and_repeat_dataset_v2(
 # --------------------------------------------------------------------------------- seed generators
 
 
-def _make_generator(ctx: OpKernelContext, generator: SeedGenerator) -> Any:
+def _make_generator(ctx: OpKernelContext, generator: SeedGenerator) -> Outputs:
     name = f"AnonymousSeedGenerator{next(_numbers)}"
     ctx.resource_manager.create("", _GENERATOR, name, generator)
     return ctx.resource_manager.make_handle(name, _GENERATOR), Deleter()
@@ -328,7 +329,9 @@ def _make_generator(ctx: OpKernelContext, generator: SeedGenerator) -> Any:
     "seed: int64, seed2: int64, reshuffle: bool -> handle: resource, deleter: variant",
     stateful=True, shape=lambda c: [scalar_handle(c)] * 2, devices=("CPU",),
 )  # fmt: skip
-def anonymous_seed_generator(ctx: OpKernelContext, seed: Any, seed2: Any, reshuffle: Any) -> Any:
+def anonymous_seed_generator(
+    ctx: OpKernelContext, seed: Array, seed2: Array, reshuffle: Array
+) -> Outputs:
     """A generator of its own."""
     reshuffles = bool(scalar_of(reshuffle, "reshuffle"))
     return _make_generator(ctx, SeedGenerator(*_seeds_of(seed, seed2), reshuffles))
@@ -339,7 +342,7 @@ def anonymous_seed_generator(ctx: OpKernelContext, seed: Any, seed2: Any, reshuf
     "seed: int64, seed2: int64 -> handle: resource, deleter: variant",
     stateful=True, shape=lambda c: [scalar_handle(c)] * 2, devices=("CPU",),
 )  # fmt: skip
-def anonymous_random_seed_generator(ctx: OpKernelContext, seed: Any, seed2: Any) -> Any:
+def anonymous_random_seed_generator(ctx: OpKernelContext, seed: Array, seed2: Array) -> Outputs:
     """A generator of its own, which gives every iterator new seeds."""
     return _make_generator(ctx, SeedGenerator(*_seeds_of(seed, seed2), True))
 
@@ -348,12 +351,12 @@ def anonymous_random_seed_generator(ctx: OpKernelContext, seed: Any, seed2: Any)
     "DummySeedGenerator", "-> handle: resource", stateful=True, shape=scalar_handle,
     devices=("CPU",),
 )  # fmt: skip
-def dummy_seed_generator(ctx: OpKernelContext) -> Any:
+def dummy_seed_generator(ctx: OpKernelContext) -> Handle:
     """A handle behind which there is no generator: each dataset makes its own."""
     return ctx.resource_manager.make_handle(ctx.node_name, _GENERATOR)
 
 
-def _delete(ctx: OpKernelContext, handle: Any, deleter: Any) -> None:
+def _delete(ctx: OpKernelContext, handle: Handle, deleter: Variant) -> None:
     """Forgets a generator."""
     ctx.resource_manager.delete(handle)
 

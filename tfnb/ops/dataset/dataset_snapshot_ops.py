@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,12 +38,13 @@ if TYPE_CHECKING:
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Variant, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.shape_inference import InferenceContext
     from tfnb.ops.dataset.dataset_iterators import BoundFunction, Element, type_of_next
 
 
-def _path_of(path: Any) -> str:
+def _path_of(path: Array) -> str:
     value: bytes = np.asarray(scalar_of(path, "path")).item()
     return value.decode("utf-8", "surrogateescape")
 
@@ -107,7 +108,7 @@ def _close(shards: dict[int, ShardWriter]) -> None:
         writer.close()
 
 
-def _shard_index(results: Sequence[Any]) -> int:
+def _shard_index(results: Sequence[Array]) -> int:
     if len(results) != 1 or np.size(results[0]) != 1 or np.asarray(results[0]).dtype != np.int64:
         raise errors.invalid_argument("`shard_func` must return a scalar int64.")
     return int(np.asarray(results[0]).item())
@@ -138,14 +139,14 @@ def _no_outputs(c: InferenceContext) -> list[TensorShape]:
 )  # fmt: skip
 def save_dataset(
     ctx: OpKernelContext,
-    input_dataset: Any,
-    path: Any,
-    shard_func_other_args: list[Any],
+    input_dataset: Variant,
+    path: Array,
+    shard_func_other_args: list[Array],
     *,
     shard_func: NameAttrList,
     compression: str = "",
     use_shard_func: bool = True,
-) -> Any:
+) -> Outputs:
     """Write the elements of a dataset to the files of a folder.
 
     Raises:
@@ -172,17 +173,17 @@ def save_dataset(
     shape=scalar_handle, devices=("CPU",), effects="write path",
 )  # fmt: skip
 def save_dataset_v2(
-    xp: Any,
-    input_dataset: Any,
-    path: Any,
-    shard_func_other_args: list[Any],
+    xp: Xp,
+    input_dataset: Variant,
+    path: Array,
+    shard_func_other_args: list[Array],
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
     shard_func: NameAttrList,
     compression: str = "",
     use_shard_func: bool = True,
-) -> Any:
+) -> Variant:
     """Return the elements of a dataset, which are written during iteration."""
     source, folder, guard = as_dataset(input_dataset), _path_of(path), effects.current_guard()
     _check_savable(source.types, "SaveDatasetV2")
@@ -284,15 +285,15 @@ class _LoadingIterator(DatasetIterator):
     effects="read path",
 )  # fmt: skip
 def load_dataset(
-    xp: Any,
-    path: Any,
-    reader_func_other_args: list[Any],
+    xp: Xp,
+    path: Array,
+    reader_func_other_args: list[Array],
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
     reader_func: NameAttrList,
     compression: str = "",
-) -> Any:
+) -> Variant:
     """Return the elements of a saved dataset, in the order that ``reader_func`` gives its shards.
 
     Raises:
@@ -327,10 +328,10 @@ def load_dataset(
 )  # fmt: skip
 def snapshot_dataset_v2(
     ctx: OpKernelContext,
-    input_dataset: Any,
-    path: Any,
-    reader_func_other_args: list[Any],
-    shard_func_other_args: list[Any],
+    input_dataset: Variant,
+    path: Array,
+    reader_func_other_args: list[Array],
+    shard_func_other_args: list[Array],
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
@@ -339,7 +340,7 @@ def snapshot_dataset_v2(
     compression: str = "",
     hash_valid: bool = False,
     hash: int = 0,
-) -> Any:
+) -> Variant:
     """Return the elements of a dataset: written the first time, then read from the files.
 
     Raises:

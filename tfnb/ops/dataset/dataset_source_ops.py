@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Variant, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.shape_inference import InferenceContext
     from tfnb.ops.dataset.dataset_iterators import Element, type_of_next
@@ -79,7 +80,7 @@ _UNCHECKED = ("compression_type", "FixedLengthRecordDatasetV2")
 class RowsIterator(ImmediateIterator):
     """One element after the other, by number."""
 
-    def __init__(self, count: int, row: Any) -> None:
+    def __init__(self, count: int, row: Array) -> None:
         """Start at number 0.
 
         Args:
@@ -106,8 +107,8 @@ class RowsIterator(ImmediateIterator):
     stateful=True, shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
 def tensor_dataset(
-    xp: Any, components: list[Any], *, Toutput_types: list[DType], output_shapes: list[TensorShape]
-) -> Any:
+    xp: Xp, components: list[Array], *, Toutput_types: list[DType], output_shapes: list[TensorShape]
+) -> Variant:
     """A dataset of one element."""
     element = tuple([owned(value) for value in components])
     return Dataset(
@@ -122,8 +123,8 @@ def tensor_dataset(
     stateful=True, shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
 def tensor_slice_dataset(
-    xp: Any, components: list[Any], *, Toutput_types: list[DType], output_shapes: list[TensorShape]
-) -> Any:
+    xp: Xp, components: list[Array], *, Toutput_types: list[DType], output_shapes: list[TensorShape]
+) -> Variant:
     """The slices of tensors along their first dimension.
 
     Raises:
@@ -148,8 +149,8 @@ def tensor_slice_dataset(
     stateful=True, shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
 def sparse_tensor_slice_dataset(
-    xp: Any, indices: Any, values: Any, dense_shape: Any, *, Tvalues: DType
-) -> Any:
+    xp: Xp, indices: Array, values: Array, dense_shape: Array, *, Tvalues: DType
+) -> Variant:
     """The slices of a sparse tensor: indices, values and shape of each.
 
     Raises:
@@ -208,9 +209,9 @@ def sparse_tensor_slice_dataset(
     stateful=True, shape=handle_of_scalars, devices=("CPU",),
 )  # fmt: skip
 def range_dataset(
-    xp: Any, start: Any, stop: Any, step: Any, *,
+    xp: Xp, start: Array, stop: Array, step: Array, *,
     output_types: list[DType], output_shapes: list[TensorShape],
-) -> Any:  # fmt: skip
+) -> Variant:  # fmt: skip
     """The numbers from start to stop, which is left out, in steps.
 
     Raises:
@@ -269,8 +270,13 @@ class _RandomIterator(ImmediateIterator):
 
 
 def _random_dataset(
-    xp: Any, seed: Any, seed2: Any, *, output_types: list[DType], output_shapes: list[TensorShape]
-) -> Any:
+    xp: Xp,
+    seed: Array,
+    seed2: Array,
+    *,
+    output_types: list[DType],
+    output_shapes: list[TensorShape],
+) -> Variant:
     """Random numbers of 32 bits, without end."""
     seeds = scalar_int(seed, "seed"), scalar_int(seed2, "seed2")
     if seeds == (0, 0):
@@ -298,7 +304,7 @@ class _GeneratorIterator(DatasetIterator):
 
     def __init__(self, scope: IteratorScope, functions: Sequence[CapturedFunction]) -> None:
         self._begin, self._go_on, self._end = (one.bound(scope) for one in functions)
-        self._state: list[Any] | None = None
+        self._state: list[Array] | None = None
         self._is_over = False
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
@@ -326,17 +332,17 @@ class _GeneratorIterator(DatasetIterator):
     stateful=True, shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
 def generator_dataset(
-    xp: Any,
-    init_func_other_args: list[Any],
-    next_func_other_args: list[Any],
-    finalize_func_other_args: list[Any],
+    xp: Xp,
+    init_func_other_args: list[Array],
+    next_func_other_args: list[Array],
+    finalize_func_other_args: list[Array],
     *,
     init_func: NameAttrList,
     next_func: NameAttrList,
     finalize_func: NameAttrList,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """What next_func gives, until it says OutOfRange."""
     functions = (
         CapturedFunction(init_func, init_func_other_args),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle, Outputs, Variant, Xp
     from tfnb.core.op_kernel import OpKernelContext
 
 # ---------------------------------------------------------------------------------------------- CSV
@@ -68,7 +69,7 @@ class _CsvIterator(ImmediateIterator):
         use_quotes: bool,
         excluded: frozenset[int],
         missing: frozenset[bytes],
-        defaults: Sequence[Any],
+        defaults: Sequence[Array],
         types: Sequence[DType],
         guard: effects.Guard | None,
     ) -> None:
@@ -132,27 +133,27 @@ _CSV = (
 )
 
 
-def _text(value: Any) -> bytes:
+def _text(value: Array) -> bytes:
     found: bytes = np.asarray(value).item()
     return found
 
 
 def _csv_dataset(
-    xp: Any,
-    filenames: Any,
-    compression_type: Any,
-    buffer_size: Any,
-    header: Any,
-    field_delim: Any,
-    use_quote_delim: Any,
-    na_value: Any,
-    select_cols: Any,
-    record_defaults: list[Any],
-    exclude_cols: Any = (),
+    xp: Xp,
+    filenames: Array,
+    compression_type: Array,
+    buffer_size: Array,
+    header: Array,
+    field_delim: Array,
+    use_quote_delim: Array,
+    na_value: Array,
+    select_cols: Array,
+    record_defaults: list[Array],
+    exclude_cols: Array = (),
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The rows of CSV files, a component for each column.
 
     Raises:
@@ -225,8 +226,8 @@ class _SqlIterator(ImmediateIterator):
         self, source: str, query: str, types: Sequence[DType], guard: effects.Guard | None
     ) -> None:
         self._source, self._query, self._types, self._guard = source, query, types, guard
-        self._rows: Any = None
-        self._step: Any = None  # the step that asks for a row now
+        self._rows: Array = None
+        self._step: Array = None  # the step that asks for a row now
 
     def take(self, ctx: OpKernelContext) -> Element | None:
         from tfnb.core.files.database_file import end_queries_when
@@ -264,7 +265,7 @@ def _must_end(iterator: _SqlIterator | None) -> bool:
     return getattr(step, "stop", None) is not None
 
 
-def _sql_value(value: Any, dtype: DType) -> Any:
+def _sql_value(value: Array, dtype: DType) -> Array:
     if dtype is dtypes.string:
         if isinstance(value, bytes):
             return tensor_of(value)
@@ -277,14 +278,14 @@ def _sql_value(value: Any, dtype: DType) -> Any:
 
 
 def _sql_dataset(
-    xp: Any,
-    driver_name: Any,
-    data_source_name: Any,
-    query: Any,
+    xp: Xp,
+    driver_name: Array,
+    data_source_name: Array,
+    query: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The rows that a query of a SQLite database gives.
 
     Raises:
@@ -316,7 +317,7 @@ experimental_sql_dataset = register_op(
 # ---------------------------------------------------------------------------------------- matching
 
 
-def _matching_files(xp: Any, patterns: Any) -> Any:
+def _matching_files(xp: Xp, patterns: Array) -> Variant:
     """The names of the files that match the patterns, sorted."""
     wanted = [
         bytes(pattern).decode("utf-8", "surrogateescape")
@@ -351,8 +352,8 @@ for _name in ("MatchingFilesDataset", "ExperimentalMatchingFilesDataset"):
 
 
 def _to_record_file(
-    ctx: OpKernelContext, input_dataset: Any, filename: Any, compression_type: Any
-) -> Any:
+    ctx: OpKernelContext, input_dataset: Variant, filename: Array, compression_type: Array
+) -> Outputs:
     """Writes the elements, which are strings, as the records of a file."""
     source = as_dataset(input_dataset)
     if len(source.types) != 1 or source.types[0] is not dtypes.string:
@@ -384,7 +385,9 @@ experimental_dataset_to_tf_record = register_op(
     "InitializeTableFromDataset", "table_handle: resource, dataset: variant ->",
     stateful=True, shape=lambda c: [c.with_rank(0, 0), c.with_rank(1, 0)][:0], devices=("CPU",),
 )  # fmt: skip
-def initialize_table_from_dataset(ctx: OpKernelContext, table_handle: Any, dataset: Any) -> Any:
+def initialize_table_from_dataset(
+    ctx: OpKernelContext, table_handle: Handle, dataset: Variant
+) -> Outputs:
     """Fills a table with a dataset's pairs of keys and values; one that is filled stays as it is.
 
     Raises:

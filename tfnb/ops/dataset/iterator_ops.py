@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle, Outputs, Variant
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.ops.dataset.dataset_iterators import type_of_next
@@ -132,7 +133,7 @@ def _iterator(
     container: str,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Handle:
     """An iterator of the node; nodes with one shared name mean one."""
 
     def check(found: IteratorResource) -> None:
@@ -166,7 +167,7 @@ def _anonymous(
 
 def _new_iterator(
     ctx: OpKernelContext, *, output_types: list[DType], output_shapes: list[TensorShape]
-) -> Any:
+) -> Handle:
     """A new iterator with every execution."""
     return _anonymous(ctx, output_types, output_shapes)
 
@@ -187,7 +188,7 @@ anonymous_iterator_v3 = register_op(
 )  # fmt: skip
 def anonymous_iterator_v2(
     ctx: OpKernelContext, *, output_types: list[DType], output_shapes: list[TensorShape]
-) -> Any:
+) -> Outputs:
     """A new iterator with every execution, and the right to delete it."""
     return _anonymous(ctx, output_types, output_shapes), Deleter()
 
@@ -196,7 +197,7 @@ def anonymous_iterator_v2(
     "DeleteIterator", "handle: resource, deleter: variant ->", stateful=True,
     shape=lambda c: [], devices=("CPU",),
 )  # fmt: skip
-def delete_iterator(ctx: OpKernelContext, handle: Any, deleter: Any) -> None:
+def delete_iterator(ctx: OpKernelContext, handle: Handle, deleter: Variant) -> None:
     """Forgets an iterator."""
     ctx.resource_manager.delete(handle)
 
@@ -214,7 +215,7 @@ def one_shot_iterator(
     output_shapes: list[TensorShape],
     container: str,
     shared_name: str,
-) -> Any:
+) -> Handle:
     """An iterator that the first execution sets to the dataset that a function gives."""
     handle = own_resource(
         ctx,
@@ -237,7 +238,7 @@ def one_shot_iterator(
     "MakeIterator", "dataset: variant, iterator: resource ->", stateful=True,
     shape=lambda c: [], devices=("CPU",),
 )  # fmt: skip
-def make_iterator(ctx: OpKernelContext, dataset: Any, iterator: Any) -> None:
+def make_iterator(ctx: OpKernelContext, dataset: Variant, iterator: Handle) -> None:
     """Sets an iterator to the beginning of a dataset."""
     found: IteratorResource = ctx.resource_manager.lookup(iterator)
     found.set_dataset(ctx, as_dataset(dataset))
@@ -259,11 +260,11 @@ def _component_shapes(c: InferenceContext) -> list[TensorShape]:
 
 def _get_next(
     ctx: OpKernelContext,
-    iterator: Any,
+    iterator: Handle,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Outputs:
     """The next element.
 
     Raises:
@@ -295,11 +296,11 @@ iterator_get_next_sync = register_op(
 )  # fmt: skip
 def iterator_get_next_as_optional(
     ctx: OpKernelContext,
-    iterator: Any,
+    iterator: Handle,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Variant:
     """The next element as an optional; without a value at the end."""
     found: IteratorResource = ctx.resource_manager.lookup(iterator)
     element = yield from found.get_next(ctx)
@@ -316,7 +317,7 @@ def iterator_get_next_as_optional(
     "IteratorToStringHandle", "resource_handle: resource -> string_handle: string",
     stateful=True, shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
-def iterator_to_string_handle(ctx: OpKernelContext, resource_handle: Any) -> Any:
+def iterator_to_string_handle(ctx: OpKernelContext, resource_handle: Handle) -> Array:
     """A handle as text, a serialized ResourceHandleProto, to be fed where an iterator is chosen."""
     ctx.resource_manager.lookup(resource_handle)
     message = tensor_pb2.ResourceHandleProto(
@@ -330,11 +331,11 @@ def iterator_to_string_handle(ctx: OpKernelContext, resource_handle: Any) -> Any
 
 def _from_string_handle(
     ctx: OpKernelContext,
-    string_handle: Any,
+    string_handle: Array,
     *,
     output_types: list[DType],
     output_shapes: list[TensorShape],
-) -> Any:
+) -> Handle:
     """The handle that a text stands for.
 
     Raises:

@@ -22,6 +22,7 @@ from tfnb.ops.base.broadcasting import shape_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.shape_inference import InferenceContext
 
 _T = "T: {half, float} = DT_FLOAT"
@@ -58,26 +59,26 @@ def _padded_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([None])
 
 
-def _smaller(x: Any, y: Any) -> Any:
+def _smaller(x: Array, y: Array) -> Array:
     """The smaller one; the first, where one of them is no number."""
     return np.where(y < x, y, x)
 
 
-def _larger(x: Any, y: Any) -> Any:
+def _larger(x: Array, y: Array) -> Array:
     return np.where(x < y, y, x)
 
 
 class _Boxes:
     """Boxes with their areas, for overlaps of one with several."""
 
-    def __init__(self, corners: Any) -> None:
+    def __init__(self, corners: Array) -> None:
         corners = corners.astype(np.float32, copy=False)
         self.low = _smaller(corners[:, :2], corners[:, 2:])
         self.high = _larger(corners[:, :2], corners[:, 2:])
         sides = self.high - self.low
         self.area = sides[:, 0] * sides[:, 1]
 
-    def overlap(self, one: int, others: Any) -> Any:
+    def overlap(self, one: int, others: Array) -> Array:
         """Intersection over union."""
         low = _larger(self.low[one], self.low[others])
         high = _smaller(self.high[one], self.high[others])
@@ -88,13 +89,13 @@ class _Boxes:
         return np.where(is_real, common / np.where(is_real, together, 1), np.float32(0))
 
 
-def _finite_overlap(boxes: _Boxes, one: int, others: Any) -> Any:
+def _finite_overlap(boxes: _Boxes, one: int, others: Array) -> Array:
     return np.fmax(boxes.overlap(one, others), 0)
 
 
 def _select(
-    overlap_of: Callable[[int, Any], Any],
-    scores: Any,
+    overlap_of: Callable[[int, Array], Array],
+    scores: Array,
     limit: int,
     iou_threshold: float,
     score_threshold: float,
@@ -140,7 +141,9 @@ def _select(
     return kept, kept_scores
 
 
-def _check_boxes(boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = None) -> int:
+def _check_boxes(
+    boxes: Array, scores: Array, max_output_size: Array, iou_threshold: Array | None = None
+) -> int:
     if max_output_size.ndim:
         raise errors.invalid_argument(
             f"max_output_size must be 0-D, got shape {shape_text(max_output_size.shape)}"
@@ -171,8 +174,8 @@ _LOWEST = float(np.finfo(np.float32).min)
     **_CPU,
 )
 def non_max_suppression_op(
-    xp: Any, boxes: Any, scores: Any, max_output_size: Any, *, iou_threshold: float
-) -> Any:
+    xp: Xp, boxes: Array, scores: Array, max_output_size: Array, *, iou_threshold: float
+) -> Array:
     """Indices of boxes in the order of their scores, without those that overlap a better one."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(_Boxes(boxes).overlap, scores, limit, iou_threshold, _LOWEST)
@@ -192,8 +195,8 @@ non_max_suppression_op.not_differentiable()
     **_CPU,
 )
 def non_max_suppression_v2(
-    xp: Any, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any
-) -> Any:
+    xp: Xp, boxes: Array, scores: Array, max_output_size: Array, iou_threshold: Array
+) -> Array:
     """The same with the threshold as an input."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(_Boxes(boxes).overlap, scores, limit, float(iou_threshold), _LOWEST)
@@ -213,13 +216,13 @@ non_max_suppression_v2.not_differentiable()
     **_CPU,
 )
 def non_max_suppression_v3(
-    xp: Any,
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any,
-    score_threshold: Any,
-) -> Any:
+    xp: Xp,
+    boxes: Array,
+    scores: Array,
+    max_output_size: Array,
+    iou_threshold: Array,
+    score_threshold: Array,
+) -> Array:
     """The same without boxes of low scores."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(
@@ -228,7 +231,7 @@ def non_max_suppression_v3(
     return np.array(kept, np.int32)
 
 
-def _padded(values: Any, size: int, dtype: Any) -> Any:
+def _padded(values: Array, size: int, dtype: Attr) -> Array:
     check_fits(np, (size,), np.dtype(dtype))
     result = np.zeros(size, dtype)
     result[: len(values)] = values
@@ -246,15 +249,15 @@ def _padded(values: Any, size: int, dtype: Any) -> Any:
     **_CPU,
 )
 def non_max_suppression_v4(
-    xp: Any,
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any,
-    score_threshold: Any,
+    xp: Xp,
+    boxes: Array,
+    scores: Array,
+    max_output_size: Array,
+    iou_threshold: Array,
+    score_threshold: Array,
     *,
     pad_to_max_output_size: bool,
-) -> Any:
+) -> Outputs:
     """The same, filled up with zeros if asked, and how many are valid."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(
@@ -274,16 +277,16 @@ def non_max_suppression_v4(
     **_CPU,
 )
 def non_max_suppression_v5(
-    xp: Any,
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any,
-    score_threshold: Any,
-    soft_nms_sigma: Any,
+    xp: Xp,
+    boxes: Array,
+    scores: Array,
+    max_output_size: Array,
+    iou_threshold: Array,
+    score_threshold: Array,
+    soft_nms_sigma: Array,
     *,
     pad_to_max_output_size: bool,
-) -> Any:
+) -> Outputs:
     """The same with scores, which fall the more a box overlaps better ones if sigma is not 0."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     sigma = float(soft_nms_sigma)
@@ -312,13 +315,13 @@ def non_max_suppression_v5(
     **_CPU,
 )
 def non_max_suppression_with_overlaps(
-    xp: Any,
-    overlaps: Any,
-    scores: Any,
-    max_output_size: Any,
-    overlap_threshold: Any,
-    score_threshold: Any,
-) -> Any:
+    xp: Xp,
+    overlaps: Array,
+    scores: Array,
+    max_output_size: Array,
+    overlap_threshold: Array,
+    score_threshold: Array,
+) -> Array:
     """The same where a matrix says how much boxes overlap."""
     if max_output_size.ndim:
         raise errors.invalid_argument(
@@ -408,17 +411,17 @@ def _combined_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def combined_non_max_suppression_op(
-    xp: Any,
-    boxes: Any,
-    scores: Any,
-    max_output_size_per_class: Any,
-    max_total_size: Any,
-    iou_threshold: Any,
-    score_threshold: Any,
+    xp: Xp,
+    boxes: Array,
+    scores: Array,
+    max_output_size_per_class: Array,
+    max_total_size: Array,
+    iou_threshold: Array,
+    score_threshold: Array,
     *,
     pad_per_class: bool,
     clip_boxes: bool,
-) -> Any:
+) -> Outputs:
     """Keeps the best boxes of each class of each image, then the best of all classes."""
     if boxes.ndim != 4:
         raise errors.invalid_argument(f"boxes must be 4-D{shape_text(boxes.shape)}")
@@ -449,7 +452,7 @@ def combined_non_max_suppression_op(
     out_scores, out_classes = np.zeros((2, batch, size), np.float32)
     valid = np.zeros(batch, np.int32)
     for image in range(batch):
-        found: list[tuple[float, int, Any]] = []
+        found: list[tuple[float, int, Array]] = []
         for label in range(classes):
             corners = boxes[image, :, label if boxes.shape[2] > 1 else 0]
             kept, kept_scores = _select(
@@ -487,12 +490,12 @@ def _drawn_shape(c: InferenceContext) -> TensorShape:
     return c.inputs[0]
 
 
-def _default_colors(images: Any) -> Any:
+def _default_colors(images: Array) -> Array:
     """Ten colours; a grey image has one, which is white."""
     return [[1.0]] if images.shape[-1:] == (1,) else _COLORS
 
 
-def _draw(images: Any, boxes: Any, colors: Any) -> Any:
+def _draw(images: Array, boxes: Array, colors: Array) -> Array:
     if images.ndim != 4:
         raise errors.invalid_argument("The rank of the images should be 4")
     if boxes.ndim != 3:
@@ -540,7 +543,7 @@ def _draw(images: Any, boxes: Any, colors: Any) -> Any:
     shape=_drawn_shape,
     **_CPU,
 )
-def draw_bounding_boxes_op(xp: Any, images: Any, boxes: Any) -> Any:
+def draw_bounding_boxes_op(xp: Xp, images: Array, boxes: Array) -> Array:
     """The images with the edges of boxes in ten colours."""
     return _draw(images, boxes, _default_colors(images))
 
@@ -555,7 +558,7 @@ draw_bounding_boxes_op.not_differentiable()
     shape=lambda c: c.with_rank_at_least(0, 3),
     **_CPU,
 )
-def draw_bounding_boxes_v2(xp: Any, images: Any, boxes: Any, colors: Any) -> Any:
+def draw_bounding_boxes_v2(xp: Xp, images: Array, boxes: Array, colors: Array) -> Array:
     """The images with the edges of boxes in given colours; ten colours if there are none."""
     if colors.ndim != 2:
         raise errors.invalid_argument(f"colors must be a 2-D matrix{shape_text(colors.shape)}")

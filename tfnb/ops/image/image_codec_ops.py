@@ -25,7 +25,10 @@ from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.image import png_files
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Attr, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 _DECODERS = [
     "decode_and_crop_jpeg:decode_and_crop_jpeg_op",
@@ -93,7 +96,7 @@ def _cropped_shape(c: InferenceContext) -> TensorShape:
 # ----------------------------------------------------------------------------------------- decoding
 
 
-def _pillow() -> Any:
+def _pillow() -> Array:
     try:
         from PIL import Image
     except ImportError:
@@ -103,7 +106,7 @@ def _pillow() -> Any:
     return Image
 
 
-def _text(contents: Any) -> bytes:
+def _text(contents: Array) -> bytes:
     value = contents[()] if isinstance(contents, np.ndarray) and contents.ndim == 0 else contents
     if not isinstance(value, bytes):
         raise errors.invalid_argument(
@@ -132,7 +135,7 @@ def _broken(form: str, size: int, why: object) -> errors.OpError:
     return errors.invalid_argument(f"{begin}: {why}")
 
 
-def _opened(data: bytes, form: str) -> Any:
+def _opened(data: bytes, form: str) -> Array:
     """The file's header read by Pillow, its size checked."""
     image_module = _pillow()
     try:
@@ -148,7 +151,7 @@ def _opened(data: bytes, form: str) -> Any:
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 
 
-def _pixels(image: Any, channels: int, form: str, size: int) -> Any:
+def _pixels(image: Array, channels: int, form: str, size: int) -> Array:
     """A (height, width, channels) array of bytes; 0 channels: as many as the file has."""
     if channels == 0:
         channels = {"1": 1, "L": 1, "I;16": 1, "I": 1, "LA": 2, "RGBA": 4, "PA": 4}.get(
@@ -168,7 +171,7 @@ def _pixels(image: Any, channels: int, form: str, size: int) -> Any:
     return np.array(converted.reshape(*converted.shape[:2], channels))
 
 
-def _jpeg(data: bytes, channels: int, ratio: int = 1, recover: bool = False) -> Any:
+def _jpeg(data: bytes, channels: int, ratio: int = 1, recover: bool = False) -> Array:
     # With an end put to it, a file that stops early gives the rows that it has.
     image = _opened(data + b"\xff\xd9" if recover else data, "JPEG")
     if channels not in (0, 1, 3):
@@ -180,7 +183,7 @@ def _jpeg(data: bytes, channels: int, ratio: int = 1, recover: bool = False) -> 
     return _pixels(image, channels, "JPEG", len(data))
 
 
-def _png(data: bytes, channels: int, dtype: Any) -> Any:
+def _png(data: bytes, channels: int, dtype: Attr) -> Array:
     if png_files.bit_depth(data) == 16:
         pixels = png_files.read_16_bits(data, channels)
         return pixels if dtype == np.uint16 else (pixels >> 8).astype(np.uint8)
@@ -194,7 +197,7 @@ def _png(data: bytes, channels: int, dtype: Any) -> Any:
     return pixels.astype(np.uint16) * np.uint16(257) if dtype == np.uint16 else pixels
 
 
-def _gif(data: bytes, only_first: bool = False) -> Any:
+def _gif(data: bytes, only_first: bool = False) -> Array:
     image = _opened(data, "GIF")
     frames = []
     try:
@@ -206,7 +209,7 @@ def _gif(data: bytes, only_first: bool = False) -> Any:
     return np.stack(frames)
 
 
-def _bmp(data: bytes, channels: int) -> Any:
+def _bmp(data: bytes, channels: int) -> Array:
     if len(data) < 32:
         raise errors.invalid_argument(
             "Incomplete bmp content, requires at least 32 bytes to find the header size, width, "
@@ -244,7 +247,9 @@ def _bmp(data: bytes, channels: int) -> Any:
     return np.pad(pixels, [(0, 0), (0, 0), (0, pad)], constant_values=255)
 
 
-def _decoded(name: str, contents: Any, channels: int, ratio: int = 1, recover: bool = False) -> Any:
+def _decoded(
+    name: str, contents: Array, channels: int, ratio: int = 1, recover: bool = False
+) -> Array:
     """The pixels of a file that the op of one format got; GIFs must have one frame."""
     data = _text(contents)
     form = _format_of(data)
@@ -287,7 +292,7 @@ def _decoded(name: str, contents: Any, channels: int, ratio: int = 1, recover: b
     shape=_image_shape,
     **_CPU,
 )
-def decode_png_op(xp: Any, contents: Any, *, channels: int, dtype: Any) -> Any:
+def decode_png_op(xp: Xp, contents: Array, *, channels: int, dtype: DType) -> Array:
     """The pixels of a PNG file."""
     if channels not in (0, 1, 3, 4):
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
@@ -303,8 +308,8 @@ def decode_png_op(xp: Any, contents: Any, *, channels: int, dtype: Any) -> Any:
     "DecodeJpeg", "contents: string -> image: uint8", *_JPEG_ATTRS, shape=_image_shape, **_CPU
 )
 def decode_jpeg_op(
-    xp: Any, contents: Any, *, channels: int, ratio: int, try_recover_truncated: bool
-) -> Any:
+    xp: Xp, contents: Array, *, channels: int, ratio: int, try_recover_truncated: bool
+) -> Array:
     """The pixels of a JPEG file, perhaps made smaller by 2, 4 or 8."""
     if channels not in (0, 1, 3, 4):  # the file may be one of another kind
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
@@ -321,8 +326,8 @@ def decode_jpeg_op(
     **_CPU,
 )
 def decode_and_crop_jpeg_op(
-    xp: Any, contents: Any, crop_window: Any, *, channels: int, ratio: int
-) -> Any:
+    xp: Xp, contents: Array, crop_window: Array, *, channels: int, ratio: int
+) -> Array:
     """A part of the pixels of a JPEG file: y, x, height, width."""
     if crop_window.shape != (4,):
         raise errors.invalid_argument("crop_window must be a vector of four")
@@ -346,7 +351,7 @@ def decode_and_crop_jpeg_op(
 @register_op(
     "DecodeBmp", "contents: string -> image: uint8", "channels: int = 0", shape=_image_shape, **_CPU
 )
-def decode_bmp_op(xp: Any, contents: Any, *, channels: int) -> Any:
+def decode_bmp_op(xp: Xp, contents: Array, *, channels: int) -> Array:
     """The pixels of a BMP file."""
     if channels not in (0, 1, 3, 4):
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
@@ -354,7 +359,7 @@ def decode_bmp_op(xp: Any, contents: Any, *, channels: int) -> Any:
 
 
 @register_op("DecodeGif", "contents: string -> image: uint8", shape=_gif_shape, **_CPU)
-def decode_gif_op(xp: Any, contents: Any) -> Any:
+def decode_gif_op(xp: Xp, contents: Array) -> Array:
     """The frames of a GIF file (or of another file, which has one)."""
     data = _text(contents)
     if _format_of(data) == "GIF":
@@ -372,8 +377,8 @@ def decode_gif_op(xp: Any, contents: Any) -> Any:
     **_CPU,
 )
 def decode_image_op(
-    xp: Any, contents: Any, *, channels: int, dtype: Any, expand_animations: bool
-) -> Any:
+    xp: Xp, contents: Array, *, channels: int, dtype: DType, expand_animations: bool
+) -> Array:
     """The pixels of a file of any of the formats; of a GIF, all frames if asked."""
     if channels not in (0, 1, 3, 4):
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
@@ -408,7 +413,7 @@ def _jpeg_shape_shape(c: InferenceContext) -> TensorShape:
     shape=_jpeg_shape_shape,
     **_CPU,
 )
-def extract_jpeg_shape_op(xp: Any, contents: Any, *, output_type: Any) -> Any:
+def extract_jpeg_shape_op(xp: Xp, contents: Array, *, output_type: DType) -> Array:
     """Height, width and channels of a JPEG file, whose pixels are not decoded."""
     data = _text(contents)
     try:
@@ -441,7 +446,7 @@ def _scalar_from_image(c: InferenceContext) -> TensorShape:
     shape=_encoded_shape,
     **_CPU,
 )
-def encode_png_op(xp: Any, image: Any, *, compression: int) -> Any:
+def encode_png_op(xp: Xp, image: Array, *, compression: int) -> Array:
     """A PNG file of pixels, or one of each image of a batch."""
     if image.ndim < 3:
         raise errors.invalid_argument(f"images must be at least rank 3{shape_text(image.shape)}")
@@ -462,7 +467,7 @@ def encode_png_op(xp: Any, image: Any, *, compression: int) -> Any:
     return result
 
 
-def _jpeg_file(image: Any, quality: int, mode: str, options: dict[str, Any]) -> Any:
+def _jpeg_file(image: Array, quality: int, mode: str, options: dict[str, Attr]) -> Array:
     target = io.BytesIO()
     pixels = image[..., 0] if mode == "L" else image
     try:
@@ -476,7 +481,7 @@ def _jpeg_file(image: Any, quality: int, mode: str, options: dict[str, Any]) -> 
     return result
 
 
-def _jpeg_mode(image: Any, form: str) -> str:
+def _jpeg_mode(image: Array, form: str) -> str:
     if image.ndim != 3:
         raise errors.invalid_argument(f"image must be 3-dimensional{shape_text(image.shape)}")
     channels = image.shape[2]
@@ -508,8 +513,8 @@ def _jpeg_mode(image: Any, form: str) -> str:
     **_CPU,
 )
 def encode_jpeg_op(
-    xp: Any,
-    image: Any,
+    xp: Xp,
+    image: Array,
     *,
     format: str,
     quality: int,
@@ -519,14 +524,14 @@ def encode_jpeg_op(
     density_unit: str,
     x_density: int,
     y_density: int,
-    xmp_metadata: Any,
-) -> Any:
+    xmp_metadata: str,
+) -> Array:
     """A JPEG file of pixels."""
     if not 0 <= quality <= 100:
         raise errors.invalid_argument(f"quality must be in [0,100], got {quality}")
     mode = _jpeg_mode(image, format)
     factor = 2.54 if density_unit == "cm" else 1.0
-    options: dict[str, Any] = {
+    options: dict[str, Attr] = {
         "progressive": progressive,
         "optimize": optimize_size,
         "subsampling": 2 if chroma_downsampling else 0,
@@ -544,7 +549,7 @@ def encode_jpeg_op(
     shape=_scalar_from_image,
     **_CPU,
 )
-def encode_jpeg_variable_quality(xp: Any, images: Any, quality: Any) -> Any:
+def encode_jpeg_variable_quality(xp: Xp, images: Array, quality: Array) -> Array:
     """A JPEG file of pixels, of a quality that is an input."""
     if quality.ndim:
         raise errors.invalid_argument(f"quality must be scalar: {shape_text(quality.shape)}")
@@ -555,12 +560,12 @@ def encode_jpeg_variable_quality(xp: Any, images: Any, quality: Any) -> Any:
 
 
 def decode_image(
-    contents: Any,
+    contents: TensorLike,
     channels: int | None = None,
-    dtype: Any = dtypes.uint8,
+    dtype: DTypeLike = dtypes.uint8,
     name: str | None = None,
     expand_animations: bool = True,
-) -> Any:
+) -> TensorResult:
     """The pixels of a JPEG, PNG, GIF or BMP file.
 
     Args:
@@ -579,7 +584,7 @@ def decode_image(
         )
 
 
-def is_jpeg(contents: Any, name: str | None = None) -> Any:
+def is_jpeg(contents: TensorLike, name: str | None = None) -> TensorResult:
     """Whether bytes begin as a JPEG file does."""
     from tfnb.ops.math.math_ops import equal
     from tfnb.ops.strings.string_ops import substr

@@ -6,7 +6,7 @@ least.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +21,11 @@ from tfnb.ops.math.math_ops import div_no_nan, tensordot
 from tfnb.ops.math.reduction_ops import argmax, argmin, reduce_sum
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {"image": ["hsv_to_rgb", "rgb_to_hsv"]}
 
@@ -45,11 +49,11 @@ def _contrast_shape(c: InferenceContext) -> TensorShape:
     return _adjusted_shape(c)
 
 
-def _wide(x: Any) -> Any:
+def _wide(x: Array) -> Array:
     return x.astype(np.float32) if x.dtype.itemsize == 2 else x
 
 
-def _to_hsv(xp: Any, rgb: Any) -> tuple[Any, Any, Any]:
+def _to_hsv(xp: Xp, rgb: Array) -> tuple[Array, Array, Array]:
     """Hue in [0, 1), saturation and value."""
     red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
     value = rgb.max(axis=-1)
@@ -65,7 +69,7 @@ def _to_hsv(xp: Any, rgb: Any) -> tuple[Any, Any, Any]:
     return xp.where(hue < 0, hue + 1, hue).astype(rgb.dtype), saturation, value
 
 
-def _hue_parts(xp: Any, sixths: Any) -> Any:
+def _hue_parts(xp: Xp, sixths: Array) -> Array:
     """How much red, green and blue a full hue has, given in sixths of the circle."""
     red = xp.abs(sixths - 3) - 1
     green = 2 - xp.abs(sixths - 2)
@@ -73,7 +77,7 @@ def _hue_parts(xp: Any, sixths: Any) -> Any:
     return xp.clip(xp.stack([red, green, blue], axis=-1), 0, 1)
 
 
-def _check_channels(name: str, images: Any, *, is_color: bool = False) -> None:
+def _check_channels(name: str, images: Array, *, is_color: bool = False) -> None:
     if images.ndim < 1:
         raise errors.invalid_argument(f"{name} must be at least 1D{shape_text(images.shape)}")
     if images.shape[-1] != 3:
@@ -82,14 +86,14 @@ def _check_channels(name: str, images: Any, *, is_color: bool = False) -> None:
 
 
 @register_op("RGBToHSV", "images: T -> output: T", _PIXELS, shape=_color_shape)
-def rgb_to_hsv(xp: Any, images: Any) -> Any:
+def rgb_to_hsv(xp: Xp, images: Array) -> Array:
     """Hue, saturation and value of pixels given as red, green and blue in [0, 1]."""
     _check_channels("input", images, is_color=True)
     return xp.stack(_to_hsv(xp, _wide(images)), axis=-1).astype(images.dtype, copy=False)
 
 
 @register_op("HSVToRGB", "images: T -> output: T", _PIXELS, shape=_color_shape)
-def hsv_to_rgb(xp: Any, images: Any) -> Any:
+def hsv_to_rgb(xp: Xp, images: Array) -> Array:
     """Red, green and blue of pixels given as hue, saturation and value in [0, 1]."""
     _check_channels("input", images, is_color=True)
     wide = _wide(images)
@@ -104,7 +108,7 @@ _DIFFERENCES = [[0, 1, -1], [-1, 0, 1], [1, -1, 0]]
 
 
 @rgb_to_hsv.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     # Of equal channels the first counts as the largest, the last as the smallest.
     rgb, dtype = op.inputs[0], op.inputs[0].dtype
     largest = array_ops.one_hot(argmax(rgb, -1), 3, dtype=dtype)
@@ -123,7 +127,7 @@ def _(op: Any, grad: Any) -> Any:
     return hue * grad[..., 0:1] + saturation * grad[..., 1:2] + largest * grad[..., 2:3]
 
 
-def argmin_last(x: Any) -> Any:
+def argmin_last(x: TensorLike) -> TensorResult:
     """How far from the end the last smallest entry of the last axis is."""
     return argmin(array_ops.reverse(x, [-1]), -1)
 
@@ -131,7 +135,7 @@ def argmin_last(x: Any) -> Any:
 hsv_to_rgb.not_differentiable()
 
 
-def _check_adjusted(images: Any, factor: Any, name: str) -> None:
+def _check_adjusted(images: Array, factor: Array, name: str) -> None:
     if images.ndim < 3:
         raise errors.invalid_argument(
             f"input must be at least 3-D, got shape{shape_text(images.shape)}"
@@ -147,7 +151,7 @@ def _check_adjusted(images: Any, factor: Any, name: str) -> None:
     shape=_contrast_shape,
     host_memory=("contrast_factor",),
 )
-def adjust_contrast_v2(xp: Any, images: Any, contrast_factor: Any) -> Any:
+def adjust_contrast_v2(xp: Xp, images: Array, contrast_factor: Array) -> Array:
     """(x - mean) * factor + mean, with the mean of each channel of each image."""
     _check_adjusted(images, contrast_factor, "contrast_factor")
     if images.size == 0:
@@ -164,7 +168,7 @@ def adjust_contrast_v2(xp: Any, images: Any, contrast_factor: Any) -> Any:
     shape=_adjusted_shape,
     host_memory=("delta",),
 )
-def adjust_hue_op(xp: Any, images: Any, delta: Any) -> Any:
+def adjust_hue_op(xp: Xp, images: Array, delta: Array) -> Array:
     """Turns the hue by `delta` of the circle."""
     _check_adjusted(images, delta, "delta")
     _check_channels("input", images)
@@ -184,7 +188,7 @@ def adjust_hue_op(xp: Any, images: Any, delta: Any) -> Any:
     shape=_adjusted_shape,
     host_memory=("scale",),
 )
-def adjust_saturation_op(xp: Any, images: Any, scale: Any) -> Any:
+def adjust_saturation_op(xp: Xp, images: Array, scale: Array) -> Array:
     """Multiplies the saturation, which stays in [0, 1]."""
     _check_adjusted(images, scale, "scale")
     _check_channels("input", images)

@@ -7,7 +7,7 @@ to TensorFlow's ``crop_and_resize_op.cc``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,13 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.image.image_resize_ops import checked_pair, rounded
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 _IMAGES = "T: {uint8, uint16, int8, int16, int32, int64, half, float, double}"
 _METHOD = "method: {'bilinear', 'nearest'} = 'bilinear'"
@@ -51,14 +58,14 @@ def _grad_image_shape(c: InferenceContext) -> TensorShape:
 class _Places:
     """Where the pixels of all crops lie along one axis: arrays of (boxes, crop size)."""
 
-    lower: Any
-    upper: Any
+    lower: TensorLike
+    upper: TensorLike
     fraction: Any
     nearest: Any
     is_inside: Any
 
 
-def _places(first: Any, last: Any, crop: int, length: int) -> _Places:
+def _places(first: Array, last: Array, crop: int, length: int) -> _Places:
     step = np.arange(crop, dtype=np.float32)
     far = np.float32(length - 1)
     if crop > 1:
@@ -74,7 +81,7 @@ def _places(first: Any, last: Any, crop: int, length: int) -> _Places:
     return _Places(lower.astype(np.int64), upper, safe - lower, nearest, is_inside)
 
 
-def _check(boxes: Any, box_ind: Any) -> None:
+def _check(boxes: Array, box_ind: Array) -> None:
     if not boxes.size and not box_ind.size:
         return
     if boxes.ndim != 2:
@@ -87,12 +94,12 @@ def _check(boxes: Any, box_ind: Any) -> None:
         raise errors.invalid_argument("box_index has incompatible shape")
 
 
-def _check_range(box_ind: Any, batch: int) -> None:
+def _check_range(box_ind: Array, batch: int) -> None:
     if box_ind.size and not ((box_ind >= 0) & (box_ind < batch)).all():
         raise errors.out_of_range("box_index has values outside [0, batch_size)")
 
 
-def _check_grads(grads: Any, boxes: Any, depth: int) -> None:
+def _check_grads(grads: Array, boxes: Array, depth: int) -> None:
     if not all(grads.shape[1:3]):
         raise errors.invalid_argument("grads dimensions must be positive")
     if len(grads) != (len(boxes) if boxes.size else 0):
@@ -101,20 +108,22 @@ def _check_grads(grads: Any, boxes: Any, depth: int) -> None:
         raise errors.invalid_argument("image and grads have different depths")
 
 
-def _both(boxes: Any, crop: tuple[int, int], height: int, width: int) -> tuple[_Places, _Places]:
+def _both(boxes: Array, crop: tuple[int, int], height: int, width: int) -> tuple[_Places, _Places]:
     rows = _places(boxes[:, 0], boxes[:, 2], crop[0], height)
     return rows, _places(boxes[:, 1], boxes[:, 3], crop[1], width)
 
 
-def _inside(y: _Places, x: _Places) -> Any:
+def _inside(y: _Places, x: _Places) -> Array:
     return (y.is_inside[:, :, None] & x.is_inside[:, None, :])[..., None]
 
 
-def _corners(image: Any, box_ind: Any, y: _Places, x: _Places) -> tuple[Any, Any, Any, Any]:
+def _corners(
+    image: Array, box_ind: Array, y: _Places, x: _Places
+) -> tuple[Array, Array, Array, Array]:
     """The four pixels around each place, as float32."""
     which = box_ind[:, None, None]
 
-    def pick(rows: Any, columns: Any) -> Any:
+    def pick(rows: Array, columns: Array) -> Array:
         return image[which, rows[:, :, None], columns[:, None, :]].astype(np.float32)
 
     return (
@@ -135,15 +144,15 @@ def _corners(image: Any, box_ind: Any, y: _Places, x: _Places) -> tuple[Any, Any
     devices=("CPU",),
 )
 def crop_and_resize_op(
-    xp: Any,
-    image: Any,
-    boxes: Any,
-    box_ind: Any,
-    crop_size: Any,
+    xp: Xp,
+    image: Array,
+    boxes: Array,
+    box_ind: Array,
+    crop_size: Array,
     *,
     method: str,
     extrapolation_value: float,
-) -> Any:
+) -> Array:
     """The parts of images in boxes, all resized to `crop_size`."""
     if image.ndim != 4:
         raise errors.invalid_argument(f"input image must be 4-D{shape_text(image.shape)}")
@@ -183,8 +192,8 @@ def crop_and_resize_op(
     devices=("CPU",),
 )
 def crop_and_resize_grad_image(
-    xp: Any, grads: Any, boxes: Any, box_ind: Any, image_size: Any, *, T: Any, method: str
-) -> Any:
+    xp: Xp, grads: Array, boxes: Array, box_ind: Array, image_size: Array, *, T: DType, method: str
+) -> Array:
     """What the images get of the gradients of their crops."""
     if grads.ndim != 4:
         raise errors.invalid_argument("grads image must be 4-D")
@@ -204,7 +213,7 @@ def crop_and_resize_grad_image(
     which = box_ind[:, None, None]
     weighted = np.where(_inside(y, x), grads, np.float32(0))
 
-    def spread(rows: Any, columns: Any, values: Any) -> None:
+    def spread(rows: Array, columns: Array, values: Array) -> None:
         np.add.at(total, (which, rows[:, :, None], columns[:, None, :]), values)
 
     if method == "nearest":
@@ -227,7 +236,9 @@ def crop_and_resize_grad_image(
     shape=lambda c: c.inputs[2],
     devices=("CPU",),
 )
-def crop_and_resize_grad_boxes(xp: Any, grads: Any, image: Any, boxes: Any, box_ind: Any) -> Any:
+def crop_and_resize_grad_boxes(
+    xp: Xp, grads: Array, image: Array, boxes: Array, box_ind: Array
+) -> Array:
     """What the corners of the boxes get of the gradients of their crops."""
     if grads.ndim != 4:
         raise errors.invalid_argument("grads image must be 4-D")
@@ -256,7 +267,7 @@ def crop_and_resize_grad_boxes(xp: Any, grads: Any, image: Any, boxes: Any, box_
     ).astype(np.float32)
 
 
-def _shares(crop: int, length: int) -> tuple[Any, Any]:
+def _shares(crop: int, length: int) -> tuple[Array, Array]:
     """How much each place along an axis moves with the box's first and last edge."""
     far = np.float32(length - 1)
     if crop <= 1:
@@ -266,7 +277,7 @@ def _shares(crop: int, length: int) -> tuple[Any, Any]:
 
 
 @crop_and_resize_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     image, boxes, box_ind, _ = op.inputs
     grad_image = None
     if image.dtype.is_floating:

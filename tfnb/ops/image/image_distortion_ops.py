@@ -6,7 +6,7 @@ Corresponds to TensorFlow's ``sample_distorted_bounding_box_op.cc``, ``attention
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from tfnb.ops.random.simple_philox import SimplePhilox
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
     from tfnb.ops.random.philox import Philox
 
 EXPORTS = {"image": ["extract_glimpse", "sample_distorted_bounding_box"]}
@@ -57,7 +59,7 @@ def _distorted_shape(c: InferenceContext) -> list[TensorShape]:
     return [TensorShape([3]), TensorShape([3]), TensorShape([1, 1, 4])]
 
 
-def _rounded(value: Any) -> int:
+def _rounded(value: Array) -> int:
     """Round a single-precision number to the nearest integer, ties to even."""
     return int(np.rint(np.float32(value)))
 
@@ -137,14 +139,14 @@ def _check_box_attrs(
 
 def _distorted(
     generator: Philox,
-    image_size: Any,
-    bounding_boxes: Any,
-    min_object_covered: Any,
+    image_size: Array,
+    bounding_boxes: Array,
+    min_object_covered: Array,
     aspect_ratio_range: Sequence[float],
     area_range: Sequence[float],
     max_attempts: int,
     use_image: bool,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     if image_size.shape != (3,):
         raise errors.invalid_argument(
             f"image_size must contain 3 elements{shape_text(image_size.shape)}"
@@ -219,8 +221,8 @@ def _distorted(
 )
 def sample_distorted_bounding_box_op(
     ctx: OpKernelContext,
-    image_size: Any,
-    bounding_boxes: Any,
+    image_size: Array,
+    bounding_boxes: Array,
     *,
     seed: int,
     seed2: int,
@@ -229,7 +231,7 @@ def sample_distorted_bounding_box_op(
     area_range: list[float],
     max_attempts: int,
     use_image_if_no_bounding_boxes: bool,
-) -> Any:
+) -> Outputs:
     """Draw a random crop that shows enough of an object; return its begin, size and box."""
     _check_box_attrs(aspect_ratio_range, area_range, max_attempts)
     return _distorted(
@@ -257,9 +259,9 @@ def sample_distorted_bounding_box_op(
 )
 def sample_distorted_bounding_box_v2(
     ctx: OpKernelContext,
-    image_size: Any,
-    bounding_boxes: Any,
-    min_object_covered: Any,
+    image_size: Array,
+    bounding_boxes: Array,
+    min_object_covered: Array,
     *,
     seed: int,
     seed2: int,
@@ -267,7 +269,7 @@ def sample_distorted_bounding_box_v2(
     area_range: list[float],
     max_attempts: int,
     use_image_if_no_bounding_boxes: bool,
-) -> Any:
+) -> Outputs:
     """SampleDistortedBoundingBox with ``min_object_covered`` as a tensor."""
     _check_box_attrs(aspect_ratio_range, area_range, max_attempts)
     return _distorted(
@@ -293,17 +295,17 @@ def sample_distorted_bounding_box_v2(
     devices=("CPU",),
 )
 def stateless_sample_distorted_bounding_box(
-    xp: Any,
-    image_size: Any,
-    bounding_boxes: Any,
-    min_object_covered: Any,
-    seed: Any,
+    xp: Xp,
+    image_size: Array,
+    bounding_boxes: Array,
+    min_object_covered: Array,
+    seed: Array,
     *,
     aspect_ratio_range: list[float],
     area_range: list[float],
     max_attempts: int,
     use_image_if_no_bounding_boxes: bool,
-) -> Any:
+) -> Outputs:
     """SampleDistortedBoundingBox as a function of its seed."""
     _check_box_attrs(aspect_ratio_range, area_range, max_attempts)
     if seed.shape != (2,):
@@ -325,17 +327,17 @@ sample_distorted_bounding_box_v2.not_differentiable()
 
 
 def sample_distorted_bounding_box(
-    image_size: Any,
-    bounding_boxes: Any,
+    image_size: TensorLike,
+    bounding_boxes: TensorLike,
     seed: int | None = None,
     seed2: int | None = None,
-    min_object_covered: Any = 0.1,
-    aspect_ratio_range: Any = None,
-    area_range: Any = None,
+    min_object_covered: TensorLike = 0.1,
+    aspect_ratio_range: TensorLike | None = None,
+    area_range: TensorLike | None = None,
     max_attempts: int | None = None,
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """A random crop that shows enough of one of the objects in an image.
 
     Args:
@@ -383,7 +385,7 @@ def _glimpse_shape(c: InferenceContext) -> TensorShape:
 
 
 def _corner(
-    offset: Any, image: int, window: int, centered: bool, normalized: bool, version: int
+    offset: Array, image: int, window: int, centered: bool, normalized: bool, version: int
 ) -> int:
     """Return the start of a window along an axis, in pixels, truncated towards zero."""
     place = np.float32(offset)
@@ -404,7 +406,7 @@ def _corner(
     return int(place)
 
 
-def _noise(kind: str, image: Any, shape: tuple[int, ...]) -> Any:
+def _noise(kind: str, image: Array, shape: tuple[int, ...]) -> Array:
     """Return the fill values of a window outside of the image."""
     if kind == "zero":
         return np.zeros(shape, np.float32)
@@ -425,15 +427,15 @@ def _overlap(start: int, window: int, image: int) -> tuple[slice, slice]:
 
 
 def _glimpses(
-    images: Any,
-    size: Any,
-    offsets: Any,
+    images: Array,
+    size: Array,
+    offsets: Array,
     centered: bool,
     normalized: bool,
     uniform_noise: bool,
     noise: str,
     version: int,
-) -> Any:
+) -> Array:
     if uniform_noise and noise not in ("", "uniform"):
         raise errors.invalid_argument(
             "The uniform_noise and noise could not be specified at the same time"
@@ -480,16 +482,16 @@ def _glimpses(
 
 def _glimpse_op(name: str, version: int) -> OpDefinition:
     def kernel(
-        xp: Any,
-        images: Any,
-        size: Any,
-        offsets: Any,
+        xp: Xp,
+        images: Array,
+        size: Array,
+        offsets: Array,
         *,
         centered: bool,
         normalized: bool,
         uniform_noise: bool,
         noise: str,
-    ) -> Any:
+    ) -> Array:
         return _glimpses(images, size, offsets, centered, normalized, uniform_noise, noise, version)
 
     kernel.__doc__ = "A window of each image, with noise where it reaches over the border."
@@ -512,14 +514,14 @@ extract_glimpse_op.not_differentiable()
 
 
 def extract_glimpse(
-    input: Any,
-    size: Any,
-    offsets: Any,
+    input: TensorLike,
+    size: TensorLike,
+    offsets: TensorLike,
     centered: bool = True,
     normalized: bool = True,
     uniform_noise: bool = True,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Extract a window of each image.
 
     Args:

@@ -7,7 +7,7 @@ Corresponds to TensorFlow's ``extract_image_patches_op.cc``, ``extract_volume_pa
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,9 +26,13 @@ from tfnb.ops.math.segment_ops import unsorted_segment_sum
 from tfnb.ops.math.sequence_ops import range_
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, IntsLike, TensorLike, TensorResult
 
 EXPORTS = {"nn": ["dilation2d", "erosion2d"], "tf": ["extract_volume_patches"]}
 
@@ -101,7 +105,7 @@ def _windows(
     return [window(shape[a], ksizes[a], strides[a], rates[a], padding) for a in axes]
 
 
-def _patches(xp: Any, x: Any, windows: list[Window]) -> Any:
+def _patches(xp: Xp, x: Array, windows: list[Window]) -> Array:
     shape = (x.shape[0], *(w.output for w in windows))
     count = 1
     for w in windows:
@@ -130,14 +134,14 @@ def _patches(xp: Any, x: Any, windows: list[Window]) -> Any:
     traits="rearranges",
 )
 def extract_image_patches_op(
-    xp: Any,
-    images: Any,
+    xp: Xp,
+    images: Array,
     *,
     ksizes: list[int],
     strides: list[int],
     rates: list[int],
     padding: str,
-) -> Any:
+) -> Array:
     """Every window of the images, laid out along the channels."""
     return _patches(xp, images, _windows(images.shape, ksizes, strides, rates, padding))
 
@@ -152,13 +156,13 @@ def extract_image_patches_op(
     shape=_patches_shape,
 )
 def extract_volume_patches(
-    xp: Any, volumes: Any, *, ksizes: list[int], strides: list[int], padding: str
-) -> Any:
+    xp: Xp, volumes: Array, *, ksizes: list[int], strides: list[int], padding: str
+) -> Array:
     """Every window of volumes, laid out along the channels."""
     return _patches(xp, volumes, _windows(volumes.shape, ksizes, strides, [1] * 5, padding))
 
 
-def _spread_back(op: Any, grad: Any, extract: Any) -> Any:
+def _spread_back(op: Operation, grad: Tensor, extract: Callable[..., TensorResult]) -> TensorResult:
     """Adds each patch's gradient to the pixels it was made of."""
     image = op.inputs[0]
     shape = array_ops.shape(image, out_type=dtypes.int64)
@@ -178,7 +182,7 @@ def _spread_back(op: Any, grad: Any, extract: Any) -> Any:
 
 
 @extract_image_patches_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     batch, rows, columns, channels = array_ops.unstack(
         array_ops.shape(op.inputs[0], out_type=dtypes.int64)
     )
@@ -203,7 +207,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @extract_volume_patches.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = {name: op.get_attr(name) for name in ("ksizes", "strides", "padding")}
     return _spread_back(op, grad, lambda x: extract_volume_patches(x, **attrs))
 
@@ -239,7 +243,7 @@ def _dilation_shape(c: InferenceContext) -> TensorShape:
 
 
 def _dilation_windows(
-    x: Any, kernel: Any, strides: Sequence[int], rates: Sequence[int], padding: str
+    x: Array, kernel: Array, strides: Sequence[int], rates: Sequence[int], padding: str
 ) -> list[Window]:
     if x.ndim != 4:
         raise errors.invalid_argument("input must be 4-dimensional")
@@ -258,7 +262,7 @@ def _dilation_windows(
     return [window(x.shape[a], ksizes[a], strides[a], rates[a], padding) for a in (1, 2)]
 
 
-def _candidates(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> Iterator[Any]:
+def _candidates(xp: Xp, x: Array, kernel: Array, windows: list[Window]) -> Iterator[Array]:
     """For each place of the window: its number, the positions it has inside the image, the sums.
 
     The array of sums is used again for the next place.
@@ -273,7 +277,7 @@ def _candidates(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> Iterator
         yield number, here, sums
 
 
-def _largest(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> Any:
+def _largest(xp: Xp, x: Array, kernel: Array, windows: list[Window]) -> Array:
     """The largest sum of pixel and filter in each window; the lowest number where there is none."""
     best = xp.full((x.shape[0], *(w.output for w in windows), x.shape[3]), _lowest(x), x.dtype)
     # NaN is never the largest.
@@ -283,7 +287,7 @@ def _largest(xp: Any, x: Any, kernel: Any, windows: list[Window]) -> Any:
     return best
 
 
-def _largest_places(x: Any, kernel: Any, windows: list[Window]) -> Any:
+def _largest_places(x: Array, kernel: Array, windows: list[Window]) -> Array:
     """The number of the first place of each window that has the largest sum, 0 without one."""
     best = _largest(np, x, kernel, windows)
     # Few bits a number make the passes fast; the highest number stands for "not here".
@@ -298,7 +302,7 @@ def _largest_places(x: Any, kernel: Any, windows: list[Window]) -> Any:
     return places.astype(np.int64)
 
 
-def _lowest(x: Any) -> Any:
+def _lowest(x: Array) -> Array:
     return dtypes.as_dtype(x.dtype).min
 
 
@@ -306,8 +310,8 @@ def _lowest(x: Any) -> Any:
     "Dilation2D", "input: T, filter: T -> output: T", *_DILATION_ATTRS, shape=_dilation_shape
 )
 def dilation2d_op(
-    xp: Any, x: Any, kernel: Any, *, strides: list[int], rates: list[int], padding: str
-) -> Any:
+    xp: Xp, x: Array, kernel: Array, *, strides: list[int], rates: list[int], padding: str
+) -> Array:
     """The largest sum of pixel and filter in every window, per channel."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
     return _largest(xp, x, kernel, windows)
@@ -324,8 +328,15 @@ dilation2d_op.float_ops(float_ops.convolution(2))
     devices=("CPU",),
 )
 def dilation2d_backprop_input(
-    xp: Any, x: Any, kernel: Any, grad: Any, *, strides: list[int], rates: list[int], padding: str
-) -> Any:
+    xp: Xp,
+    x: Array,
+    kernel: Array,
+    grad: Array,
+    *,
+    strides: list[int],
+    rates: list[int],
+    padding: str,
+) -> Array:
     """The gradient goes to the pixel that was the largest."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
     row, column = np.divmod(_winners(x, kernel, grad, windows), windows[1].filter)
@@ -352,15 +363,22 @@ def dilation2d_backprop_input(
     devices=("CPU",),
 )
 def dilation2d_backprop_filter(
-    xp: Any, x: Any, kernel: Any, grad: Any, *, strides: list[int], rates: list[int], padding: str
-) -> Any:
+    xp: Xp,
+    x: Array,
+    kernel: Array,
+    grad: Array,
+    *,
+    strides: list[int],
+    rates: list[int],
+    padding: str,
+) -> Array:
     """The gradient goes to the place of the filter that made the largest sum."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
     place = _winners(x, kernel, grad, windows) * x.shape[3] + np.arange(x.shape[3])
     return _added_up(kernel, place, grad)
 
 
-def _added_up(like: Any, place: Any, grad: Any) -> Any:
+def _added_up(like: Array, place: Array, grad: Array) -> Array:
     """A tensor like another with each gradient added at a flat place of it."""
     total = np.zeros(like.shape, like.dtype)
     if total.size:
@@ -368,7 +386,7 @@ def _added_up(like: Any, place: Any, grad: Any) -> Any:
     return total
 
 
-def _winners(x: Any, kernel: Any, grad: Any, windows: list[Window]) -> Any:
+def _winners(x: Array, kernel: Array, grad: Array, windows: list[Window]) -> Array:
     expected = (x.shape[0], windows[0].output, windows[1].output, x.shape[3])
     if grad.shape != expected:
         raise errors.invalid_argument(
@@ -379,7 +397,7 @@ def _winners(x: Any, kernel: Any, grad: Any, windows: list[Window]) -> Any:
 
 
 @dilation2d_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = {name: op.get_attr(name) for name in ("strides", "rates", "padding")}
     x, kernel = op.inputs
     return (
@@ -389,15 +407,15 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def dilation2d(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
-    rates: Any = None,
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: IntsLike | None = None,
+    rates: IntsLike | None = None,
     padding: str | None = None,
     name: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
-) -> Any:
+    filters: TensorLike | None = None,
+    dilations: IntsLike | None = None,
+) -> TensorResult:
     """The largest sum of pixel and filter in every window, per channel.
 
     Args:
@@ -421,8 +439,13 @@ def dilation2d(
 
 
 def erosion2d(
-    value: Any, kernel: Any, strides: Any, rates: Any, padding: str, name: str | None = None
-) -> Any:
+    value: TensorLike,
+    kernel: TensorLike,
+    strides: IntsLike,
+    rates: IntsLike,
+    padding: str,
+    name: str | None = None,
+) -> TensorResult:
     """The smallest difference of pixel and mirrored kernel in every window, per channel.
 
     Args:

@@ -24,7 +24,11 @@ from tfnb.ops.base.broadcasting import shape_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "image": [
@@ -77,7 +81,7 @@ def _like_original(c: InferenceContext) -> TensorShape:
     return c.inputs[1]
 
 
-def checked_size(images: Any, size: Any) -> tuple[int, int]:
+def checked_size(images: Array, size: Array) -> tuple[int, int]:
     """Return the requested height and width.
 
     Raises:
@@ -96,7 +100,7 @@ def checked_size(images: Any, size: Any) -> tuple[int, int]:
     return height, width
 
 
-def checked_pair(size: Any, name: str) -> tuple[int, int]:
+def checked_pair(size: Array, name: str) -> tuple[int, int]:
     """Return height and width from a vector.
 
     Raises:
@@ -127,7 +131,7 @@ def _places(source: int, target: int, align: bool, half: bool) -> NDArray[np.flo
 # ----------------------------------------------------------------------------------------- bilinear
 
 
-def neighbours(source: int, target: int, align: bool, half: bool) -> tuple[Any, Any, Any]:
+def neighbours(source: int, target: int, align: bool, half: bool) -> tuple[Array, Array, Array]:
     """Return the two pixels around each position, and its distance from the first."""
     place = _places(source, target, align, half)
     floor = np.floor(place)
@@ -152,32 +156,32 @@ class Weights:
       size: number of pixels of the result and of the image.
     """
 
-    def __init__(self, targets: Any, sources: Any, parts: Any, size: tuple[int, int]) -> None:
+    def __init__(self, targets: Array, sources: Array, parts: Array, size: tuple[int, int]) -> None:
         self.targets, self.sources = targets, sources
         self.parts = parts.astype(np.float32, copy=False)
         self.matrix = np.zeros(size, np.float32)
         np.add.at(self.matrix, (targets, sources), self.parts)
 
-    def sums(self, images: Any, turned: bool = False) -> Any:
+    def sums(self, images: Array, turned: bool = False) -> Array:
         """Return weighted sums along the last axis but one; `turned` transposes the weights."""
         matrix = self.matrix.T if turned else self.matrix
         if np.isfinite(images).all():
             return np.matmul(matrix, images)
         to, of = (self.sources, self.targets) if turned else (self.targets, self.sources)
         found = np.zeros((*images.shape[:-2], len(matrix), images.shape[-1]), images.dtype)
-        place: Any = (..., to, slice(None))
+        place: Array = (..., to, slice(None))
         np.add.at(found, place, images[..., of, :] * self.parts[:, None])
         return found
 
 
-def _from_taps(source: int, taps: list[tuple[Any, Any]]) -> Weights:
+def _from_taps(source: int, taps: list[tuple[Array, Array]]) -> Weights:
     """Build weights from (sources, parts) pairs, each with one entry per result pixel."""
     target = len(taps[0][0])
     sources, parts = (np.concatenate(both) for both in zip(*taps, strict=True))
     return Weights(np.tile(np.arange(target), len(taps)), sources, parts, (target, source))
 
 
-def weighted(rows: Weights, columns: Weights, images: Any, turned: bool = False) -> Any:
+def weighted(rows: Weights, columns: Weights, images: Array, turned: bool = False) -> Array:
     """Return weighted sums along rows and columns of (batch, height, width, channels) images."""
     batch, height, width, channels = images.shape
     tall = rows.sums(images.reshape(batch, height, width * channels), turned)
@@ -196,8 +200,8 @@ def weighted(rows: Weights, columns: Weights, images: Any, turned: bool = False)
     **_CPU,
 )
 def resize_bilinear_op(
-    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
-) -> Any:
+    xp: Xp, images: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
+) -> Array:
     """Images of another size; a pixel is interpolated from the four around its position."""
     _refuse_both(align_corners, half_pixel_centers)
     height, width = checked_size(images, size)
@@ -225,14 +229,14 @@ def resize_bilinear_op(
 _LEAST_PIXELS = 1 << 16
 
 
-def _between(first: Any, second: Any, fraction: Any) -> Any:
+def _between(first: Array, second: Array, fraction: Array) -> Array:
     """Return ``first + (second - first) * fraction`` along rows of width * channels."""
     flat = (len(first), fraction.size)
     one, step = _step(first.reshape(flat), second.reshape(flat), fraction)
     return np.add(one, step, out=step)
 
 
-def _step(first: Any, second: Any, fraction: Any) -> tuple[Any, Any]:
+def _step(first: Array, second: Array, fraction: Array) -> tuple[Array, Array]:
     """Return ``first`` and ``(second - first) * fraction``; overwrites ``second``."""
     second -= first
     second *= fraction
@@ -244,7 +248,7 @@ def _refuse_both(align_corners: bool, half_pixel_centers: bool) -> None:
         raise errors.invalid_argument("If half_pixel_centers is True, align_corners must be False.")
 
 
-def _check_grads(grads: Any, original: Any) -> None:
+def _check_grads(grads: Array, original: Array) -> None:
     for name, value in (("input", grads), ("original_image", original)):
         if value.ndim != 4:
             raise errors.invalid_argument(f"{name} must be 4-dimensional{shape_text(value.shape)}")
@@ -262,8 +266,8 @@ def _check_grads(grads: Any, original: Any) -> None:
     **_CPU,
 )
 def resize_bilinear_grad(
-    xp: Any, grads: Any, original_image: Any, *, align_corners: bool, half_pixel_centers: bool
-) -> Any:
+    xp: Xp, grads: Array, original_image: Array, *, align_corners: bool, half_pixel_centers: bool
+) -> Array:
     """The gradient of the original images from those of the resized ones."""
     _refuse_both(align_corners, half_pixel_centers)
     _check_grads(grads, original_image)
@@ -280,11 +284,11 @@ resize_bilinear_grad.not_differentiable()
 
 
 @resize_bilinear_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return resize_bilinear_grad(grad, op.inputs[0], **_flags(op)), None
 
 
-def _flags(op: Any) -> dict[str, bool]:
+def _flags(op: Operation) -> dict[str, bool]:
     return {name: op.get_attr(name) for name in ("align_corners", "half_pixel_centers")}
 
 
@@ -334,8 +338,8 @@ def _cubic_weights(source: int, target: int, align: bool, half: bool) -> Weights
     **_CPU,
 )
 def resize_bicubic_op(
-    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
-) -> Any:
+    xp: Xp, images: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
+) -> Array:
     """Images of another size; a pixel is interpolated from the sixteen around its position."""
     _refuse_both(align_corners, half_pixel_centers)
     height, width = checked_size(images, size)
@@ -354,8 +358,8 @@ def resize_bicubic_op(
     **_CPU,
 )
 def resize_bicubic_grad(
-    xp: Any, grads: Any, original_image: Any, *, align_corners: bool, half_pixel_centers: bool
-) -> Any:
+    xp: Xp, grads: Array, original_image: Array, *, align_corners: bool, half_pixel_centers: bool
+) -> Array:
     """The gradient of the original images from those of the resized ones."""
     _refuse_both(align_corners, half_pixel_centers)
     _check_grads(grads, original_image)
@@ -367,7 +371,7 @@ def resize_bicubic_grad(
 
 
 @resize_bicubic_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     if op.inputs[0].dtype.name not in ("float32", "float64"):
         return None, None
     return resize_bicubic_grad(grad, op.inputs[0], **_flags(op)), None
@@ -384,7 +388,7 @@ def _nearest(source: int, target: int, align: bool, half: bool) -> NDArray[np.in
     return np.clip(index, 0, source - 1)
 
 
-def rounded(place: Any) -> NDArray[np.int64]:
+def rounded(place: Array) -> NDArray[np.int64]:
     """Return the nearest integers; halves are rounded up."""
     floor = np.floor(place)
     result: NDArray[np.int64] = (floor + (place - floor >= 0.5)).astype(np.int64)
@@ -401,8 +405,8 @@ def rounded(place: Any) -> NDArray[np.int64]:
     **_CPU,
 )
 def resize_nearest_neighbor_op(
-    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
-) -> Any:
+    xp: Xp, images: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
+) -> Array:
     """Images of another size; a pixel is the one nearest to its position."""
     _refuse_both(align_corners, half_pixel_centers)
     height, width = checked_size(images, size)
@@ -421,8 +425,8 @@ def resize_nearest_neighbor_op(
     **_CPU,
 )
 def resize_nearest_neighbor_grad(
-    xp: Any, grads: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
-) -> Any:
+    xp: Xp, grads: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
+) -> Array:
     """Sums the gradients of all copies of a pixel."""
     if grads.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(grads.shape)}")
@@ -434,13 +438,13 @@ def resize_nearest_neighbor_grad(
     columns = _nearest(width, grads.shape[2], align_corners, half_pixel_centers)
     batch, _, _, channels = grads.shape
     total = np.zeros((batch, height, width, channels), grads.dtype)
-    place: Any = (slice(None), rows[:, None], columns[None, :])
+    place: Array = (slice(None), rows[:, None], columns[None, :])
     np.add.at(total, place, grads)
     return total
 
 
 @resize_nearest_neighbor_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     image = op.inputs[0]
     known = image.shape[1:3]
     size = known.as_list() if known.is_fully_defined() else array_ops.shape(image)[1:3]
@@ -451,10 +455,10 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @lru_cache(maxsize=32)
-def _area_parts(source: int, target: int, align: bool) -> tuple[np.float32, Any, Any, Any]:
+def _area_parts(source: int, target: int, align: bool) -> tuple[np.float32, Array, Array, Array]:
     """Return the scale; and three arrays: result pixel, image pixel, covered part."""
     scale = _scale(source, target, align)
-    found: list[tuple[int, int, Any]] = []
+    found: list[tuple[int, int, Array]] = []
     if scale == 0:  # one pixel, stretched between its corners
         found, scale = [(row, 0, 1) for row in range(target)], np.float32(1)
     for row in range(0 if found else target):
@@ -470,7 +474,7 @@ def _area_parts(source: int, target: int, align: bool) -> tuple[np.float32, Any,
     return scale, rows, indices, parts.astype(np.float32)
 
 
-def _area_sums(images: Any, axis: int, rows: Any, indices: Any, parts: Any) -> Any:
+def _area_sums(images: Array, axis: int, rows: Array, indices: Array, parts: Array) -> Array:
     """Return the sums of parts along an axis, in TensorFlow's order."""
     values = np.ascontiguousarray(np.moveaxis(images, axis, 0))
     out = np.zeros((rows[-1] + 1, *values.shape[1:]), np.float32)
@@ -493,7 +497,7 @@ def _area_sums(images: Any, axis: int, rows: Any, indices: Any, parts: Any) -> A
     shape=_sized_shape,
     **_CPU,
 )
-def resize_area_op(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
+def resize_area_op(xp: Xp, images: Array, size: Array, *, align_corners: bool) -> Array:
     """Images of another size; a pixel is the mean of the area it covers."""
     height, width = checked_size(images, size)
     tall, *rows = _area_parts(images.shape[1], height, align_corners)
@@ -506,33 +510,33 @@ def resize_area_op(xp: Any, images: Any, size: Any, *, align_corners: bool) -> A
 
 
 def resize_bilinear(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
-) -> Any:
+) -> TensorResult:
     """Images of another size: each pixel is interpolated from four."""
     return resize_bilinear_op(images, size, align_corners, half_pixel_centers, name=name)
 
 
 def resize_bicubic(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
-) -> Any:
+) -> TensorResult:
     """Images of another size: each pixel is interpolated from sixteen."""
     return resize_bicubic_op(images, size, align_corners, half_pixel_centers, name=name)
 
 
 def resize_nearest_neighbor(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
-) -> Any:
+) -> TensorResult:
     """Images of another size: each pixel is the one nearest to its position."""
     return resize_nearest_neighbor_op(images, size, align_corners, half_pixel_centers, name=name)

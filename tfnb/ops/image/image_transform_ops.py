@@ -24,7 +24,11 @@ from tfnb.ops.linalg.matrix_solve_ops import matrix_inverse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
 
 _ATTRS = (
     "dtype: {uint8, int32, int64, half, bfloat16, float, double}",
@@ -84,13 +88,13 @@ _FILL_MODES: dict[str, Callable[[Any, int], Any]] = {
 
 
 def _transformed(
-    images: Any,
-    transforms: Any,
-    output_shape: Any,
+    images: Array,
+    transforms: Array,
+    output_shape: Array,
     fill_value: float,
     interpolation: str,
     fill_mode: str,
-) -> Any:
+) -> Array:
     if images.ndim != 4:
         raise errors.invalid_argument("Input images must have rank 4")
     if not (
@@ -134,7 +138,7 @@ def _transformed(
     return out
 
 
-def _read(image: Any, y: Any, x: Any, fill: Any) -> Any:
+def _read(image: Array, y: Array, x: Array, fill: Array) -> Array:
     """The pixels at whole places; the fill value outside."""
     inside = (y >= 0) & (y < image.shape[0]) & (x >= 0) & (x < image.shape[1])
     if not image.size:
@@ -143,12 +147,12 @@ def _read(image: Any, y: Any, x: Any, fill: Any) -> Any:
     return np.where(inside[..., None], image[row, column], fill)
 
 
-def _between(image: Any, y: Any, x: Any, fill: Any) -> Any:
+def _between(image: Array, y: Array, x: Array, fill: Array) -> Array:
     """Each pixel of the four around its place, in single precision."""
     top, left = np.floor(y), np.floor(x)
     bottom, right = top + np.float32(1), left + np.float32(1)
 
-    def along(row: Any) -> Any:
+    def along(row: Array) -> Array:
         first = _read(image, row, left, fill).astype(np.float32)
         second = _read(image, row, right, fill).astype(np.float32)
         return (right - x)[..., None] * first + (x - left)[..., None] * second
@@ -177,8 +181,14 @@ def _checked(interpolation: str, fill_mode: str) -> tuple[str, str]:
     **_CPU,
 )
 def image_projective_transform_v2(
-    xp: Any, images: Any, transforms: Any, output_shape: Any, *, interpolation: str, fill_mode: str
-) -> Any:
+    xp: Xp,
+    images: Array,
+    transforms: Array,
+    output_shape: Array,
+    *,
+    interpolation: str,
+    fill_mode: str,
+) -> Array:
     """Images seen through transforms; what lies outside is 0, or as the fill mode says."""
     modes = _checked(interpolation, fill_mode)
     return _transformed(images, transforms, output_shape, 0.0, *modes)
@@ -193,15 +203,15 @@ def image_projective_transform_v2(
     **_CPU,
 )
 def image_projective_transform_v3(
-    xp: Any,
-    images: Any,
-    transforms: Any,
-    output_shape: Any,
-    fill_value: Any,
+    xp: Xp,
+    images: Array,
+    transforms: Array,
+    output_shape: Array,
+    fill_value: Array,
     *,
     interpolation: str,
     fill_mode: str,
-) -> Any:
+) -> Array:
     """The same with another value for what lies outside."""
     modes = _checked(interpolation, fill_mode)
     if fill_value.ndim:
@@ -211,7 +221,7 @@ def image_projective_transform_v3(
     return _transformed(images, transforms, output_shape, float(fill_value), *modes)
 
 
-def _inverted(op: Any) -> dict[str, Any]:
+def _inverted(op: Operation) -> dict[str, Any]:
     """The arguments of the transform back."""
     images, transforms = op.inputs[0], op.inputs[1]
     flat = array_ops.reshape(transforms, [-1, 8])
@@ -227,11 +237,11 @@ def _inverted(op: Any) -> dict[str, Any]:
 
 
 @image_projective_transform_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return image_projective_transform_v2(images=grad, **_inverted(op)), None, None
 
 
 @image_projective_transform_v3.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     back = image_projective_transform_v3(images=grad, fill_value=0.0, **_inverted(op))
     return back, None, None, None

@@ -19,6 +19,7 @@ from tfnb.ops.conv.conv_ops import conv3d_backprop_filter_v2, conv3d_backprop_in
 from tfnb.ops.random.philox import generator_of
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Attr, Xp
     from tfnb.core.op_kernel import OpKernelContext
 
 _T = "T: {uint8, int8, int16, int32, int64, float, double}"
@@ -39,8 +40,8 @@ def _contrast_shape(c: InferenceContext) -> TensorShape:
     deprecated=(2, "Use AdjustContrastv2 instead"),
 )
 def adjust_contrast(
-    xp: Any, images: Any, contrast_factor: Any, min_value: Any, max_value: Any
-) -> Any:
+    xp: Xp, images: Array, contrast_factor: Array, min_value: Array, max_value: Array
+) -> Array:
     """(x - mean) * factor + mean within bounds, with the mean of each channel of each image."""
     if images.ndim < 3:
         raise errors.invalid_argument(
@@ -72,7 +73,9 @@ def _crop_shape(c: InferenceContext) -> TensorShape:
     deprecated=(8, "Random crop is now pure Python"),
     traits="unseen_state",
 )
-def random_crop_op(ctx: OpKernelContext, image: Any, size: Any, *, seed: int, seed2: int) -> Any:
+def random_crop_op(
+    ctx: OpKernelContext, image: Array, size: Array, *, seed: int, seed2: int
+) -> Array:
     """A part of an image at a random place: [height, width, channels] to [*size, channels]."""
     if image.ndim != 3:
         raise errors.invalid_argument(f"image must be 3-dimensional{shape_text(image.shape)}")
@@ -113,39 +116,39 @@ def _volume(index: int) -> dict[str, Any]:
     return {"shape": shape, "devices": ("CPU",), "deprecated": advice}
 
 
-def _backprop(of: Any, *inputs: Any, **attrs: Any) -> Any:
+def _backprop(of: Array, *inputs: Array, **attrs: Any) -> Array:
     return of.kernels["CPU"](*inputs, data_format="NDHWC", **attrs)
 
 
 @register_op("Conv3DBackpropInput", *_VOLUMES, **_volume(0))
 def conv3d_backprop_input(
-    xp: Any,
-    x: Any,
-    kernel: Any,
-    out_backprop: Any,
+    xp: Xp,
+    x: Array,
+    kernel: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     padding: str,
     dilations: list[int],
-) -> Any:
+) -> Array:
     """The gradient of Conv3D by its input, of which the shape counts."""
     sizes = np.array(x.shape, np.int32)
-    attrs: dict[str, Any] = {"strides": strides, "padding": padding, "dilations": dilations}
+    attrs: dict[str, Attr] = {"strides": strides, "padding": padding, "dilations": dilations}
     return _backprop(conv3d_backprop_input_v2, xp, sizes, kernel, out_backprop, **attrs)
 
 
 @register_op("Conv3DBackpropFilter", *_VOLUMES, **_volume(1))
 def conv3d_backprop_filter(
-    xp: Any,
-    x: Any,
-    kernel: Any,
-    out_backprop: Any,
+    xp: Xp,
+    x: Array,
+    kernel: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     padding: str,
     dilations: list[int],
-) -> Any:
+) -> Array:
     """The gradient of Conv3D by its filter, of which the shape counts."""
     sizes = np.array(kernel.shape, np.int32)
-    attrs: dict[str, Any] = {"strides": strides, "padding": padding, "dilations": dilations}
+    attrs: dict[str, Attr] = {"strides": strides, "padding": padding, "dilations": dilations}
     return _backprop(conv3d_backprop_filter_v2, xp, x, sizes, out_backprop, **attrs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from tfnb.core.host_memory import check_fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tfnb.core.kernel_types import Array
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _COLOR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
@@ -28,7 +30,7 @@ _PIECE = 8192
 _SMALL = 16384
 
 
-def write(pixels: Any, compression: int = -1) -> bytes:
+def write(pixels: Array, compression: int = -1) -> bytes:
     """The file of a (height, width, channels) array of uint8 or uint16, as libpng writes it."""
     height, width, channels = pixels.shape
     bits = 8 * pixels.dtype.itemsize
@@ -43,7 +45,7 @@ def write(pixels: Any, compression: int = -1) -> bytes:
     return _SIGNATURE + b"".join(parts)
 
 
-def _filtered(rows: Any, step: int) -> bytes:
+def _filtered(rows: Array, step: int) -> bytes:
     """Rows behind their filters: of the five the one with the smallest differences."""
     height, length = rows.shape
     padded = np.zeros((height + 1, length + step), np.int16)
@@ -97,7 +99,7 @@ def is_gray(data: bytes) -> bool:
     return data[25] == 0
 
 
-def gray(rgb: Any) -> Any:
+def gray(rgb: Array) -> Array:
     """Luminance of pixels (height, width, 3) in the weights TensorFlow gives libpng."""
     red, green, blue = (rgb[..., c].astype(np.uint32) for c in range(3))
     # libpng computes with 15 bits, and cuts off the rest.
@@ -105,7 +107,7 @@ def gray(rgb: Any) -> Any:
     return total.astype(rgb.dtype)
 
 
-def read_16_bits(data: bytes, channels: int) -> Any:
+def read_16_bits(data: bytes, channels: int) -> Array:
     """The pixels as uint16 (height, width, channels); 0 channels: as many as the file has.
 
     Raises:
@@ -157,7 +159,7 @@ def _pieces(data: bytes) -> Iterator[bytes]:
         place += 12 + length
 
 
-def _unfiltered(rows: Any, step: int) -> Any:
+def _unfiltered(rows: Array, step: int) -> Array:
     """The rows without their filters; `step` bytes are a pixel."""
     height, length = rows.shape[0], rows.shape[1] - 1
     result = np.zeros((height + 1, length), np.uint8)
@@ -177,7 +179,7 @@ def _unfiltered(rows: Any, step: int) -> Any:
     return result[1:]
 
 
-def _predicted(line: Any, above: Any, step: int, kind: int) -> Any:
+def _predicted(line: Array, above: Array, step: int, kind: int) -> Array:
     """A row that was stored as differences from a mean (3) or from the likeliest neighbour (4)."""
     done = bytearray(step)
     up = bytes(step) + above.tobytes()
@@ -192,7 +194,7 @@ def _predicted(line: Any, above: Any, step: int, kind: int) -> Any:
     return np.frombuffer(bytes(done[step:]), np.uint8)
 
 
-def _with_channels(pixels: Any, channels: int) -> Any:
+def _with_channels(pixels: Array, channels: int) -> Array:
     own = pixels.shape[2]
     color, alpha = (pixels[..., :-1], pixels[..., -1:]) if own in (2, 4) else (pixels, None)
     if channels in (1, 2) and color.shape[2] == 3:

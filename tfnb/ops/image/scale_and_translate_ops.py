@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
 
     Floats = NDArray[np.float32]
     _Table = tuple[Floats, NDArray[np.int64], int]
@@ -81,7 +85,7 @@ _KERNELS: dict[str, tuple[float, Callable[[Floats], Any]]] = {
 
 
 def _weights(
-    kernel_type: str, out_size: int, in_size: int, scale: Any, translate: Any, antialias: bool
+    kernel_type: str, out_size: int, in_size: int, scale: Array, translate: Array, antialias: bool
 ) -> _Table:
     """How much of each source pixel (columns) is in each pixel of the result (rows).
 
@@ -121,7 +125,7 @@ def _of_gradients(table: Floats) -> _Table:
     return table.T, first, int(np.where(used.any(axis=1), last - first + 1, 0).max(initial=0))
 
 
-def _summed(xp: Any, how: str, table: _Table, images: Any, axis: int) -> Any:
+def _summed(xp: Xp, how: str, table: _Table, images: Array, axis: int) -> Array:
     """The weighted sums along an axis of images."""
     weights, starts, span = table
     if xp is not np or np.isfinite(images).all():
@@ -135,7 +139,7 @@ def _summed(xp: Any, how: str, table: _Table, images: Any, axis: int) -> Any:
     return np.moveaxis(found, -1, axis)
 
 
-def _check(images: Any, scale: Any, translation: Any, kernel_type: str) -> None:
+def _check(images: Array, scale: Array, translation: Array, kernel_type: str) -> None:
     if kernel_type not in _KERNELS:
         raise errors.invalid_argument(
             f"Unrecognized kernel type: {kernel_type}; there are {', '.join(_KERNELS)}"
@@ -151,7 +155,7 @@ def _check(images: Any, scale: Any, translation: Any, kernel_type: str) -> None:
         raise errors.invalid_argument("Scale must be greater than zero.")
 
 
-def _check_images(images: Any) -> None:
+def _check_images(images: Array) -> None:
     if 0 in images.shape[1:3]:
         raise errors.invalid_argument("input image must be of non-zero size")
     if images.shape[3] == 0:
@@ -160,9 +164,9 @@ def _check_images(images: Any) -> None:
 
 def _tables(
     sizes: tuple[int, int],
-    images: Any,
-    scale: Any,
-    translation: Any,
+    images: Array,
+    scale: Array,
+    translation: Array,
     kernel_type: str,
     antialias: bool,
 ) -> Iterator[_Table]:
@@ -198,15 +202,15 @@ def _scaled_shape(c: InferenceContext) -> TensorShape:
     host_memory=("size", "scale", "translation"),
 )
 def scale_and_translate(
-    xp: Any,
-    images: Any,
-    size: Any,
-    scale: Any,
-    translation: Any,
+    xp: Xp,
+    images: Array,
+    size: Array,
+    scale: Array,
+    translation: Array,
     *,
     kernel_type: str,
     antialias: bool,
-) -> Any:
+) -> Array:
     """Images of `size` that show the originals scaled and then moved."""
     _check(images, scale, translation, kernel_type)
     if size.shape != (2,):
@@ -225,7 +229,7 @@ def scale_and_translate(
 
 
 @scale_and_translate.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     of_images = scale_and_translate_grad(
         grad,
         op.inputs[0],
@@ -246,15 +250,15 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("scale", "translation"),
 )
 def scale_and_translate_grad(
-    xp: Any,
-    grads: Any,
-    original_image: Any,
-    scale: Any,
-    translation: Any,
+    xp: Xp,
+    grads: Array,
+    original_image: Array,
+    scale: Array,
+    translation: Array,
     *,
     kernel_type: str,
     antialias: bool,
-) -> Any:
+) -> Array:
     """The gradient of ScaleAndTranslate by the images."""
     _check(original_image, scale, translation, kernel_type)
     if grads.ndim != 4:

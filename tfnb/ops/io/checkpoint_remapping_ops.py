@@ -5,7 +5,7 @@ Corresponds to TensorFlow's ``generate_vocab_remapping_op.cc`` and ``load_and_re
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tfnb.ops.io.io_ops import scalar_text
 from tfnb.ops.lookup.lookup_tables import LINE_NUMBER, WHOLE_LINE, HashTable, entries_of_text
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Outputs
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.shape_inference import InferenceContext
 
@@ -60,13 +61,13 @@ def _remapping_shape(c: InferenceContext) -> list[TensorShape]:
 )
 def generate_vocab_remapping(
     ctx: OpKernelContext,
-    new_vocab_file: Any,
-    old_vocab_file: Any,
+    new_vocab_file: Array,
+    old_vocab_file: Array,
     *,
     new_vocab_offset: int,
     num_new_vocab: int,
     old_vocab_size: int,
-) -> Any:
+) -> Outputs:
     """For each word of a part of the new vocabulary its line in the old one, or -1."""
     new = _vocabulary(scalar_text(new_vocab_file), by_line=False)
     if new.size() < new_vocab_offset + num_new_vocab:
@@ -90,7 +91,7 @@ def _matrix_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([c.attr("num_rows"), c.attr("num_cols")])
 
 
-def _check_old_ids(remapping: Any) -> None:
+def _check_old_ids(remapping: Array) -> None:
     """Refuses an old row or column that would be used twice."""
     places: dict[int, int] = {}
     for place, old in enumerate(remapping.tolist()):
@@ -119,15 +120,15 @@ def _check_old_ids(remapping: Any) -> None:
 )
 def load_and_remap_matrix(
     ctx: OpKernelContext,
-    ckpt_path: Any,
-    old_tensor_name: Any,
-    row_remapping: Any,
-    col_remapping: Any,
-    initializing_values: Any,
+    ckpt_path: Array,
+    old_tensor_name: Array,
+    row_remapping: Array,
+    col_remapping: Array,
+    initializing_values: Array,
     *,
     num_rows: int,
     num_cols: int,
-) -> Any:
+) -> Array:
     """A matrix whose rows and columns are those of a checkpoint, or new ones with given values."""
     if row_remapping.ndim != 1 or row_remapping.size != num_rows:
         raise errors.invalid_argument(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.shape_inference import InferenceContext
 
 # ------------------------------------------------------------------------------------------ shapes
@@ -81,11 +82,11 @@ def _parse(
     sparse: Sequence[Sparse],
     dense: Sequence[Dense],
     ragged: Sequence[Ragged],
-) -> tuple[list[list[Any]], list[list[Any]], list[list[Any]]]:
+) -> tuple[list[list[Array]], list[list[Array]], list[list[Array]]]:
     """For each sparse, dense and ragged column the values of every example."""
     free: list[Sparse | Ragged] = [*sparse, *ragged]
-    free_rows: list[list[Any]] = [[] for _ in free]
-    dense_rows: list[list[Any]] = [[] for _ in dense]
+    free_rows: list[list[Array]] = [[] for _ in free]
+    dense_rows: list[list[Array]] = [[] for _ in dense]
     for index, data in enumerate(examples):
         name = names[index].decode("utf-8", "replace") if len(names) else "<unknown>"
         source = FeatureSource(index, name)
@@ -98,17 +99,17 @@ def _parse(
     return free_rows[: len(sparse)], dense_rows, free_rows[len(sparse) :]
 
 
-def _columns(parts: Sequence[tuple[Any, ...]], count: int) -> list[Any]:
+def _columns(parts: Sequence[tuple[Array, ...]], count: int) -> list[Array]:
     """Tuples per column as one list: all first members, then all second ones."""
     return [part[position] for position in range(count) for part in parts]
 
 
 def _batches(
-    sparse_rows: Sequence[list[Any]],
+    sparse_rows: Sequence[list[Array]],
     sparse: Sequence[Sparse],
-    dense_rows: Sequence[list[Any]],
+    dense_rows: Sequence[list[Array]],
     dense: Sequence[Dense],
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Array], list[Array]]:
     """The sparse columns, and the dense ones."""
     parts = [
         parsing.sparse_batch(rows, column.dtype)
@@ -119,7 +120,7 @@ def _batches(
     ]
 
 
-def _check_names(serialized: Any, names: Any) -> None:
+def _check_names(serialized: Array, names: Array) -> None:
     if names.size and names.shape != serialized.shape:
         raise errors.invalid_argument(
             "Expected names have the same shape as serialized: name.shape="
@@ -142,17 +143,17 @@ def _check_names(serialized: Any, names: Any) -> None:
     devices=("CPU",),
 )
 def parse_example_op(
-    xp: Any,
-    serialized: Any,
-    names: Any,
-    sparse_keys: list[Any],
-    dense_keys: list[Any],
-    dense_defaults: list[Any],
+    xp: Xp,
+    serialized: Array,
+    names: Array,
+    sparse_keys: list[Array],
+    dense_keys: list[Array],
+    dense_defaults: list[Array],
     *,
     sparse_types: list[DType],
     Tdense: list[DType],
     dense_shapes: list[TensorShape],
-) -> Any:
+) -> Outputs:
     """A batch of Examples as columns."""
     if serialized.ndim != 1:
         raise errors.invalid_argument(
@@ -183,20 +184,20 @@ def parse_example_op(
     devices=("CPU",),
 )
 def parse_example_v2_op(
-    xp: Any,
-    serialized: Any,
-    names: Any,
-    sparse_keys: Any,
-    dense_keys: Any,
-    ragged_keys: Any,
-    dense_defaults: list[Any],
+    xp: Xp,
+    serialized: Array,
+    names: Array,
+    sparse_keys: Array,
+    dense_keys: Array,
+    ragged_keys: Array,
+    dense_defaults: list[Array],
     *,
     Tdense: list[DType],
     sparse_types: list[DType],
     ragged_value_types: list[DType],
     ragged_split_types: list[DType],
     dense_shapes: list[TensorShape],
-) -> Any:
+) -> Outputs:
     """A batch of Examples, or a single one, as columns."""
     if serialized.ndim > 1:
         raise errors.invalid_argument(
@@ -240,7 +241,7 @@ def parse_example_v2_op(
     return (*_columns(parts, 3), *values, *flat, *splits)
 
 
-def _element(vector: Any) -> Any:
+def _element(vector: Array) -> Array:
     """The only element of a vector, as a tensor without dimensions."""
     return vector.reshape(())
 
@@ -260,16 +261,16 @@ def _element(vector: Any) -> Any:
     devices=("CPU",),
 )
 def parse_single_example_op(
-    xp: Any,
-    serialized: Any,
-    dense_defaults: list[Any],
+    xp: Xp,
+    serialized: Array,
+    dense_defaults: list[Array],
     *,
-    sparse_keys: list[Any],
-    dense_keys: list[Any],
+    sparse_keys: list[str],
+    dense_keys: list[str],
     sparse_types: list[DType],
     Tdense: list[DType],
     dense_shapes: list[TensorShape],
-) -> Any:
+) -> Outputs:
     """One Example as columns."""
     if serialized.ndim:
         raise errors.invalid_argument(

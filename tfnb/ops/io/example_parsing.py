@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr
     from tfnb.core.tensor_shape import TensorShape
 
 _KINDS = {
@@ -46,7 +47,7 @@ class Dense:
     key: str
     dtype: DType
     dims: tuple[int | None, ...]
-    default: Any
+    default: Array
 
     @property
     def is_run(self) -> bool:
@@ -101,13 +102,13 @@ class FeatureSource:
         )
 
 
-def text_of_key(key: Any) -> str:
+def text_of_key(key: Array) -> str:
     """The name of a feature from an input tensor or an attribute."""
     value = key.item() if hasattr(key, "item") else key
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def array_of(values: Any, dtype: DType) -> Any:
+def array_of(values: Array, dtype: DType) -> Array:
     """Values as a vector of a type."""
     if dtype is dtypes.string:
         return strings(list(values), (len(values),))
@@ -115,10 +116,10 @@ def array_of(values: Any, dtype: DType) -> Any:
 
 
 def make_dense(
-    keys: Sequence[Any],
+    keys: Sequence[Array],
     types: Sequence[DType],
     shapes: Sequence[TensorShape],
-    defaults: Sequence[Any],
+    defaults: Sequence[Array],
 ) -> list[Dense]:
     """The dense columns of an op, whose defaults are checked.
 
@@ -148,7 +149,7 @@ def make_dense(
     return columns
 
 
-def parse_features(data: bytes) -> Mapping[str, Any]:
+def parse_features(data: bytes) -> Mapping[str, Attr]:
     """The features of a serialized Example by name.
 
     Raises:
@@ -168,7 +169,7 @@ def bad_example(data: bytes) -> errors.InvalidArgumentError:
     return errors.invalid_argument(f"Could not parse example input, value: '{shown}'")
 
 
-def values_of(feature: Any) -> tuple[DType | None, Any]:
+def values_of(feature: Array) -> tuple[DType | None, Array]:
     """The type and the values of a feature; no type if it has no kind."""
     kind = None if feature is None else feature.WhichOneof("kind")
     if kind is None:
@@ -226,12 +227,12 @@ def read_free(feature: Any, column: Sparse | Ragged, source: FeatureSource) -> A
     return array_of(values, dtype)
 
 
-def joined(rows: Sequence[Any], dtype: DType) -> Any:
+def joined(rows: Sequence[Array], dtype: DType) -> Array:
     """Rows of values one after the other."""
     return np.concatenate(rows) if rows else array_of((), dtype)
 
 
-def dense_batch(rows: Sequence[Any], column: Dense) -> Any:
+def dense_batch(rows: Sequence[Array], column: Dense) -> Array:
     """A dense column of a batch."""
     if not column.is_run:
         flat = joined(rows, column.dtype)
@@ -246,7 +247,7 @@ def dense_batch(rows: Sequence[Any], column: Dense) -> Any:
     return batch.reshape(len(rows), longest // column.stride if column.stride else 0, *inner)
 
 
-def sparse_batch(rows: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
+def sparse_batch(rows: Sequence[Array], dtype: DType) -> tuple[Array, Array, Array]:
     """A sparse column of a batch: indices, values and shape."""
     lengths = [len(row) for row in rows]
     indices = np.empty((sum(lengths), 2), np.int64)
@@ -256,13 +257,13 @@ def sparse_batch(rows: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
     return indices, joined(rows, dtype), shape
 
 
-def positions(lengths: Sequence[int]) -> Any:
+def positions(lengths: Sequence[int]) -> Array:
     """0, 1, ... for each length, one after the other."""
     if not lengths:
         return np.empty(0, np.int64)
     return np.concatenate([np.arange(length, dtype=np.int64) for length in lengths])
 
 
-def splits_of(lengths: Sequence[int], dtype: DType) -> Any:
+def splits_of(lengths: Sequence[int], dtype: DType) -> Array:
     """Where rows of these lengths begin, and the end of the last."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(dtype.as_numpy_dtype)

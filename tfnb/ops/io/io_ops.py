@@ -6,7 +6,7 @@ The format itself is :mod:`tfnb.core.files.tensor_bundle`.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr, Xp
     from tfnb.core.op_kernel import OpKernelContext
 
 EXPORTS = {
@@ -36,7 +38,7 @@ EXPORTS = {
 }
 
 
-def scalar_text(value: Any) -> str:
+def scalar_text(value: Array) -> str:
     """A scalar string tensor as text.
 
     Raises:
@@ -50,7 +52,7 @@ def scalar_text(value: Any) -> str:
     return bytes(found[()]).decode("utf-8", "surrogateescape")
 
 
-def _texts(value: Any, what: str) -> list[str]:
+def _texts(value: Array, what: str) -> list[str]:
     found = np.asarray(value, dtype=object)
     if found.ndim != 1:
         raise errors.invalid_argument(
@@ -60,7 +62,7 @@ def _texts(value: Any, what: str) -> list[str]:
     return [bytes(text).decode("utf-8", "surrogateescape") for text in found]
 
 
-def _string(text: str) -> Any:
+def _string(text: str) -> Array:
     return np.array(text.encode("utf-8", "surrogateescape"), dtype=object)
 
 
@@ -111,12 +113,12 @@ def _restore_shape(c: InferenceContext) -> list[TensorShape]:
 )
 def save_v2(
     ctx: OpKernelContext,
-    prefix: Any,
-    tensor_names: Any,
-    shape_and_slices: Any,
-    tensors: list[Any],
+    prefix: Array,
+    tensor_names: Array,
+    shape_and_slices: Array,
+    tensors: list[Array],
     *,
-    dtypes: list[Any],
+    dtypes: list[DType],
 ) -> None:
     """Writes tensors, or slices of larger ones, to one checkpoint."""
     names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
@@ -153,12 +155,12 @@ def save_v2(
 )
 def restore_v2(
     ctx: OpKernelContext,
-    prefix: Any,
-    tensor_names: Any,
-    shape_and_slices: Any,
+    prefix: Array,
+    tensor_names: Array,
+    shape_and_slices: Array,
     *,
-    dtypes: list[Any],
-) -> tuple[Any, ...]:
+    dtypes: list[DType],
+) -> tuple[Array, ...]:
     """Reads tensors, or slices of them, from a checkpoint."""
     names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
     _check_counts(names, specs, len(dtypes))
@@ -170,7 +172,7 @@ def restore_v2(
         )
 
 
-def _restore_one(reader: CheckpointReader, name: str, spec: str, dtype: Any) -> Any:
+def _restore_one(reader: CheckpointReader, name: str, spec: str, dtype: Attr) -> Array:
     if not spec:
         return reader.restore(name, None, None, dtype)
     shape, where, _ = parse_shape_and_slice(spec)
@@ -191,8 +193,8 @@ def _restore_one(reader: CheckpointReader, name: str, spec: str, dtype: Any) -> 
 )
 def merge_v2_checkpoints(
     ctx: OpKernelContext,
-    checkpoint_prefixes: Any,
-    destination_prefix: Any,
+    checkpoint_prefixes: Array,
+    destination_prefix: Array,
     *,
     delete_old_dirs: bool,
     allow_missing_files: bool,
@@ -222,7 +224,7 @@ def _scalars(c: InferenceContext) -> TensorShape:
     return SCALAR_SHAPE
 
 
-def _scalar_number(name: str, value: Any) -> int:
+def _scalar_number(name: str, value: Array) -> int:
     if np.ndim(value):
         shape = ",".join(map(str, np.shape(value)))
         raise errors.invalid_argument(f"{name} must be a scalar, got shape [{shape}]")
@@ -235,7 +237,7 @@ def _scalar_number(name: str, value: Any) -> int:
     shape=_scalars,
     devices=("CPU",),
 )
-def sharded_filename(xp: Any, basename: Any, shard: Any, num_shards: Any) -> Any:
+def sharded_filename(xp: Xp, basename: Array, shard: Array, num_shards: Array) -> Array:
     """basename-SSSSS-of-NNNNN."""
     number, count = _scalar_number("shard", shard), _scalar_number("num_shards", num_shards)
     return _string(f"{scalar_text(basename)}-{number:05d}-of-{count:05d}")
@@ -247,7 +249,7 @@ def sharded_filename(xp: Any, basename: Any, shard: Any, num_shards: Any) -> Any
     shape=_scalars,
     devices=("CPU",),
 )
-def sharded_filespec(xp: Any, basename: Any, num_shards: Any) -> Any:
+def sharded_filespec(xp: Xp, basename: Array, num_shards: Array) -> Array:
     """basename-?????-of-NNNNN."""
     count = _scalar_number("num_shards", num_shards)
     return _string(f"{scalar_text(basename)}-?????-of-{count:05d}")
@@ -271,7 +273,7 @@ def _write_shape(c: InferenceContext) -> list[TensorShape]:
     effects="read filename",
     traits="loads",
 )
-def read_file(xp: Any, filename: Any) -> Any:
+def read_file(xp: Xp, filename: Array) -> Array:
     """The bytes of a file."""
     return np.array(file_system.read_file(scalar_text(filename)), dtype=object)
 
@@ -285,7 +287,7 @@ def read_file(xp: Any, filename: Any) -> Any:
     expensive=True,
     effects="write filename",
 )
-def write_file(ctx: OpKernelContext, filename: Any, contents: Any) -> None:
+def write_file(ctx: OpKernelContext, filename: Array, contents: Array) -> None:
     """Writes a file; makes its folder where there is none."""
     data = bytes(np.asarray(contents, dtype=object)[()])
     file_system.write_file(scalar_text(filename), data, makes_folder=True)
@@ -299,7 +301,7 @@ def write_file(ctx: OpKernelContext, filename: Any, contents: Any) -> None:
     expensive=True,
     effects="read pattern",
 )
-def matching_files(xp: Any, pattern: Any) -> Any:
+def matching_files(xp: Xp, pattern: Array) -> Array:
     """The files that match one or several patterns, sorted."""
     patterns = np.asarray(pattern, dtype=object).reshape(-1)
     found: set[str] = set()

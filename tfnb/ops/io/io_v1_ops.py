@@ -5,7 +5,7 @@ The format itself is :mod:`tfnb.core.files.checkpoint_v1`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array
     from tfnb.core.op_kernel import OpKernelContext
 
 
@@ -56,7 +57,7 @@ def _restore_slice_shape(c: InferenceContext) -> TensorShape:
 # -- writing
 
 
-def _text(value: Any, what: str) -> str:
+def _text(value: Array, what: str) -> str:
     found = np.asarray(value, dtype=object)
     if found.size != 1:
         raise errors.invalid_argument(
@@ -65,9 +66,11 @@ def _text(value: Any, what: str) -> str:
     return bytes(found.reshape(-1)[0]).decode("utf-8", "surrogateescape")
 
 
-def _save(filename: Any, tensor_names: Any, specs: Any, data: list[Any], types: list[Any]) -> None:
+def _save(
+    filename: Array, tensor_names: Array, specs: Array, data: list[Array], types: list[Array]
+) -> None:
     path = _text(filename, "filename")
-    flat: list[Any] = np.asarray(tensor_names, dtype=object).reshape(-1).tolist()
+    flat: list[Array] = np.asarray(tensor_names, dtype=object).reshape(-1).tolist()
     names = [name.decode() for name in flat]
     if len(names) != len(data):
         raise errors.invalid_argument(
@@ -100,7 +103,7 @@ def _save(filename: Any, tensor_names: Any, specs: Any, data: list[Any], types: 
     traits="checkpoint",
 )  # fmt: skip
 def save(
-    ctx: OpKernelContext, filename: Any, tensor_names: Any, data: list[Any], *, T: list[DType]
+    ctx: OpKernelContext, filename: Array, tensor_names: Array, data: list[Array], *, T: list[DType]
 ) -> None:
     """Writes tensors to one file."""
     _save(filename, tensor_names, None, data, T)
@@ -115,10 +118,10 @@ def save(
 )  # fmt: skip
 def save_slices(
     ctx: OpKernelContext,
-    filename: Any,
-    tensor_names: Any,
-    shapes_and_slices: Any,
-    data: list[Any],
+    filename: Array,
+    tensor_names: Array,
+    shapes_and_slices: Array,
+    data: list[Array],
     *,
     T: list[DType],
 ) -> None:
@@ -139,8 +142,8 @@ def _reader(ctx: OpKernelContext, pattern: str) -> CheckpointReader:
 
 
 def _restore(
-    ctx: OpKernelContext, file_pattern: Any, tensor_name: Any, spec: str, dtype: DType
-) -> Any:
+    ctx: OpKernelContext, file_pattern: Array, tensor_name: Array, spec: str, dtype: DType
+) -> Array:
     reader = _reader(ctx, _text(file_pattern, "file_pattern"))
     name = _text(tensor_name, "tensor_name")
     shape, stored = reader.shape_and_dtype(name)
@@ -166,7 +169,7 @@ def _restore(
     expensive=True, effects="read file_pattern",
     traits="unseen_state checkpoint loads",
 )  # fmt: skip
-def restore(ctx: OpKernelContext, file_pattern: Any, tensor_name: Any, *, dt: DType) -> Any:
+def restore(ctx: OpKernelContext, file_pattern: Array, tensor_name: Array, *, dt: DType) -> Array:
     """Reads a tensor from the files that match."""
     return _restore(ctx, file_pattern, tensor_name, "", dt)
 
@@ -180,8 +183,13 @@ def restore(ctx: OpKernelContext, file_pattern: Any, tensor_name: Any, *, dt: DT
     traits="unseen_state checkpoint",
 )  # fmt: skip
 def restore_slice(
-    ctx: OpKernelContext, file_pattern: Any, tensor_name: Any, shape_and_slice: Any, *, dt: DType
-) -> Any:
+    ctx: OpKernelContext,
+    file_pattern: Array,
+    tensor_name: Array,
+    shape_and_slice: Array,
+    *,
+    dt: DType,
+) -> Array:
     """Reads a tensor, or a slice of it, from the files that match."""
     return _restore(ctx, file_pattern, tensor_name, _text(shape_and_slice, "shape_and_slice"), dt)
 

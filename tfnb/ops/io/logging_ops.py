@@ -35,8 +35,12 @@ from tfnb.ops.base.tensor_text import summarize as summarize_tensor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {"tf": ["Print", "print:print_", "timestamp"]}
 
@@ -64,7 +68,7 @@ def _tag(ctx: OpKernelContext) -> str:
     host_memory=("condition", "data"),
     traits="reports",
 )
-def assert_op(xp: Any, condition: Any, data: list[Any], *, summarize: int) -> None:
+def assert_op(xp: Xp, condition: Array, data: list[Array], *, summarize: int) -> None:
     """Raise an error with the data if the condition is false."""
     if condition.ndim:
         raise errors.invalid_argument(f"In[0] should be a scalar: {shape_text(condition.shape)}")
@@ -93,13 +97,13 @@ assert_op.not_differentiable()
 )
 def print_op(
     ctx: OpKernelContext,
-    input: Any,
-    data: list[Any],
+    input: Array,
+    data: list[Array],
     *,
     message: str,
     first_n: int,
     summarize: int,
-) -> Any:
+) -> Array:
     """Return the input; print the data, in the first ``first_n`` runs."""
     if first_n >= 0:
         count = ctx.kernel_state.get("count", 0)
@@ -114,7 +118,7 @@ def print_op(
 
 
 @print_op.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     return [*grads, *[None] * (len(op.inputs) - 1)]
 
 
@@ -141,7 +145,7 @@ _LOG_LEVELS = {
     effects="write output_stream file://",
     traits="reports",
 )
-def print_v2(ctx: OpKernelContext, input: Any, *, output_stream: str, end: str) -> None:
+def print_v2(ctx: OpKernelContext, input: Array, *, output_stream: str, end: str) -> None:
     """Write a string to a stream, to the log, or to a file (``file://...``)."""
     if input.ndim:
         raise errors.invalid_argument("Input is expected to be scalar, but got {}")
@@ -176,7 +180,7 @@ print_v2.not_differentiable()
     shape=lambda c: SCALAR_SHAPE,
     host_memory=("ts",),
 )
-def timestamp(xp: Any) -> Any:
+def timestamp(xp: Xp) -> Array:
     """Return the seconds since the epoch at the time when the op runs."""
     return np.float64(time.time())
 
@@ -187,18 +191,18 @@ timestamp.not_differentiable()
 
 
 def Print(
-    input_: Any,
-    data: Any,
+    input_: TensorLike,
+    data: TensorLike,
     message: str | None = None,
     first_n: int | None = None,
     summarize: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Return a tensor equal to ``input_`` that prints the data when computed."""
     return print_op(input_, data, message, first_n, summarize, name=name)
 
 
-def print_(*inputs: Any, **kwargs: Any) -> Any:
+def print_(*inputs: Any, **kwargs: Any) -> TensorResult:
     """Return an operation that prints tensors and other objects, like Python's ``print``.
 
     Args:
@@ -253,7 +257,9 @@ def _stream_name(stream: Any) -> str:
     return f"log({word})"
 
 
-def _formatted(inputs: tuple[Any, ...], sep: str, summarize: int, name: str | None) -> Any:
+def _formatted(
+    inputs: tuple[TensorLike, ...], sep: str, summarize: int, name: str | None
+) -> TensorResult:
     """Return the text of the inputs as a string tensor."""
     from tfnb.ops.strings.string_ops import string_format
 
@@ -265,7 +271,7 @@ def _formatted(inputs: tuple[Any, ...], sep: str, summarize: int, name: str | No
     ]
     without_tensors = nest.map_structure(lambda x: "" if is_tensor(x) else x, ordered)
     placeholder = _unused_placeholder(" ".join(pprint.pformat(x) for x in without_tensors))
-    tensors: list[Any] = []
+    tensors: list[TensorLike] = []
     templates = []
     for value in inputs:
         marked: list[Any] = []

@@ -28,7 +28,9 @@ from tfnb.ops.strings.string_number_ops import parse_float, parse_float32, parse
 from tfnb.proto import example_pb2, tensor_pb2
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["decode_compressed", "decode_csv", "decode_json_example", "decode_raw",
@@ -45,7 +47,7 @@ def _raw_shape(c: InferenceContext) -> TensorShape:
     return UNKNOWN_SHAPE if dims is None else TensorShape([*dims, None])
 
 
-def _swapped(data: Any, dtype: DType, little_endian: bool) -> Any:
+def _swapped(data: Array, dtype: DType, little_endian: bool) -> Array:
     """Numbers whose bytes were read in this machine's order, in the order they were written."""
     if little_endian or dtype.size == 1:
         return data
@@ -67,7 +69,7 @@ def _swapped(data: Any, dtype: DType, little_endian: bool) -> Any:
     shape=_raw_shape,
     devices=("CPU",),
 )
-def decode_raw_op(xp: Any, bytes: Any, *, out_type: DType, little_endian: bool) -> Any:
+def decode_raw_op(xp: Xp, bytes: Array, *, out_type: DType, little_endian: bool) -> Array:
     """The numbers that the bytes of each string are; all strings have the same length."""
     values = bytes.reshape(-1).tolist()
     target = np.dtype(out_type.as_numpy_dtype)
@@ -121,8 +123,8 @@ def _padded_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def decode_padded_raw(
-    xp: Any, input_bytes: Any, fixed_length: Any, *, out_type: DType, little_endian: bool
-) -> Any:
+    xp: Xp, input_bytes: Array, fixed_length: Array, *, out_type: DType, little_endian: bool
+) -> Array:
     """The numbers that the first bytes of each string are, followed by zeros where it is short."""
     if fixed_length.ndim:
         raise errors.invalid_argument(
@@ -152,11 +154,11 @@ decode_padded_raw.not_differentiable()
 
 def decode_raw(
     input_bytes: Any = None,
-    out_type: Any = None,
+    out_type: DTypeLike | None = None,
     little_endian: bool = True,
     name: str | None = None,
     bytes: Any = None,
-) -> Any:
+) -> TensorResult:
     """The numbers that the bytes of each string are.
 
     Raises:
@@ -177,7 +179,7 @@ def decode_raw(
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def decode_compressed(xp: Any, bytes: Any, *, compression_type: str) -> Any:
+def decode_compressed(xp: Xp, bytes: Array, *, compression_type: str) -> Array:
     """What compressed strings contain."""
     if compression_type in ("", "NONE"):
         return bytes
@@ -191,7 +193,7 @@ def decode_compressed(xp: Any, bytes: Any, *, compression_type: str) -> Any:
 
     left = host_memory.limit()
 
-    def inflate(value: Any) -> Any:
+    def inflate(value: Array) -> Array:
         nonlocal left
         try:
             # What is cut off at the end is not missed.
@@ -284,9 +286,9 @@ class CsvReader:
         return bytes(field), position + 2
 
 
-def csv_value(field: bytes, dtype: DType, column: int, record: int) -> Any:
+def csv_value(field: bytes, dtype: DType, column: int, record: int) -> Array:
     """A field as a value of a dtype."""
-    value: Any
+    value: Array
     if dtype is dtypes.string:
         return field
     if dtype is dtypes.float32:
@@ -315,16 +317,16 @@ def csv_value(field: bytes, dtype: DType, column: int, record: int) -> Any:
     devices=("CPU",),
 )
 def decode_csv_op(
-    xp: Any,
-    records: Any,
-    record_defaults: list[Any],
+    xp: Xp,
+    records: Array,
+    record_defaults: list[Array],
     *,
     OUT_TYPE: list[DType],
     field_delim: str,
     use_quote_delim: bool,
     na_value: str,
     select_cols: list[int],
-) -> Any:
+) -> Outputs:
     """The fields of lines, column by column; an empty field has its column's default."""
     if len(as_bytes(field_delim)) != 1:
         raise errors.invalid_argument("field_delim should be only 1 char")
@@ -337,7 +339,7 @@ def decode_csv_op(
             )
     reader = CsvReader(field_delim, use_quote_delim, select_cols)
     missing = {b"", as_bytes(na_value)}
-    columns: list[list[Any]] = [[] for _ in OUT_TYPE]
+    columns: list[list[Array]] = [[] for _ in OUT_TYPE]
     for record, line in enumerate(records.reshape(-1).tolist()):
         fields = reader.fields(line)
         if len(fields) != len(OUT_TYPE):
@@ -363,14 +365,14 @@ def decode_csv_op(
 
 
 def decode_csv(
-    records: Any,
-    record_defaults: Any,
+    records: TensorLike,
+    record_defaults: TensorLike,
     field_delim: str = ",",
     use_quote_delim: bool = True,
     name: str | None = None,
     na_value: str = "",
     select_cols: list[int] | None = None,
-) -> Any:
+) -> TensorResult:
     """The fields of lines, as one tensor per column.
 
     Raises:
@@ -404,7 +406,7 @@ def decode_csv(
     shape=lambda c: SCALAR_SHAPE,
     devices=("CPU",),
 )
-def serialize_tensor(xp: Any, tensor: Any, *, T: DType) -> Any:
+def serialize_tensor(xp: Xp, tensor: Array, *, T: DType) -> Array:
     """A tensor as a serialized TensorProto."""
     proto = tensor_util.encode_tensor_content(np.asarray(tensor), T)
     return strings([proto.SerializeToString()], ())
@@ -420,7 +422,7 @@ serialize_tensor.not_differentiable()
     shape=lambda c: UNKNOWN_SHAPE,
     devices=("CPU",),
 )
-def parse_tensor(xp: Any, serialized: Any, *, out_type: DType) -> Any:
+def parse_tensor(xp: Xp, serialized: Array, *, out_type: DType) -> Array:
     """The tensor that a serialized TensorProto is."""
     if serialized.ndim:
         raise errors.invalid_argument(
@@ -453,7 +455,7 @@ def _chunk(field: int, data: bytes) -> bytes:
     return bytes([field << 3 | 2]) + put_varint(len(data)) + data
 
 
-def _unpacked(feature: Any) -> bytes:
+def _unpacked(feature: Array) -> bytes:
     kind = feature.WhichOneof("kind")
     if kind is None:
         return b""
@@ -471,7 +473,7 @@ def _unpacked(feature: Any) -> bytes:
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def decode_json_example(xp: Any, json_examples: Any) -> Any:
+def decode_json_example(xp: Xp, json_examples: Array) -> Array:
     """Examples written as JSON, as serialized Example messages."""
     from google.protobuf import json_format
 

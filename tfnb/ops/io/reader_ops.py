@@ -23,6 +23,7 @@ from tfnb.ops.io.readers import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array, Handle
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
     from tfnb.core.resource_mgr import ResourceHandle
     from tfnb.ops.waiting.queue_kernels import Queue
@@ -71,7 +72,7 @@ _NAMES = ("container: string = ''", "shared_name: string = ''")
 )  # fmt: skip
 def text_line_reader_v2(
     ctx: OpKernelContext, *, skip_header_lines: int, container: str, shared_name: str
-) -> Any:
+) -> Handle:
     """A reader of lines."""
     return _reader(
         ctx, container, shared_name, lambda name: TextLineReader(name, skip_header_lines)
@@ -84,7 +85,7 @@ def text_line_reader_v2(
 )  # fmt: skip
 def tf_record_reader_v2(
     ctx: OpKernelContext, *, container: str, shared_name: str, compression_type: str
-) -> Any:
+) -> Handle:
     """A reader of TFRecord files."""
     return _reader(ctx, container, shared_name, lambda name: TFRecordReader(name, compression_type))
 
@@ -94,7 +95,7 @@ def tf_record_reader_v2(
     devices=("CPU",),
     traits="loads",
 )  # fmt: skip
-def whole_file_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
+def whole_file_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Handle:
     """A reader of whole files."""
     return _reader(ctx, container, shared_name, WholeFileReader)
 
@@ -103,7 +104,7 @@ def whole_file_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: s
     "IdentityReaderV2", "-> reader_handle: resource", *_NAMES, stateful=True, shape=_scalars,
     devices=("CPU",),
 )  # fmt: skip
-def identity_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
+def identity_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Handle:
     """A reader that returns the names themselves."""
     return _reader(ctx, container, shared_name, IdentityReader)
 
@@ -123,7 +124,7 @@ def fixed_length_record_reader_v2(
     container: str,
     shared_name: str,
     encoding: str,
-) -> Any:
+) -> Handle:
     """A reader of records of a fixed size."""
     return _reader(
         ctx,
@@ -138,12 +139,12 @@ def fixed_length_record_reader_v2(
 # -- reading
 
 
-def _find(ctx: OpKernelContext, handle: Any) -> Reader:
+def _find(ctx: OpKernelContext, handle: Handle) -> Reader:
     found: Reader = find_resource(ctx, handle, _TYPE)
     return found
 
 
-def _queue(ctx: OpKernelContext, handle: Any) -> Queue:
+def _queue(ctx: OpKernelContext, handle: Handle) -> Queue:
     queue: Queue = find_resource(ctx, handle, "Queue")
     if len(queue.types) != 1:
         raise errors.invalid_argument("Expected single component queue")
@@ -152,11 +153,11 @@ def _queue(ctx: OpKernelContext, handle: Any) -> Queue:
     return queue
 
 
-def _string(text: bytes) -> Any:
+def _string(text: bytes) -> Array:
     return np.array(text, dtype=object)
 
 
-def _strings(texts: list[bytes]) -> Any:
+def _strings(texts: list[bytes]) -> Array:
     found = np.empty(len(texts), dtype=object)
     found[:] = texts
     return found
@@ -168,11 +169,11 @@ def _strings(texts: list[bytes]) -> Any:
     traits="takes_elements",
 )  # fmt: skip
 def reader_read_v2(
-    ctx: OpKernelContext, done: type_of_done, reader_handle: Any, queue_handle: Any
+    ctx: OpKernelContext, done: type_of_done, reader_handle: Array, queue_handle: Array
 ) -> None:
     """Reads the next record; waits while the queue has no names."""
 
-    def finish(answer: Any) -> None:
+    def finish(answer: Array) -> None:
         if isinstance(answer, BaseException):
             done(answer)
         else:
@@ -193,13 +194,13 @@ def reader_read_v2(
 def reader_read_up_to_v2(
     ctx: OpKernelContext,
     done: type_of_done,
-    reader_handle: Any,
-    queue_handle: Any,
-    num_records: Any,
+    reader_handle: Array,
+    queue_handle: Array,
+    num_records: Array,
 ) -> None:
     """Reads up to ``num_records`` records, all of one file."""
 
-    def finish(answer: Any) -> None:
+    def finish(answer: Array) -> None:
         if isinstance(answer, BaseException):
             done(answer)
         else:
@@ -219,7 +220,7 @@ def reader_read_up_to_v2(
     "ReaderNumRecordsProducedV2", "reader_handle: resource -> records_produced: int64",
     stateful=True, shape=_scalars, devices=("CPU",),
 )  # fmt: skip
-def reader_num_records_produced_v2(ctx: OpKernelContext, reader_handle: Any) -> Any:
+def reader_num_records_produced_v2(ctx: OpKernelContext, reader_handle: Array) -> Array:
     """The number of records read."""
     return np.int64(_find(ctx, reader_handle).num_records_produced())
 
@@ -228,7 +229,7 @@ def reader_num_records_produced_v2(ctx: OpKernelContext, reader_handle: Any) -> 
     "ReaderNumWorkUnitsCompletedV2", "reader_handle: resource -> units_completed: int64",
     stateful=True, shape=_scalars, devices=("CPU",),
 )  # fmt: skip
-def reader_num_work_units_completed_v2(ctx: OpKernelContext, reader_handle: Any) -> Any:
+def reader_num_work_units_completed_v2(ctx: OpKernelContext, reader_handle: Array) -> Array:
     """The number of names that are completed."""
     return np.int64(_find(ctx, reader_handle).num_work_units_completed())
 
@@ -236,7 +237,7 @@ def reader_num_work_units_completed_v2(ctx: OpKernelContext, reader_handle: Any)
 @register_op(
     "ReaderResetV2", "reader_handle: resource ->", stateful=True, shape=_scalars, devices=("CPU",)
 )
-def reader_reset_v2(ctx: OpKernelContext, reader_handle: Any) -> None:
+def reader_reset_v2(ctx: OpKernelContext, reader_handle: Array) -> None:
     """Resets a reader to its initial state."""
     _find(ctx, reader_handle).reset()
 
@@ -245,7 +246,7 @@ def reader_reset_v2(ctx: OpKernelContext, reader_handle: Any) -> None:
     "ReaderSerializeStateV2", "reader_handle: resource -> state: string", stateful=True,
     shape=_scalars, devices=("CPU",),
 )  # fmt: skip
-def reader_serialize_state_v2(ctx: OpKernelContext, reader_handle: Any) -> Any:
+def reader_serialize_state_v2(ctx: OpKernelContext, reader_handle: Array) -> Array:
     """Serializes the state of a reader."""
     return _string(_find(ctx, reader_handle).serialize_state())
 
@@ -254,7 +255,7 @@ def reader_serialize_state_v2(ctx: OpKernelContext, reader_handle: Any) -> Any:
     "ReaderRestoreStateV2", "reader_handle: resource, state: string ->", stateful=True,
     shape=_scalars, devices=("CPU",),
 )  # fmt: skip
-def reader_restore_state_v2(ctx: OpKernelContext, reader_handle: Any, state: Any) -> None:
+def reader_restore_state_v2(ctx: OpKernelContext, reader_handle: Array, state: Array) -> None:
     """Restores the state of a reader."""
     _find(ctx, reader_handle).restore_state(bytes(np.asarray(state, dtype=object)[()]))
 
@@ -279,7 +280,7 @@ def _first_vectors(c: InferenceContext) -> list[TensorShape]:
 )  # fmt: skip
 def text_line_reader(
     ctx: OpKernelContext, *, skip_header_lines: int, container: str, shared_name: str
-) -> Any:
+) -> Array:
     """A reader of lines."""
 
     def make(name: str) -> Reader:
@@ -294,7 +295,7 @@ def text_line_reader(
 )  # fmt: skip
 def tf_record_reader(
     ctx: OpKernelContext, *, container: str, shared_name: str, compression_type: str
-) -> Any:
+) -> Array:
     """A reader of TFRecord files."""
 
     def make(name: str) -> Reader:
@@ -308,7 +309,7 @@ def tf_record_reader(
     shape=pair_shape, devices=("CPU",),
     traits="loads",
 )  # fmt: skip
-def whole_file_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
+def whole_file_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Array:
     """A reader of whole files."""
     return as_reference(ctx, _reader(ctx, container, shared_name, WholeFileReader))
 
@@ -317,7 +318,7 @@ def whole_file_reader(ctx: OpKernelContext, *, container: str, shared_name: str)
     "IdentityReader", "-> reader_handle: Ref(string)", *_NAMES, stateful=True,
     shape=pair_shape, devices=("CPU",), deprecated=(26, "Use IdentityReaderV2"),
 )  # fmt: skip
-def identity_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
+def identity_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Array:
     """A reader that returns the names themselves."""
     return as_reference(ctx, _reader(ctx, container, shared_name, IdentityReader))
 
@@ -336,7 +337,7 @@ def fixed_length_record_reader(
     hop_bytes: int,
     container: str,
     shared_name: str,
-) -> Any:
+) -> Array:
     """A reader of records of a fixed size."""
 
     def make(name: str) -> Reader:

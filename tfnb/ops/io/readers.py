@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tfnb.core.cancellation import CancellationManager
+    from tfnb.core.kernel_types import Array
     from tfnb.ops.waiting.queue_kernels import Queue
 
     type_of_records = Iterator[tuple[bytes, bytes]]
@@ -41,7 +42,7 @@ class _Request:
         self,
         limit: int | None,
         queue: Queue,
-        done: Callable[[Any], None],
+        done: Callable[[Array], None],
         manager: CancellationManager,
     ) -> None:
         self.limit = limit
@@ -49,7 +50,7 @@ class _Request:
         self.done = done
         self.manager = manager
         self.guard = effects.current_guard()  # of the requesting node, in any thread
-        self.answer: Any = None  # the queue's answer; guarded by the reader's lock
+        self.answer: Array = None  # the queue's answer; guarded by the reader's lock
         self.has_left = False  # whether the requesting thread has returned; guarded too
 
 
@@ -90,7 +91,7 @@ class Reader:
         self,
         limit: int | None,
         queue: Queue,
-        done: Callable[[Any], None],
+        done: Callable[[Array], None],
         manager: CancellationManager,
     ) -> None:
         """Give ``done`` a list of records or an exception; waits for the queue's names."""
@@ -179,7 +180,7 @@ class Reader:
         """Return whether the request has ended; else the thread that brings a name continues it."""
         while True:
             try:
-                outcome: Any = self._take_records(request)
+                outcome: Array = self._take_records(request)
             except Exception as error:
                 outcome = error
             if outcome is None:
@@ -202,7 +203,7 @@ class Reader:
                 request.done(outcome)
                 return True
 
-    def _name_came(self, request: _Request, answer: Any) -> None:
+    def _name_came(self, request: _Request, answer: Array) -> None:
         with self._lock:
             request.answer = answer
             if not request.has_left:

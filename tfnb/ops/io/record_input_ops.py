@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tfnb.core.tensor_shape import TensorShape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tfnb.core.kernel_types import Array
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.shape_inference import InferenceContext
 
@@ -125,7 +126,7 @@ def record_input(
     file_buffer_size: int,
     batch_size: int,
     compression_type: str,
-) -> Any:
+) -> Array:
     """The next ``batch_size`` records of the files."""
     yielder: RecordYielder | None = ctx.kernel_state.get("yielder")
     if yielder is None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.shape_inference import InferenceContext
 
 # ------------------------------------------------------------------------------------------ shapes
@@ -107,13 +108,13 @@ class _Rows:
     list_dense: list[list[list[Any]]]
 
 
-def _sparse_columns(keys: Iterable[Any], types: Sequence[DType]) -> list[Sparse]:
+def _sparse_columns(keys: Iterable[Array], types: Sequence[DType]) -> list[Sparse]:
     names = [text_of_key(key) for key in keys]
     return [Sparse(key, dtype) for key, dtype in zip(names, types, strict=True)]
 
 
 def _list_columns(
-    keys: Iterable[Any], types: Sequence[DType], shapes: Sequence[TensorShape]
+    keys: Iterable[Array], types: Sequence[DType], shapes: Sequence[TensorShape]
 ) -> list[Dense]:
     names = [text_of_key(key) for key in keys]
     return [
@@ -170,7 +171,7 @@ def _check_empty_batch(columns: _Columns) -> None:
             )
 
 
-def _typed(feature: Any, dtype: DType, what: str, name: str) -> Any:
+def _typed(feature: Array, dtype: DType, what: str, name: str) -> Array:
     """The values of a feature; none if it has no kind."""
     found, values = parsing.values_of(feature)
     if found is not None and found is not dtype:
@@ -180,7 +181,7 @@ def _typed(feature: Any, dtype: DType, what: str, name: str) -> Any:
     return values
 
 
-def _context_dense(feature: Any, column: Dense, name: str) -> Any:
+def _context_dense(feature: Array, column: Dense, name: str) -> Array:
     if parsing.values_of(feature)[0] is None:
         if column.default.size or not column.stride:
             return column.default.reshape(-1)
@@ -196,7 +197,7 @@ def _context_dense(feature: Any, column: Dense, name: str) -> Any:
     return parsing.array_of(values, column.dtype)
 
 
-def _list_steps(feature_list: Any, column: Dense, name: str, may_miss: frozenset[str]) -> Any:
+def _list_steps(feature_list: Array, column: Dense, name: str, may_miss: frozenset[str]) -> Outputs:
     if feature_list is None:
         if column.key in may_miss:
             return []
@@ -220,7 +221,7 @@ def _list_steps(feature_list: Any, column: Dense, name: str, may_miss: frozenset
     return steps
 
 
-def _free_steps(feature_list: Any, column: Sparse | Ragged, name: str) -> list[Any]:
+def _free_steps(feature_list: Array, column: Sparse | Ragged, name: str) -> list[Array]:
     if feature_list is None:
         return []
     return [
@@ -235,11 +236,11 @@ def _free_steps(feature_list: Any, column: Sparse | Ragged, name: str) -> list[A
 # ----------------------------------------------------------------------------------------- results
 
 
-def _dense_lists(examples: list[list[Any]], column: Dense) -> tuple[Any, Any]:
+def _dense_lists(examples: list[list[Array]], column: Dense) -> tuple[Array, Array]:
     """A dense feature list of a batch, shorter ones padded, and how long each was."""
     lengths = np.array([len(steps) for steps in examples], np.int64)
     longest = int(lengths.max(initial=0))
-    filler: Any = b"" if column.default.dtype == object else 0
+    filler: Array = b"" if column.default.dtype == object else 0
     shape = (len(examples), longest, column.stride)
     batch = np.full(shape, filler, column.default.dtype)
     for index, steps in enumerate(examples):
@@ -248,7 +249,7 @@ def _dense_lists(examples: list[list[Any]], column: Dense) -> tuple[Any, Any]:
     return batch.reshape(len(examples), longest, *[size or 0 for size in column.dims]), lengths
 
 
-def _sparse_lists(examples: list[list[Any]], dtype: DType) -> tuple[Any, Any, Any]:
+def _sparse_lists(examples: list[list[Array]], dtype: DType) -> tuple[Array, Array, Array]:
     """A sparse feature list of a batch: indices of example, step and value; values; shape."""
     steps = [values for example in examples for values in example]
     lengths = [len(values) for values in steps]
@@ -266,19 +267,19 @@ def _sparse_lists(examples: list[list[Any]], dtype: DType) -> tuple[Any, Any, An
     return indices, parsing.joined(steps, dtype), np.array(shape, np.int64)
 
 
-def _alone(part: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+def _alone(part: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
     """A sparse column of a single example, without the batch's index."""
     indices, values, shape = part
     return indices[:, 1:], values, shape[1:]
 
 
-def _transposed(parts: Sequence[tuple[Any, ...]], count: int) -> list[Any]:
+def _transposed(parts: Sequence[tuple[Array, ...]], count: int) -> list[Array]:
     return [part[position] for position in range(count) for part in parts]
 
 
 def _results(
     rows: _Rows, columns: _Columns, *, is_scalar: bool, lengths: bool, ragged: bool
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """All outputs in the op's order."""
     num_context, num_list = len(columns.context_sparse), len(columns.list_sparse)
     context = [
@@ -301,7 +302,7 @@ def _results(
         context, lists = [_alone(part) for part in context], [_alone(part) for part in lists]
         context_dense = [value[0, ...] for value in context_dense]
         dense = [(values[0, ...], count[0, ...]) for values, count in dense]
-    found: list[Any] = [*_transposed(context, 3), *context_dense]
+    found: list[Array] = [*_transposed(context, 3), *context_dense]
     if ragged:
         found += _context_ragged(rows.context_free[num_context:], columns, is_scalar)
     found += [*_transposed(lists, 3), *[values for values, _ in dense]]
@@ -312,14 +313,14 @@ def _results(
     return tuple(found)
 
 
-def _splits(lengths: list[int], column: Ragged, is_scalar: bool) -> Any:
+def _splits(lengths: list[int], column: Ragged, is_scalar: bool) -> Array:
     """Row splits of a batch; a single example has none, and a zero stands for them."""
     if is_scalar:
         return np.zeros((), column.split_dtype.as_numpy_dtype)
     return parsing.splits_of(lengths, column.split_dtype)
 
 
-def _context_ragged(found: list[list[Any]], columns: _Columns, is_scalar: bool) -> list[Any]:
+def _context_ragged(found: list[list[Array]], columns: _Columns, is_scalar: bool) -> list[Array]:
     parts = [
         (
             parsing.joined(rows, column.dtype),
@@ -330,7 +331,7 @@ def _context_ragged(found: list[list[Any]], columns: _Columns, is_scalar: bool) 
     return _transposed(parts, 2)
 
 
-def _list_ragged(found: list[list[list[Any]]], columns: _Columns, is_scalar: bool) -> list[Any]:
+def _list_ragged(found: list[list[list[Array]]], columns: _Columns, is_scalar: bool) -> list[Array]:
     parts = []
     for examples, column in zip(found, columns.list_ragged, strict=True):
         steps = [values for example in examples for values in example]
@@ -340,7 +341,7 @@ def _list_ragged(found: list[list[list[Any]]], columns: _Columns, is_scalar: boo
     return _transposed(parts, 3)
 
 
-def _names(debug_name: Any, serialized: Any) -> list[str]:
+def _names(debug_name: Array, serialized: Array) -> list[str]:
     if debug_name.size not in (0, serialized.size):
         raise errors.invalid_argument(
             "example_names must be empty or have the correct number of elements, got shapes "
@@ -349,7 +350,7 @@ def _names(debug_name: Any, serialized: Any) -> list[str]:
     return [name.decode("utf-8", "replace") for name in debug_name.reshape(-1)]
 
 
-def _check_rank(serialized: Any) -> None:
+def _check_rank(serialized: Array) -> None:
     if serialized.ndim > 1:
         raise errors.invalid_argument(
             "Expected serialized to be a scalar or vector, got shape: "
@@ -390,10 +391,10 @@ def _check_rank(serialized: Any) -> None:
     devices=("CPU",),
 )
 def parse_sequence_example_op(
-    xp: Any,
-    serialized: Any,
-    debug_name: Any,
-    context_dense_defaults: list[Any],
+    xp: Xp,
+    serialized: Array,
+    debug_name: Array,
+    context_dense_defaults: list[Array],
     *,
     feature_list_dense_missing_assumed_empty: list[str],
     context_sparse_keys: list[str],
@@ -406,7 +407,7 @@ def parse_sequence_example_op(
     context_dense_shapes: list[TensorShape],
     feature_list_sparse_types: list[DType],
     feature_list_dense_shapes: list[TensorShape],
-) -> Any:
+) -> Outputs:
     """A batch of SequenceExamples, or one, as columns."""
     _check_rank(serialized)
     columns = _Columns(
@@ -461,17 +462,17 @@ def parse_sequence_example_op(
     devices=("CPU",),
 )
 def parse_sequence_example_v2_op(
-    xp: Any,
-    serialized: Any,
-    debug_name: Any,
-    context_sparse_keys: Any,
-    context_dense_keys: Any,
-    context_ragged_keys: Any,
-    feature_list_sparse_keys: Any,
-    feature_list_dense_keys: Any,
-    feature_list_ragged_keys: Any,
-    feature_list_dense_missing_assumed_empty: Any,
-    context_dense_defaults: list[Any],
+    xp: Xp,
+    serialized: Array,
+    debug_name: Array,
+    context_sparse_keys: Array,
+    context_dense_keys: Array,
+    context_ragged_keys: Array,
+    feature_list_sparse_keys: Array,
+    feature_list_dense_keys: Array,
+    feature_list_ragged_keys: Array,
+    feature_list_dense_missing_assumed_empty: Array,
+    context_dense_defaults: list[Array],
     *,
     Tcontext_dense: list[DType],
     context_sparse_types: list[DType],
@@ -483,7 +484,7 @@ def parse_sequence_example_v2_op(
     feature_list_ragged_value_types: list[DType],
     feature_list_ragged_split_types: list[DType],
     feature_list_dense_shapes: list[TensorShape],
-) -> Any:
+) -> Outputs:
     """A batch of SequenceExamples, or one, as dense, sparse and ragged columns."""
     _check_rank(serialized)
     context_sparse_keys, context_dense_keys, context_ragged_keys = (
@@ -529,7 +530,7 @@ def parse_sequence_example_v2_op(
     return _results(rows, columns, is_scalar=is_scalar, lengths=True, ragged=True)
 
 
-def _keys(part: str, kind: str, keys: Any, types: Sequence[DType]) -> Any:
+def _keys(part: str, kind: str, keys: Array, types: Sequence[DType]) -> Array:
     """The names of features as a vector, as many as there are types."""
     if keys.size != len(types):
         raise errors.invalid_argument(
@@ -539,7 +540,7 @@ def _keys(part: str, kind: str, keys: Any, types: Sequence[DType]) -> Any:
 
 
 def _ragged_columns(
-    keys: Any, types: Sequence[DType], split_types: Sequence[DType]
+    keys: Array, types: Sequence[DType], split_types: Sequence[DType]
 ) -> list[Ragged]:
     names = [text_of_key(key) for key in keys]
     return [Ragged(*column) for column in zip(names, types, split_types, strict=True)]
@@ -574,15 +575,15 @@ def _ragged_columns(
     devices=("CPU",),
 )
 def parse_single_sequence_example_op(
-    xp: Any,
-    serialized: Any,
-    feature_list_dense_missing_assumed_empty: Any,
-    context_sparse_keys: list[Any],
-    context_dense_keys: list[Any],
-    feature_list_sparse_keys: list[Any],
-    feature_list_dense_keys: list[Any],
-    context_dense_defaults: list[Any],
-    debug_name: Any,
+    xp: Xp,
+    serialized: Array,
+    feature_list_dense_missing_assumed_empty: Array,
+    context_sparse_keys: list[Array],
+    context_dense_keys: list[Array],
+    feature_list_sparse_keys: list[Array],
+    feature_list_dense_keys: list[Array],
+    context_dense_defaults: list[Array],
+    debug_name: Array,
     *,
     context_sparse_types: list[DType],
     Tcontext_dense: list[DType],
@@ -590,7 +591,7 @@ def parse_single_sequence_example_op(
     context_dense_shapes: list[TensorShape],
     feature_list_sparse_types: list[DType],
     feature_list_dense_shapes: list[TensorShape],
-) -> Any:
+) -> Outputs:
     """One SequenceExample as columns."""
     if serialized.ndim:
         raise errors.invalid_argument(

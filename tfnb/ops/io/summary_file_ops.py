@@ -31,6 +31,7 @@ from tfnb.proto import event_pb2, summary_pb2
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.resource_mgr import ResourceHandle
 
@@ -111,17 +112,17 @@ _OP: dict[str, Any] = {"stateful": True, "devices": ("CPU",), "shape": _nothing}
 _WRITE = {**_OP, "effects": "write"}
 
 
-def _writer(ctx: OpKernelContext, handle: Any) -> SummaryWriter:
+def _writer(ctx: OpKernelContext, handle: Handle) -> SummaryWriter:
     found: SummaryWriter = find_resource(ctx, handle, _TYPE)
     return found
 
 
-def _text(value: Any) -> str:
+def _text(value: Array) -> str:
     found: str = np.asarray(value).item().decode("utf-8", "replace")
     return found
 
 
-def _scalar(value: Any, name: str) -> Any:
+def _scalar(value: Array, name: str) -> Array:
     if np.ndim(value):
         raise errors.invalid_argument(f"{name} must be a scalar")
     return value
@@ -144,11 +145,11 @@ def summary_writer(ctx: OpKernelContext, *, shared_name: str, container: str) ->
 )
 def create_summary_file_writer(
     ctx: OpKernelContext,
-    writer: Any,
-    logdir: Any,
-    max_queue: Any,
-    flush_millis: Any,
-    filename_suffix: Any,
+    writer: Handle,
+    logdir: Array,
+    max_queue: Array,
+    flush_millis: Array,
+    filename_suffix: Array,
 ) -> None:
     """Set the folder of a writer's file."""
     ctx.resource_manager.lookup_or_create(
@@ -157,19 +158,19 @@ def create_summary_file_writer(
 
 
 @register_op("FlushSummaryWriter", "writer: resource ->", **_OP)
-def flush_summary_writer(ctx: OpKernelContext, writer: Any) -> None:
+def flush_summary_writer(ctx: OpKernelContext, writer: Handle) -> None:
     """Flush the buffered events to the file."""
     _writer(ctx, writer).flush()
 
 
 @register_op("CloseSummaryWriter", "writer: resource ->", **_OP)
-def close_summary_writer(ctx: OpKernelContext, writer: Any) -> None:
+def close_summary_writer(ctx: OpKernelContext, writer: Handle) -> None:
     """Close a writer's file and delete the writer."""
     _writer(ctx, writer).close()
     ctx.resource_manager.delete(writer)
 
 
-def _write(ctx: OpKernelContext, writer: Any, step: Any, summary: Any) -> None:
+def _write(ctx: OpKernelContext, writer: Handle, step: Array, summary: Array) -> None:
     """Add an event with a summary, given as a message or serialized."""
     event = event_pb2.Event(step=int(_scalar(step, "step")))
     if isinstance(summary, summary_pb2.Summary):
@@ -181,7 +182,7 @@ def _write(ctx: OpKernelContext, writer: Any, step: Any, summary: Any) -> None:
     summary_written(event.summary, event.step, target.logdir)
 
 
-def _merged(message: Any, data: bytes, what: str) -> None:
+def _merged(message: Array, data: bytes, what: str) -> None:
     try:
         message.MergeFromString(data)
     except DecodeError:
@@ -194,11 +195,11 @@ def _merged(message: Any, data: bytes, what: str) -> None:
 )  # fmt: skip
 def write_summary(
     ctx: OpKernelContext,
-    writer: Any,
-    step: Any,
-    tensor: Any,
-    tag: Any,
-    summary_metadata: Any,
+    writer: Handle,
+    step: Array,
+    tensor: Array,
+    tag: Array,
+    summary_metadata: Array,
     *,
     T: DType,
 ) -> None:
@@ -215,7 +216,9 @@ def write_summary(
 
 
 @register_op("WriteRawProtoSummary", f"{_IN}, tensor: string ->", **_WRITE)
-def write_raw_proto_summary(ctx: OpKernelContext, writer: Any, step: Any, tensor: Any) -> None:
+def write_raw_proto_summary(
+    ctx: OpKernelContext, writer: Handle, step: Array, tensor: Array
+) -> None:
     """Writes serialized Summary messages, merged into one."""
     summary = summary_pb2.Summary()
     for data in np.asarray(tensor).reshape(-1).tolist():
@@ -227,7 +230,7 @@ def write_raw_proto_summary(ctx: OpKernelContext, writer: Any, step: Any, tensor
     "WriteScalarSummary", f"{_IN}, tag: string, value: T ->", "T: realnumbertype", **_WRITE
 )
 def write_scalar_summary(
-    ctx: OpKernelContext, writer: Any, step: Any, tag: Any, value: Any
+    ctx: OpKernelContext, writer: Handle, step: Array, tag: Array, value: Array
 ) -> None:
     """Writes a scalar."""
     summary = summary_pb2.Summary()
@@ -241,7 +244,7 @@ def write_scalar_summary(
     "T: {realnumbertype, bool} = DT_FLOAT", **_WRITE,
 )  # fmt: skip
 def write_histogram_summary(
-    ctx: OpKernelContext, writer: Any, step: Any, tag: Any, values: Any
+    ctx: OpKernelContext, writer: Handle, step: Array, tag: Array, values: Array
 ) -> None:
     """Writes a histogram of a tensor's numbers."""
     _write(ctx, writer, step, histogram_summary.kernels["CPU"](ctx, tag, values))
@@ -253,11 +256,11 @@ def write_histogram_summary(
 )  # fmt: skip
 def write_image_summary(
     ctx: OpKernelContext,
-    writer: Any,
-    step: Any,
-    tag: Any,
-    tensor: Any,
-    bad_color: Any,
+    writer: Handle,
+    step: Array,
+    tag: Array,
+    tensor: Array,
+    bad_color: Array,
     *,
     max_images: int,
 ) -> None:
@@ -273,11 +276,11 @@ def write_image_summary(
 )  # fmt: skip
 def write_audio_summary(
     ctx: OpKernelContext,
-    writer: Any,
-    step: Any,
-    tag: Any,
-    tensor: Any,
-    sample_rate: Any,
+    writer: Handle,
+    step: Array,
+    tag: Array,
+    tensor: Array,
+    sample_rate: Array,
     *,
     max_outputs: int,
 ) -> None:
@@ -287,14 +290,14 @@ def write_audio_summary(
 
 
 @register_op("WriteGraphSummary", f"{_IN}, tensor: string ->", **_WRITE)
-def write_graph_summary(ctx: OpKernelContext, writer: Any, step: Any, tensor: Any) -> None:
+def write_graph_summary(ctx: OpKernelContext, writer: Handle, step: Array, tensor: Array) -> None:
     """Writes a serialized GraphDef."""
     event = event_pb2.Event(step=int(step), graph_def=np.asarray(tensor).item())
     _writer(ctx, writer).write(event)
 
 
 @register_op("ImportEvent", "writer: resource, event: string ->", **_WRITE)
-def import_event(ctx: OpKernelContext, writer: Any, event: Any) -> None:
+def import_event(ctx: OpKernelContext, writer: Handle, event: Array) -> None:
     """Writes a serialized event."""
     message = event_pb2.Event()
     _merged(message, np.asarray(_scalar(event, "event")).item(), "event")

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.tensor_types import CollectionNames, TensorLike, TensorResult
 
 EXPORTS = {
     "summary": [
@@ -43,18 +45,18 @@ def _scalar_summary_shape(c: InferenceContext) -> TensorShape:
     return SCALAR_SHAPE
 
 
-def _serialized(summary: summary_pb2.Summary) -> Any:
+def _serialized(summary: summary_pb2.Summary) -> Array:
     result = np.empty((), object)
     result[()] = summary.SerializeToString()
     return result
 
 
-def _tag_text(tag: Any) -> str:
+def _tag_text(tag: Array) -> str:
     text: str = tag.decode("utf-8", "replace")
     return text
 
 
-def _only_tag(tag: Any, word: str = "tags must be scalar") -> str:
+def _only_tag(tag: Array, word: str = "tags must be scalar") -> str:
     if tag.size != 1:
         raise errors.invalid_argument(word)
     return _tag_text(tag.reshape(-1)[0])
@@ -70,7 +72,7 @@ def _only_tag(tag: Any, word: str = "tags must be scalar") -> str:
     shape=_scalar_summary_shape,
     devices=("CPU",),
 )
-def scalar_summary(xp: Any, tags: Any, values: Any) -> Any:
+def scalar_summary(xp: Xp, tags: Array, values: Array) -> Array:
     """One number per tag."""
     if tags.shape != values.shape:
         first = f" (tag '{_tag_text(tags.reshape(-1)[0])}')" if tags.size == 1 else ""
@@ -104,7 +106,7 @@ def _bucket_limits() -> Any:
 _BUCKET_LIMITS = _bucket_limits()
 
 
-def histogram_proto(values: Any) -> summary_pb2.HistogramProto:
+def histogram_proto(values: Array) -> summary_pb2.HistogramProto:
     """How many of the numbers lie in which range; runs of empty ranges become one."""
     numbers = np.asarray(values, np.float64).reshape(-1)
     largest = sys.float_info.max
@@ -136,7 +138,7 @@ def histogram_proto(values: Any) -> summary_pb2.HistogramProto:
     shape=_scalar_summary_shape,
     devices=("CPU",),
 )
-def histogram_summary(ctx: OpKernelContext, tag: Any, values: Any) -> Any:
+def histogram_summary(ctx: OpKernelContext, tag: Array, values: Array) -> Array:
     """How the numbers of a tensor are distributed."""
     if tag.ndim:
         raise errors.invalid_argument("tags must be scalar")
@@ -167,8 +169,8 @@ def _image_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def image_summary(
-    ctx: OpKernelContext, tag: Any, tensor: Any, *, max_images: int, bad_color: Any
-) -> Any:
+    ctx: OpKernelContext, tag: Array, tensor: Array, *, max_images: int, bad_color: Array
+) -> Array:
     """Pictures of shape [batch, height, width, channels]; floating-point ones are scaled to fit."""
     if tag.ndim:
         raise errors.invalid_argument("Tags must be a scalar")
@@ -207,7 +209,7 @@ image_summary.not_differentiable()
 _DARK = 1e-6
 
 
-def _normalized(image: Any, bad_color: Any) -> Any:
+def _normalized(image: Array, bad_color: Array) -> Array:
     """Floating-point pixels as bytes: negative ones around 128, others from 0 up to 255."""
     values = image.astype(np.float32)
     good = np.isfinite(values).all(axis=2)
@@ -225,7 +227,7 @@ def _normalized(image: Any, bad_color: Any) -> Any:
     return pixels
 
 
-def _audio_summary(tag: Any, tensor: Any, sample_rate: float, max_outputs: int) -> Any:
+def _audio_summary(tag: Array, tensor: Array, sample_rate: float, max_outputs: int) -> Array:
     if tag.ndim:
         raise errors.invalid_argument("Tag must be a scalar")
     if tensor.ndim not in (2, 3):
@@ -252,7 +254,7 @@ def _audio_summary(tag: Any, tensor: Any, sample_rate: float, max_outputs: int) 
     return _serialized(summary)
 
 
-def wav_of(frames: Any, sample_rate: int) -> bytes:
+def wav_of(frames: Array, sample_rate: int) -> bytes:
     """Sounds of numbers between -1 and 1, [frames, channels], as a WAV file of 16 bits."""
     # Halves are rounded away from zero.
     scaled = frames.astype(np.float64) * 32768
@@ -273,7 +275,9 @@ def wav_of(frames: Any, sample_rate: int) -> bytes:
     shape=_scalar_summary_shape,
     devices=("CPU",),
 )
-def audio_summary_v2(xp: Any, tag: Any, tensor: Any, sample_rate: Any, *, max_outputs: int) -> Any:
+def audio_summary_v2(
+    xp: Xp, tag: Array, tensor: Array, sample_rate: Array, *, max_outputs: int
+) -> Array:
     """Sounds of shape [batch, frames, channels] or [batch, frames]."""
     if sample_rate.size != 1:
         raise errors.invalid_argument("sample_rate must be scalar")
@@ -292,7 +296,9 @@ audio_summary_v2.not_differentiable()
     devices=("CPU",),
     deprecated=(15, "Use AudioSummaryV2."),
 )
-def audio_summary(xp: Any, tag: Any, tensor: Any, *, sample_rate: float, max_outputs: int) -> Any:
+def audio_summary(
+    xp: Xp, tag: Array, tensor: Array, *, sample_rate: float, max_outputs: int
+) -> Array:
     """Sounds of shape [batch, frames, channels] or [batch, frames]."""
     return _audio_summary(tag, tensor, sample_rate, max_outputs)
 
@@ -308,8 +314,8 @@ audio_summary.not_differentiable()
     devices=("CPU",),
 )
 def tensor_summary_v2(
-    xp: Any, tag: Any, tensor: Any, serialized_summary_metadata: Any, *, T: DType
-) -> Any:
+    xp: Xp, tag: Array, tensor: Array, serialized_summary_metadata: Array, *, T: DType
+) -> Array:
     """A tensor as it is, with what the viewer needs to know about it."""
     if tag.ndim:
         raise errors.invalid_argument("tag must be scalar")
@@ -335,7 +341,7 @@ tensor_summary_v2.not_differentiable()
     shape=_scalar_summary_shape,
     devices=("CPU",),
 )
-def tensor_summary_v1(ctx: OpKernelContext, tensor: Any, *, T: DType) -> Any:
+def tensor_summary_v1(ctx: OpKernelContext, tensor: Array, *, T: DType) -> Array:
     """A tensor as it is, under the name of its node."""
     summary = summary_pb2.Summary()
     value = summary.value.add(node_name=ctx.node_name)
@@ -353,7 +359,7 @@ tensor_summary_v1.not_differentiable()
     shape=_scalar_summary_shape,
     devices=("CPU",),
 )
-def merge_summary(xp: Any, inputs: list[Any]) -> Any:
+def merge_summary(xp: Xp, inputs: list[Array]) -> Array:
     """All values of several summaries in one."""
     merged = summary_pb2.Summary()
     tags: set[str] = set()
@@ -393,7 +399,7 @@ def summary_scope(
     name: str | None,
     family: str | None = None,
     default_name: str | None = None,
-    values: Any = None,
+    values: TensorLike | None = None,
 ) -> Iterator[tuple[str, str]]:
     """A name scope for one summary; gives its tag and its scope."""
     name, family = clean_tag(name), clean_tag(family)
@@ -403,7 +409,7 @@ def summary_scope(
         yield (tag if family is None else f"{family}/{tag}"), scope
 
 
-def _collect(summary: Any, collections: Any, default: tuple[str, ...]) -> None:
+def _collect(summary: Any, collections: CollectionNames, default: tuple[str, ...]) -> None:
     for key in default if collections is None else collections:
         add_to_collection(key, summary)
 
@@ -411,7 +417,12 @@ def _collect(summary: Any, collections: Any, default: tuple[str, ...]) -> None:
 _SUMMARIES = (GraphKeys.SUMMARIES,)
 
 
-def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Any:
+def scalar(
+    name: str,
+    tensor: TensorLike,
+    collections: CollectionNames | None = None,
+    family: str | None = None,
+) -> TensorResult:
     """A summary of one number."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         summary = scalar_summary(tag, tensor, name=scope)
@@ -421,11 +432,11 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
 
 def image(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     max_outputs: int = 3,
-    collections: Any = None,
+    collections: CollectionNames | None = None,
     family: str | None = None,
-) -> Any:
+) -> TensorResult:
     """A summary of the first pictures of a batch."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         summary = image_summary(tag, tensor, max_images=max_outputs, name=scope)
@@ -433,7 +444,12 @@ def image(
         return summary
 
 
-def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Any:
+def histogram(
+    name: str,
+    values: TensorLike,
+    collections: CollectionNames | None = None,
+    family: str | None = None,
+) -> TensorResult:
     """A summary of how the numbers of a tensor are distributed."""
     with summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
         summary = histogram_summary(tag, values, name=scope)
@@ -443,12 +459,12 @@ def histogram(name: str, values: Any, collections: Any = None, family: str | Non
 
 def audio(
     name: str,
-    tensor: Any,
-    sample_rate: Any,
+    tensor: TensorLike,
+    sample_rate: TensorLike,
     max_outputs: int = 3,
-    collections: Any = None,
+    collections: CollectionNames | None = None,
     family: str | None = None,
-) -> Any:
+) -> TensorResult:
     """A summary of the first sounds of a batch."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         sample_rate = convert_to_tensor(sample_rate, dtype=dtypes.float32, name="sample_rate")
@@ -457,7 +473,7 @@ def audio(
         return summary
 
 
-def text(name: str, tensor: Any, collections: Any = None) -> Any:
+def text(name: str, tensor: TensorLike, collections: CollectionNames | None = None) -> TensorResult:
     """A summary of strings.
 
     Raises:
@@ -472,13 +488,13 @@ def text(name: str, tensor: Any, collections: Any = None) -> Any:
 
 def tensor_summary(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     summary_description: str | None = None,
-    collections: Any = None,
+    collections: CollectionNames | None = None,
     summary_metadata: summary_pb2.SummaryMetadata | None = None,
     family: str | None = None,
     display_name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """A summary that holds a tensor as it is."""
     metadata = summary_metadata or summary_pb2.SummaryMetadata()
     if summary_description is not None:
@@ -491,7 +507,9 @@ def tensor_summary(
         return summary
 
 
-def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Any:
+def merge(
+    inputs: TensorLike, collections: CollectionNames | None = None, name: str | None = None
+) -> TensorResult:
     """One summary with the values of several."""
     name = clean_tag(name)
     with name_scope(name, "Merge", inputs):

@@ -27,6 +27,11 @@ from tfnb.ops.math.cwise_unary_ops import conj
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+
 EXPORTS = {"tf": ["einsum"], "linalg": ["einsum"]}
 
 _DOTS = "..."
@@ -122,7 +127,7 @@ def _einsum_shape(c: InferenceContext) -> TensorShape:
 # ------------------------------------------------------------------------------------------- kernel
 
 
-def _check_sizes(equation: str, labels: list[str], operands: Sequence[Any]) -> dict[str, int]:
+def _check_sizes(equation: str, labels: list[str], operands: Sequence[Array]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for index, (subscripts, operand) in enumerate(zip(labels, operands, strict=True)):
         axes = _named_axes(subscripts, operand.ndim)
@@ -143,14 +148,14 @@ def _check_sizes(equation: str, labels: list[str], operands: Sequence[Any]) -> d
     return sizes
 
 
-def _zeros(xp: Any, labels: str, x: Any, sizes: dict[str, int]) -> Any:
+def _zeros(xp: Xp, labels: str, x: Array, sizes: dict[str, int]) -> Array:
     axes = _named_axes(labels, x.ndim)
     assert axes is not None
     shape = [sizes[a] if a else size for a, size in zip(axes[0], x.shape, strict=True)]
     return xp.zeros(shape, x.dtype)
 
 
-def _spread_on_diagonal(xp: Any, value: Any, output: str, plain: str) -> Any:
+def _spread_on_diagonal(xp: Xp, value: Array, output: str, plain: str) -> Array:
     """`value`, whose axes are `plain`, with zeros beside the diagonals of repeated letters."""
     rank = value.ndim - len(plain.replace(_DOTS, ""))
     full = output.replace(_DOTS, "." * rank)
@@ -178,7 +183,7 @@ def _spread_on_diagonal(xp: Any, value: Any, output: str, plain: str) -> Any:
     "T: type",
     shape=_einsum_shape,
 )
-def einsum_op(xp: Any, inputs: Any, *, equation: str) -> Any:
+def einsum_op(xp: Xp, inputs: Array, *, equation: str) -> Array:
     """The sum of products over the letters that the output lacks."""
     labels, output = _parts(equation, len(inputs))
     operands = [xp.asarray(value) for value in inputs]
@@ -220,7 +225,9 @@ def _dots_of(labels: str) -> tuple[int, int | None]:
     return len(before), -len(after) if after else None
 
 
-def _repeated(grad: Any, have: str, labels: str, shape: Any, summed: str) -> Any:
+def _repeated(
+    grad: TensorLike, have: str, labels: str, shape: TensorLike, summed: str
+) -> TensorResult:
     """The gradient repeated along the letters of an operand that were summed over.
 
     Args:
@@ -249,7 +256,7 @@ def _letters_beyond(labels: str, known: str) -> str:
 
 
 @einsum_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     equation = op.get_attr("equation")
     equation = equation.decode() if isinstance(equation, bytes) else equation
     left, output = equation.split("->")
@@ -271,9 +278,12 @@ def _(op: Any, grad: Any) -> Any:
     if _DOTS not in output:
         return grad_x, grad_y
     dots = [_dots_of(one) for one in labels]
-    known = [value.shape.dim_values for value in (x, y)]
-    if all(dims is not None and None not in dims for dims in known) and (
-        known[0][slice(*dots[0])] == known[1][slice(*dots[1])]
+    x_dims, y_dims = x.shape.dim_values, y.shape.dim_values
+    if (
+        x_dims is not None
+        and y_dims is not None
+        and None not in x_dims + y_dims
+        and x_dims[slice(*dots[0])] == y_dims[slice(*dots[1])]
     ):
         return grad_x, grad_y
     # What was broadcast under the dots is summed.
@@ -286,8 +296,13 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _gradient_of_operand(
-    grad: Any, output: str, other: Any, other_labels: str, labels: str, shape: Any
-) -> Any:
+    grad: TensorLike,
+    output: str,
+    other: TensorLike,
+    other_labels: str,
+    labels: str,
+    shape: TensorLike,
+) -> TensorResult:
     """The gradient of one of two operands: that of the product times the other operand."""
     summed = _letters_beyond(labels, output + other_labels)
     kept = "".join(letter for letter in labels if letter not in summed)
@@ -298,7 +313,7 @@ def _gradient_of_operand(
 # --------------------------------------------------------------------------------------- tf.einsum
 
 
-def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
+def einsum(equation: str, *inputs: Any, **kwargs: Any) -> TensorResult:
     """The sum of products that an equation like ``"ij,jk->ik"`` says.
 
     Args:
@@ -339,7 +354,7 @@ def _text(labels: Sequence[str], output: str) -> str:
     return f"{','.join(labels)}->{output}".replace("0", _DOTS)
 
 
-def _resolved(equation: str, tensors: list[Any]) -> tuple[list[str], str, dict[str, int]]:
+def _resolved(equation: str, tensors: list[TensorLike]) -> tuple[list[str], str, dict[str, int]]:
     """Subscripts with 0 for the dots, and a size for every letter."""
     text = equation.replace(" ", "")
     if _DOTS in text:
@@ -379,7 +394,9 @@ def _resolved(equation: str, tensors: list[Any]) -> tuple[list[str], str, dict[s
     return labels, output, {letter: sizes.get(letter, 1) for letter in counts}
 
 
-def _contracted(tensors: list[Any], labels: list[str], output: str, sizes: dict[str, int]) -> Any:
+def _contracted(
+    tensors: list[TensorLike], labels: list[str], output: str, sizes: dict[str, int]
+) -> TensorResult:
     """Two factors at a time, in the greedy order."""
     # The dots take part as one letter.
     stand_in = next(a for a in "zyxwvutsrqponmlkjihgfedcba" if a not in sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tfnb.core.tensor_shape import TensorShape
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
 
 Dims = tuple[int | None, ...]
@@ -32,31 +33,31 @@ def square_shape(c: InferenceContext) -> TensorShape:
     return UNKNOWN_SHAPE if found is None else TensorShape([*found[0], found[1], found[1]])
 
 
-def require_matrices(a: Any, index: int = 0) -> None:
+def require_matrices(a: Array, index: int = 0) -> None:
     """Raises InvalidArgumentError for an array that has no matrices."""
     if a.ndim < 2:
         raise errors.invalid_argument(f"Input tensor {index} must have rank >= 2, got {a.ndim}")
 
 
-def require_square(a: Any) -> None:
+def require_square(a: Array) -> None:
     """Raises InvalidArgumentError for anything but square matrices."""
     require_matrices(a)
     if a.shape[-1] != a.shape[-2]:
         raise errors.invalid_argument("Input matrix must be square.")
 
 
-def adjoint(xp: Any, a: Any) -> Any:
+def adjoint(xp: Xp, a: Array) -> Array:
     """The conjugate transposes."""
     flipped = a.swapaxes(-1, -2)
     return xp.conj(flipped) if a.dtype.kind == "c" else flipped
 
 
-def identity(xp: Any, like: Any, size: int) -> Any:
+def identity(xp: Xp, like: Array, size: int) -> Array:
     """Unit matrices for the leading dimensions and the dtype of an array."""
     return xp.broadcast_to(xp.eye(size, dtype=like.dtype), (*like.shape[:-2], size, size))
 
 
-def in_float32(function: Callable[..., Any], *arrays: Any) -> Any:
+def in_float32(function: Callable[..., Array], *arrays: Array) -> Array:
     """The function's result, computed in float32 if the arrays are of 16 bits."""
     dtype = arrays[0].dtype
     if dtype.itemsize > 2:

@@ -8,7 +8,7 @@ TensorFlow's, which computes them with another library. Corresponds to ``cholesk
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,13 @@ from tfnb.ops.linalg.matrices import (
 from tfnb.ops.linalg.matrix_solve_ops import matrix_solve
 from tfnb.ops.math import math_ops
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+
 EXPORTS = {
     "tf": ["cholesky", "matrix_square_root", "qr"],
     "linalg": ["cholesky", "logm:matrix_logarithm", "lu", "qr", "sqrtm:matrix_square_root"],
@@ -39,13 +46,13 @@ EXPORTS = {
 _TYPES = "T: {double, float, half, complex64, complex128}"
 
 
-def _adjoint_of(x: Any) -> Any:
+def _adjoint_of(x: TensorLike) -> TensorResult:
     from tfnb.ops.linalg.matrix_functions import adjoint
 
     return adjoint(x)
 
 
-def _triangular_solve(matrix: Any, rhs: Any, *, lower: bool = True) -> Any:
+def _triangular_solve(matrix: TensorLike, rhs: TensorLike, *, lower: bool = True) -> TensorResult:
     from tfnb.ops.linalg.matrix_functions import matrix_triangular_solve
 
     return matrix_triangular_solve(matrix, rhs, lower=lower)
@@ -54,7 +61,7 @@ def _triangular_solve(matrix: Any, rhs: Any, *, lower: bool = True) -> Any:
 # ---------------------------------------------------------------------------------- Cholesky and QR
 
 
-def _cholesky(xp: Any, a: Any) -> Any:
+def _cholesky(xp: Xp, a: Array) -> Array:
     if not a.size:
         return a
     try:
@@ -72,14 +79,14 @@ def _cholesky(xp: Any, a: Any) -> Any:
 
 
 @register_op("Cholesky", "input: T -> output: T", _TYPES, shape=square_shape)
-def cholesky(xp: Any, input: Any) -> Any:
+def cholesky(xp: Xp, input: Array) -> Array:
     """Lower triangles L with `L L^H = input`, reading lower triangles; NaN where there is none."""
     require_square(input)
     return in_float32(lambda a: _cholesky(xp, a), input)
 
 
 @cholesky.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.linalg.matrix_functions import eye
 
     lower = op.outputs[0]
@@ -109,7 +116,7 @@ def _smaller(a: int | None, b: int | None) -> int | None:
 
 
 @register_op("Qr", "input: T -> q: T, r: T", "full_matrices: bool = false", _TYPES, shape=_qr_shape)
-def qr(xp: Any, input: Any, *, full_matrices: bool) -> tuple[Any, Any]:
+def qr(xp: Xp, input: Array, *, full_matrices: bool) -> tuple[Array, Array]:
     """Unitary q and upper triangular r with `q r = input`."""
     require_matrices(input)
     mode = "complete" if full_matrices else "reduced"
@@ -119,19 +126,19 @@ def qr(xp: Any, input: Any, *, full_matrices: bool) -> tuple[Any, Any]:
         q = identity(xp, input, rows)[..., :inner]
         return q, xp.zeros((*input.shape[:-2], inner, columns), input.dtype)
 
-    def decompose(a: Any) -> tuple[Any, Any]:
+    def decompose(a: Array) -> tuple[Array, Array]:
         return tuple(xp.linalg.qr(a, mode=mode))
 
-    result: tuple[Any, Any] = in_float32(decompose, input)
+    result: tuple[Array, Array] = in_float32(decompose, input)
     return result
 
 
-def _divide_by_triangle(x: Any, r: Any) -> Any:
+def _divide_by_triangle(x: TensorLike, r: TensorLike) -> TensorResult:
     """X r^-H for an upper triangle r."""
     return _adjoint_of(_triangular_solve(r, _adjoint_of(x), lower=False))
 
 
-def _deep_qr_gradient(q: Any, r: Any, dq: Any, dr: Any) -> Any:
+def _deep_qr_gradient(q: TensorLike, r: TensorLike, dq: TensorLike, dr: TensorLike) -> TensorResult:
     qdq = math_ops.matmul(q, dq, adjoint_a=True)
     of_q = qdq - _adjoint_of(qdq)
     rdr = math_ops.matmul(r, dr, adjoint_b=True)
@@ -148,19 +155,21 @@ def _deep_qr_gradient(q: Any, r: Any, dq: Any, dr: Any) -> Any:
 
 
 @qr.gradient
-def _(op: Any, grad_q: Any, grad_r: Any) -> Any:
+def _(op: Operation, grad_q: Tensor, grad_r: Tensor) -> Gradients:
     q, r = op.outputs
     dims = r.shape.dim_values
-    if dims is None or None in dims[-2:]:
+    r_rows, columns = (None, None) if dims is None else dims[-2:]
+    if r_rows is None or columns is None:
         raise NotImplementedError(
             f"QrGrad not implemented with dynamic shapes. Received r.shape: {r.shape}"
         )
-    rows, columns = q.shape[-2].value, dims[-1]
-    if dims[-2] > dims[-1] and rows == q.shape[-1].value:
+    rows = q.shape[-2].value
+    if r_rows > columns and rows == q.shape[-1].value:
         raise NotImplementedError(
             "QrGrad not implemented when nrows > ncols and full_matrices is true. "
-            f"Received r.shape={r.shape} with nrows={dims[-2]}and ncols={dims[-1]}."
+            f"Received r.shape={r.shape} with nrows={r_rows}and ncols={columns}."
         )
+    assert rows is not None  # as r's shape follows from the same matrix
     if rows >= columns:
         return _deep_qr_gradient(q, r, grad_q, grad_r)
     # A wide matrix is a square one and the rest, which only r depends on.
@@ -178,7 +187,7 @@ def _lu_shape(c: InferenceContext) -> list[TensorShape]:
     return [TensorShape([*found[0], found[1], found[1]]), TensorShape([*found[0], found[1]])]
 
 
-def _lu(xp: Any, a: Any) -> tuple[Any, Any]:
+def _lu(xp: Xp, a: Array) -> tuple[Array, Array]:
     size = a.shape[-1]
     work = a.reshape(-1, size, size).copy()
     order = xp.tile(xp.arange(size), (work.shape[0], 1))
@@ -203,7 +212,7 @@ def _lu(xp: Any, a: Any) -> tuple[Any, Any]:
     "output_idx_type: {int32, int64} = DT_INT32",
     shape=_lu_shape,
 )
-def lu(xp: Any, input: Any, *, output_idx_type: Any) -> tuple[Any, Any]:
+def lu(xp: Xp, input: Array, *, output_idx_type: DType) -> tuple[Array, Array]:
     """Both triangles of `P^-1 L U = input` in one matrix, and the permutation.
 
     Raises:
@@ -232,7 +241,7 @@ def _eigenvalue_shape(c: InferenceContext) -> list[TensorShape]:
     return [values, TensorShape([*found[0], found[1], found[1]]) if wants_vectors else none]
 
 
-def _symmetric_eigenvalues(xp: Any, a: Any, wants_vectors: bool) -> tuple[Any, Any]:
+def _symmetric_eigenvalues(xp: Xp, a: Array, wants_vectors: bool) -> tuple[Array, Array]:
     try:
         if wants_vectors:
             values, vectors = xp.linalg.eigh(a)
@@ -255,29 +264,31 @@ def _symmetric_eigenvalues(xp: Any, a: Any, wants_vectors: bool) -> tuple[Any, A
     _TYPES,
     shape=_eigenvalue_shape,
 )
-def self_adjoint_eig_v2(xp: Any, input: Any, *, compute_v: bool) -> tuple[Any, Any]:
+def self_adjoint_eig_v2(xp: Xp, input: Array, *, compute_v: bool) -> tuple[Array, Array]:
     """Eigenvalues, rising, and eigenvectors, as columns, of the lower triangles' matrices."""
     require_square(input)
     if not input.size:
         return xp.zeros(input.shape[:-1], input.dtype), xp.zeros(
             input.shape if compute_v else 0, input.dtype
         )
-    result: tuple[Any, Any] = in_float32(lambda a: _symmetric_eigenvalues(xp, a, compute_v), input)
+    result: tuple[Array, Array] = in_float32(
+        lambda a: _symmetric_eigenvalues(xp, a, compute_v), input
+    )
     return result
 
 
-def _safe_reciprocal(x: Any) -> Any:
+def _safe_reciprocal(x: TensorLike) -> TensorResult:
     return x * math_ops.reciprocal(x * x + 1e-20)
 
 
-def _differences_reciprocal(values: Any) -> Any:
+def _differences_reciprocal(values: TensorLike) -> TensorResult:
     """1 / (value j - value i) off the diagonal, 0 on it."""
     differences = array_ops.expand_dims(values, -2) - array_ops.expand_dims(values, -1)
     return array_ops.matrix_set_diag(_safe_reciprocal(differences), array_ops.zeros_like(values))
 
 
 @self_adjoint_eig_v2.gradient
-def _(op: Any, grad_e: Any, grad_v: Any) -> Any:
+def _(op: Operation, grad_e: Tensor, grad_v: Tensor) -> Gradients:
     with control_dependencies([grad_e, grad_v]):
         if op.get_attr("compute_v"):
             e, v = op.outputs
@@ -301,7 +312,7 @@ def _(op: Any, grad_e: Any, grad_v: Any) -> Any:
     shape=_eigenvalue_shape,
     devices=("CPU",),
 )
-def eig(xp: Any, input: Any, *, compute_v: bool, Tout: Any) -> tuple[Any, Any]:
+def eig(xp: Xp, input: Array, *, compute_v: bool, Tout: DType) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors, as columns, of square matrices."""
     require_square(input)
     dtype = Tout.as_numpy_dtype
@@ -325,7 +336,7 @@ def eig(xp: Any, input: Any, *, compute_v: bool, Tout: Any) -> tuple[Any, Any]:
 
 
 @eig.gradient
-def _(op: Any, grad_e: Any, grad_v: Any) -> Any:
+def _(op: Operation, grad_e: Tensor, grad_v: Tensor) -> Gradients:
     with control_dependencies([grad_e, grad_v]):
         if op.get_attr("compute_v"):
             e, v = op.outputs
@@ -362,7 +373,7 @@ def _svd_shape(c: InferenceContext) -> list[TensorShape]:
     return [values, u, TensorShape([*batch, columns, columns if full else least])]
 
 
-def _svd(xp: Any, a: Any, wants_vectors: bool, full: bool) -> tuple[Any, Any, Any]:
+def _svd(xp: Xp, a: Array, wants_vectors: bool, full: bool) -> tuple[Array, Array, Array]:
     # LAPACK may never end with infinities.
     invalid = ~xp.isfinite(a).all(axis=(-2, -1)) if xp is np else None
     if invalid is not None and invalid.any():
@@ -377,7 +388,7 @@ def _svd(xp: Any, a: Any, wants_vectors: bool, full: bool) -> tuple[Any, Any, An
     return s.astype(a.dtype), u, adjoint(xp, v)
 
 
-def _no_vectors(xp: Any, dtype: Any) -> tuple[Any, Any]:
+def _no_vectors(xp: Xp, dtype: Attr) -> tuple[Array, Array]:
     """What stands for vectors that were not asked for: scalars, though the shape says [0]."""
     return xp.zeros((), dtype), xp.zeros((), dtype)
 
@@ -390,7 +401,9 @@ def _no_vectors(xp: Any, dtype: Any) -> tuple[Any, Any]:
     _TYPES,
     shape=_svd_shape,
 )
-def svd_op(xp: Any, input: Any, *, compute_uv: bool, full_matrices: bool) -> tuple[Any, Any, Any]:
+def svd_op(
+    xp: Xp, input: Array, *, compute_uv: bool, full_matrices: bool
+) -> tuple[Array, Array, Array]:
     """Singular values, falling, and the singular vectors of both sides, as columns."""
     require_matrices(input)
     if not input.size:
@@ -400,14 +413,14 @@ def svd_op(xp: Any, input: Any, *, compute_uv: bool, full_matrices: bool) -> tup
             return s, *_no_vectors(xp, input.dtype)
         u, v = identity(xp, input, rows), identity(xp, input, columns)
         return (s, u, v) if full_matrices else (s, u[..., : s.shape[-1]], v[..., : s.shape[-1]])
-    result: tuple[Any, Any, Any] = in_float32(
+    result: tuple[Array, Array, Array] = in_float32(
         lambda a: _svd(xp, a, compute_uv, full_matrices), input
     )
     return result
 
 
 @svd_op.gradient
-def _(op: Any, grad_s: Any, grad_u: Any, grad_v: Any) -> Any:
+def _(op: Operation, grad_s: Tensor, grad_u: Tensor, grad_v: Tensor) -> Gradients:
     a = op.inputs[0]
     a_shape = a.get_shape().with_rank_at_least(2)
     grad_s = math_ops.cast(grad_s, a.dtype)
@@ -419,11 +432,11 @@ def _(op: Any, grad_s: Any, grad_u: Any, grad_v: Any) -> Any:
         return grad
     full = op.get_attr("full_matrices")
     dims = a_shape.dim_values
-    if dims is None or None in dims[-2:]:
+    rows, columns = (None, None) if dims is None else dims[-2:]
+    if rows is None or columns is None:
         raise NotImplementedError(
             "SVD gradient has not been implemented for input with unknown inner matrix shape."
         )
-    rows, columns = dims[-2:]
     s, u, v = op.outputs
     s = math_ops.cast(s, a.dtype)
     is_tall = rows > columns
@@ -445,9 +458,9 @@ def _(op: Any, grad_s: Any, grad_u: Any, grad_v: Any) -> Any:
 
 
 def _wide_svd_gradient(
-    parts: tuple[Any, Any, Any],
+    parts: tuple[TensorLike, TensorLike, TensorLike],
     of_values: Any,
-    grad_u: Any,
+    grad_u: TensorLike,
     grad_v: Any,
     rows: int,
     columns: int,
@@ -487,7 +500,7 @@ def _wide_svd_gradient(
 # ----------------------------------------------------------------------------- roots and logarithms
 
 
-def _square_root(xp: Any, a: Any) -> Any:
+def _square_root(xp: Xp, a: Array) -> Array:
     """The principal square roots, by the iteration of Denman and Beavers, scaled, if it ends."""
     wide = np.complex128 if a.dtype.kind == "c" else np.float64
     work = a.astype(wide)
@@ -519,7 +532,7 @@ def _square_root(xp: Any, a: Any) -> Any:
     return root.astype(a.dtype)
 
 
-def _schur_root(a: Any) -> Any:
+def _schur_root(a: Array) -> Array:
     """The root of one matrix that may be singular or have negative eigenvalues."""
     size = len(a)
     try:
@@ -546,7 +559,7 @@ def _schur_root(a: Any) -> Any:
 
 
 @register_op("MatrixSquareRoot", "input: T -> output: T", _TYPES, shape=square_shape)
-def matrix_square_root(xp: Any, input: Any) -> Any:
+def matrix_square_root(xp: Xp, input: Array) -> Array:
     """The principal square roots of matrices; NaN for those without one."""
     require_square(input)
     if not input.size:
@@ -554,7 +567,7 @@ def matrix_square_root(xp: Any, input: Any) -> Any:
     return _square_root(xp, input)
 
 
-def _kronecker(a: Any, b: Any) -> Any:
+def _kronecker(a: TensorLike, b: TensorLike) -> TensorResult:
     """The Kronecker products of matrices."""
     shape_a, shape_b = array_ops.shape(a), array_ops.shape(b)
     order_a, order_b = shape_a[-1], shape_b[-1]
@@ -568,7 +581,7 @@ def _kronecker(a: Any, b: Any) -> Any:
 
 
 @matrix_square_root.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.linalg.matrix_functions import eye
 
     # The equation of Sylvester, grad_a root^T + root^T grad_a = grad, as one of vectors.
@@ -588,13 +601,13 @@ def _(op: Any, grad: Any) -> Any:
     return array_ops.matrix_transpose(solved)
 
 
-def _logarithm(xp: Any, a: Any) -> Any:
+def _logarithm(xp: Xp, a: Array) -> Array:
     """Logarithms, by taking square roots until a quadrature of log(1 + x) is exact."""
     work = a.astype(np.complex128)
     unit = identity(xp, work, a.shape[-1])
     roots, lost = 0, xp.zeros((*a.shape[:-2], 1, 1), bool)
 
-    def without_nan(work: Any) -> Any:
+    def without_nan(work: Array) -> Array:
         nonlocal lost
         lost = lost | ~xp.isfinite(work).all(axis=(-2, -1), keepdims=True)
         return xp.where(lost, unit, work)
@@ -615,7 +628,7 @@ def _logarithm(xp: Any, a: Any) -> Any:
 @register_op(
     "MatrixLogarithm", "input: T -> output: T", "T: {complex64, complex128}", shape=square_shape
 )
-def matrix_logarithm(xp: Any, input: Any) -> Any:
+def matrix_logarithm(xp: Xp, input: Array) -> Array:
     """The principal logarithms of matrices."""
     require_square(input)
     return _logarithm(xp, input) if input.size else input

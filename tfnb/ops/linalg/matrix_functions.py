@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from tfnb.ops.linalg.matrix_decomposition_ops import cholesky
 from tfnb.ops.linalg.matrix_solve_ops import matrix_triangular_solve as triangular_solve_op
 from tfnb.ops.math import math_ops
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {
     "tf": ["cholesky_solve", "eye", "matrix_triangular_solve"],
     "linalg": [
@@ -26,7 +30,7 @@ EXPORTS = {
 }
 
 
-def adjoint(matrix: Any, name: str | None = None) -> Any:
+def adjoint(matrix: TensorLike, name: str | None = None) -> TensorResult:
     """The conjugate transposes of matrices."""
     with name_scope(name, "adjoint", [matrix]):
         matrix = convert_to_tensor(matrix, name="matrix")
@@ -34,12 +38,12 @@ def adjoint(matrix: Any, name: str | None = None) -> Any:
 
 
 def eye(
-    num_rows: Any,
-    num_columns: Any = None,
-    batch_shape: Any = None,
-    dtype: Any = dtypes.float32,
+    num_rows: TensorLike,
+    num_columns: TensorLike | None = None,
+    batch_shape: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Unit matrices.
 
     Args:
@@ -53,8 +57,8 @@ def eye(
         is_square = num_columns is None
         batch: Any = [] if batch_shape is None else batch_shape
         columns = num_rows if is_square else num_columns
-        size: Any
-        diagonal: Any
+        size: TensorLike
+        diagonal: TensorLike
         whole: Any
         if isinstance(num_rows, Tensor) or isinstance(columns, Tensor):
             size = math_ops.minimum(num_rows, columns)
@@ -84,21 +88,27 @@ _INTEGER = int | np.integer
 
 
 def matrix_triangular_solve(
-    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
-) -> Any:
+    matrix: TensorLike,
+    rhs: TensorLike,
+    lower: bool = True,
+    adjoint: bool = False,
+    name: str | None = None,
+) -> TensorResult:
     """The solutions of `matrix x = rhs` for triangular matrices."""
     with name_scope(name, "triangular_solve", [matrix, rhs]):
         return triangular_solve_op(matrix, rhs, lower=lower, adjoint=adjoint)
 
 
-def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Any:
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> TensorResult:
     """The solutions of `A x = rhs`, for A given by its Cholesky decomposition."""
     with name_scope(name, "cholesky_solve", [chol, rhs]):
         y = triangular_solve_op(chol, rhs, adjoint=False, lower=True)
         return triangular_solve_op(chol, y, adjoint=True, lower=True)
 
 
-def regularized_gramian_cholesky(matrix: Any, l2_regularizer: Any, *, first_kind: bool) -> Any:
+def regularized_gramian_cholesky(
+    matrix: TensorLike, l2_regularizer: TensorLike, *, first_kind: bool
+) -> TensorResult:
     """The Cholesky decomposition of `A^H A + l2 I`, or of `A A^H + l2 I` for the second kind."""
     gramian = math_ops.matmul(matrix, matrix, adjoint_a=first_kind, adjoint_b=not first_kind)
     if isinstance(l2_regularizer, Tensor) or l2_regularizer != 0:

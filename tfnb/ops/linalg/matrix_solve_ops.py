@@ -7,7 +7,7 @@ float16 and bfloat16 are computed in float32. Corresponds to TensorFlow's ``matr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,12 @@ from tfnb.ops.linalg.matrices import (
 )
 from tfnb.ops.math import math_ops
 
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+
 EXPORTS = {
     "tf": ["matrix_determinant", "matrix_inverse", "matrix_solve"],
     "linalg": [
@@ -50,7 +56,7 @@ _TYPES = "T: {double, float, half, complex64, complex128}"
 # -------------------------------------------------------------------------- inverse and determinant
 
 
-def _inverse(xp: Any, a: Any) -> Any:
+def _inverse(xp: Xp, a: Array) -> Array:
     try:
         result = xp.linalg.inv(a)
     except np.linalg.LinAlgError:
@@ -63,7 +69,7 @@ def _inverse(xp: Any, a: Any) -> Any:
 @register_op(
     "MatrixInverse", "input: T -> output: T", "adjoint: bool = false", _TYPES, shape=square_shape
 )
-def matrix_inverse(xp: Any, input: Any, *, adjoint: bool) -> Any:
+def matrix_inverse(xp: Xp, input: Array, *, adjoint: bool) -> Array:
     """The inverses of square matrices, or of their adjoints.
 
     Raises:
@@ -77,13 +83,13 @@ _adjoint = adjoint  # the attr's name hides it
 
 
 @matrix_inverse.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     inverse, flips = op.outputs[0], op.get_attr("adjoint")
     inner = math_ops.matmul(grad, inverse, adjoint_a=flips, adjoint_b=not flips)
     return -math_ops.matmul(inverse, inner, adjoint_a=not flips)
 
 
-def _log_determinant(xp: Any, a: Any) -> tuple[Any, Any]:
+def _log_determinant(xp: Xp, a: Array) -> tuple[Array, Array]:
     sign, magnitude = xp.linalg.slogdet(a)
     invalid = xp.isnan(a).any(axis=(-2, -1))  # LAPACK may overlook them
     sign, magnitude = xp.where(invalid, np.nan, sign), xp.where(invalid, np.nan, magnitude)
@@ -101,18 +107,20 @@ def _determinant_shape(c: InferenceContext) -> TensorShape:
     "T: {half, float, double, complex64, complex128}",
     shape=_determinant_shape,
 )
-def matrix_determinant(xp: Any, input: Any) -> Any:
+def matrix_determinant(xp: Xp, input: Array) -> Array:
     """The determinants of square matrices."""
     require_square(input)
 
-    def determinant(a: Any) -> Any:
+    def determinant(a: Array) -> Array:
         sign, magnitude = _log_determinant(xp, a)
         return sign * xp.exp(magnitude)
 
     return in_float32(determinant, input)
 
 
-def _times_inverse(op: Any, grad: Any, batch: Any, factor: Any = None) -> Any:
+def _times_inverse(
+    op: Operation, grad: Tensor, batch: TensorLike, factor: TensorLike | None = None
+) -> TensorResult:
     inverse = matrix_inverse(op.inputs[0], adjoint=True)
     factors = grad if factor is None else grad * factor
     shape = array_ops.concat([array_ops.shape(batch), [1, 1]], 0)
@@ -120,7 +128,7 @@ def _times_inverse(op: Any, grad: Any, batch: Any, factor: Any = None) -> Any:
 
 
 @matrix_determinant.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _times_inverse(op, grad, op.outputs[0], op.outputs[0])
 
 
@@ -134,15 +142,15 @@ def _log_determinant_shape(c: InferenceContext) -> list[TensorShape]:
     "T: {half, float, double, complex64, complex128}",
     shape=_log_determinant_shape,
 )
-def log_matrix_determinant(xp: Any, input: Any) -> tuple[Any, Any]:
+def log_matrix_determinant(xp: Xp, input: Array) -> tuple[Array, Array]:
     """The signs of determinants and the logarithms of their absolute values."""
     require_square(input)
-    result: tuple[Any, Any] = in_float32(lambda a: _log_determinant(xp, a), input)
+    result: tuple[Array, Array] = in_float32(lambda a: _log_determinant(xp, a), input)
     return result
 
 
 @log_matrix_determinant.gradient
-def _(op: Any, grad_sign: Any, grad_magnitude: Any) -> Any:
+def _(op: Operation, grad_sign: Tensor, grad_magnitude: Tensor) -> Gradients:
     return _times_inverse(op, grad_magnitude, op.outputs[1])
 
 
@@ -166,7 +174,7 @@ def _square_solution_shape(c: InferenceContext) -> TensorShape:
     return _solution_shape(c, is_square=True)
 
 
-def _require_equations(matrix: Any, rhs: Any) -> None:
+def _require_equations(matrix: Array, rhs: Array) -> None:
     if matrix.ndim != rhs.ndim:
         raise errors.invalid_argument("All input tensors must have the same rank.")
     require_matrices(matrix)
@@ -183,7 +191,7 @@ def _require_equations(matrix: Any, rhs: Any) -> None:
     _TYPES,
     shape=_square_solution_shape,
 )
-def matrix_solve(xp: Any, matrix: Any, rhs: Any, *, adjoint: bool) -> Any:
+def matrix_solve(xp: Xp, matrix: Array, rhs: Array, *, adjoint: bool) -> Array:
     """The solutions x of `matrix x = rhs`.
 
     Raises:
@@ -193,7 +201,7 @@ def matrix_solve(xp: Any, matrix: Any, rhs: Any, *, adjoint: bool) -> Any:
         raise errors.invalid_argument("First input (lhs) must be a square matrix.")
     _require_equations(matrix, rhs)
 
-    def solve(a: Any, b: Any) -> Any:
+    def solve(a: Array, b: Array) -> Array:
         try:
             return xp.linalg.solve(a, b)
         except np.linalg.LinAlgError:
@@ -203,19 +211,19 @@ def matrix_solve(xp: Any, matrix: Any, rhs: Any, *, adjoint: bool) -> Any:
 
 
 @matrix_solve.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     flips, solution = op.get_attr("adjoint"), op.outputs[0]
     grad_rhs = matrix_solve(op.inputs[0], grad, adjoint=not flips)
     return _matrix_gradient(grad_rhs, solution, flips), grad_rhs
 
 
-def _matrix_gradient(grad_rhs: Any, solution: Any, flips: bool) -> Any:
+def _matrix_gradient(grad_rhs: TensorLike, solution: TensorLike, flips: bool) -> Any:
     if flips:
         return -math_ops.matmul(solution, grad_rhs, adjoint_b=True)
     return -math_ops.matmul(grad_rhs, solution, adjoint_b=True)
 
 
-def _forward(xp: Any, lower: Any, x: Any) -> None:
+def _forward(xp: Xp, lower: Array, x: Array) -> None:
     """Replaces x by the solution of `lower y = x`."""
     size = lower.shape[-1]
     if size > 16:
@@ -232,7 +240,7 @@ def _forward(xp: Any, lower: Any, x: Any) -> None:
         row /= lower[..., i, i, None]
 
 
-def _triangular_solution(xp: Any, matrix: Any, rhs: Any, lower: bool, flips: bool) -> Any:
+def _triangular_solution(xp: Xp, matrix: Array, rhs: Array, lower: bool, flips: bool) -> Array:
     if flips:
         matrix, lower = adjoint(xp, matrix), not lower
     batch = np.broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2])
@@ -247,7 +255,7 @@ def _triangular_solution(xp: Any, matrix: Any, rhs: Any, lower: bool, flips: boo
     return x[..., ::-1, :]
 
 
-def _require_triangular(matrix: Any, rhs: Any, size: int) -> None:
+def _require_triangular(matrix: Array, rhs: Array, size: int) -> None:
     for index, array in enumerate((matrix, rhs)):
         if array.ndim < 2:
             raise errors.invalid_argument(f"In[{index}] ndims must be >= 2: {array.ndim}")
@@ -286,7 +294,9 @@ def _triangular_shape(c: InferenceContext) -> TensorShape:
     "T: {bfloat16, double, float, half, complex64, complex128}",
     shape=_triangular_shape,
 )
-def matrix_triangular_solve(xp: Any, matrix: Any, rhs: Any, *, lower: bool, adjoint: bool) -> Any:
+def matrix_triangular_solve(
+    xp: Xp, matrix: Array, rhs: Array, *, lower: bool, adjoint: bool
+) -> Array:
     """The solutions of equations whose matrices are triangular; the other triangle is not read."""
     if matrix.ndim >= 2 and matrix.shape[-1] != matrix.shape[-2]:
         raise errors.invalid_argument(
@@ -297,12 +307,18 @@ def matrix_triangular_solve(xp: Any, matrix: Any, rhs: Any, *, lower: bool, adjo
     return in_float32(lambda a, b: _triangular_solution(xp, a, b, lower, adjoint), matrix, rhs)
 
 
-def _sum_batches(op: Any, grad_matrix: Any, grad_rhs: Any) -> tuple[Any, Any]:
+def _sum_batches(
+    op: Operation, grad_matrix: Tensor, grad_rhs: Tensor
+) -> tuple[TensorResult, TensorResult]:
     """Gradients summed over the leading dimensions along which an input was repeated."""
     matrix, rhs = op.inputs
     dims, other = matrix.shape.dim_values, rhs.shape.dim_values
-    known = dims is not None and other is not None and None not in dims + other
-    if known and dims[:-2] == other[:-2]:
+    if (
+        dims is not None
+        and other is not None
+        and None not in dims + other
+        and dims[:-2] == other[:-2]
+    ):
         return grad_matrix, grad_rhs
     shapes = array_ops.shape(matrix), array_ops.shape(rhs)
     axes = array_ops.broadcast_gradient_args(shapes[0][:-2], shapes[1][:-2])
@@ -313,7 +329,7 @@ def _sum_batches(op: Any, grad_matrix: Any, grad_rhs: Any) -> tuple[Any, Any]:
 
 
 @matrix_triangular_solve.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.linalg import matrix_functions
 
     flips, lower = op.get_attr("adjoint"), op.get_attr("lower")
@@ -344,7 +360,9 @@ def _banded_shape(c: InferenceContext) -> TensorShape:
     _TYPES,
     shape=_banded_shape,
 )
-def banded_triangular_solve(xp: Any, matrix: Any, rhs: Any, *, lower: bool, adjoint: bool) -> Any:
+def banded_triangular_solve(
+    xp: Xp, matrix: Array, rhs: Array, *, lower: bool, adjoint: bool
+) -> Array:
     """The solutions of equations whose matrices are triangular and given by their diagonals.
 
     The rows of `matrix` are the diagonals: the main one first for lower triangles, last for upper.
@@ -370,7 +388,7 @@ def banded_triangular_solve(xp: Any, matrix: Any, rhs: Any, *, lower: bool, adjo
 
 
 @banded_triangular_solve.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     flips, lower = op.get_attr("adjoint"), op.get_attr("lower")
     bands = array_ops.shape(op.inputs[0])[-2]
     grad_rhs = banded_triangular_solve(op.inputs[0], grad, lower=lower, adjoint=not flips)
@@ -388,7 +406,7 @@ def _least_squares_shape(c: InferenceContext) -> TensorShape:
     return _solution_shape(c, is_square=False)
 
 
-def _normal_equations(xp: Any, a: Any, b: Any, regularizer: float) -> Any:
+def _normal_equations(xp: Xp, a: Array, b: Array, regularizer: float) -> Array:
     flipped = adjoint(xp, a)
     is_tall = a.shape[-2] >= a.shape[-1]
     gramian = xp.matmul(flipped, a) if is_tall else xp.matmul(a, flipped)
@@ -415,7 +433,9 @@ def _normal_equations(xp: Any, a: Any, b: Any, regularizer: float) -> Any:
     "fast: bool = true",
     shape=_least_squares_shape,
 )
-def matrix_solve_ls_op(xp: Any, matrix: Any, rhs: Any, l2_regularizer: Any, *, fast: bool) -> Any:
+def matrix_solve_ls_op(
+    xp: Xp, matrix: Array, rhs: Array, l2_regularizer: TensorLike, *, fast: bool
+) -> Array:
     """The solutions of `matrix x = rhs` with the least squares of errors, or of the least norm."""
     _require_equations(matrix, rhs)
     regularizer = float(l2_regularizer)
@@ -428,7 +448,7 @@ def matrix_solve_ls_op(xp: Any, matrix: Any, rhs: Any, l2_regularizer: Any, *, f
     return in_float32(lambda a, b: _complete_orthogonal(xp, a, b).astype(a.dtype), matrix, rhs)
 
 
-def _complete_orthogonal(xp: Any, a: Any, b: Any) -> Any:
+def _complete_orthogonal(xp: Xp, a: Array, b: Array) -> Array:
     # Without finite numbers the rank is 0; and LAPACK may never end.
     valid = xp.isfinite(a).all(axis=(-2, -1), keepdims=True)
     found = xp.matmul(xp.linalg.pinv(xp.where(valid, a, 0)), b)
@@ -436,13 +456,13 @@ def _complete_orthogonal(xp: Any, a: Any, b: Any) -> Any:
 
 
 @matrix_solve_ls_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     if not op.get_attr("fast"):
         raise ValueError("Gradient not defined for fast=False")
     dims = op.inputs[0].shape.dim_values
-    if dims is not None and None not in dims[-2:]:
-        tall = dims[-2] >= dims[-1]
-        return _tall_gradient(op, grad) if tall else _wide_gradient(op, grad)
+    rows, columns = (None, None) if dims is None else dims[-2:]
+    if rows is not None and columns is not None:
+        return _tall_gradient(op, grad) if rows >= columns else _wide_gradient(op, grad)
     rows_columns = array_ops.shape(op.inputs[0])[-2:]
     return provided.cond(
         rows_columns[-2] >= rows_columns[-1],
@@ -451,7 +471,7 @@ def _(op: Any, grad: Any) -> Any:
     )
 
 
-def _tall_gradient(op: Any, grad: Any) -> tuple[Any, Any, None]:
+def _tall_gradient(op: Operation, grad: Tensor) -> tuple[Any, Any, None]:
     from tfnb.ops.linalg import matrix_functions
 
     a, b, x = op.inputs[0], op.inputs[1], op.outputs[0]
@@ -464,7 +484,7 @@ def _tall_gradient(op: Any, grad: Any) -> tuple[Any, Any, None]:
     return grad_a, math_ops.matmul(a, z), None
 
 
-def _wide_gradient(op: Any, grad: Any) -> tuple[Any, Any, None]:
+def _wide_gradient(op: Operation, grad: Tensor) -> tuple[Any, Any, None]:
     from tfnb.ops.linalg import matrix_functions
 
     a, b = op.inputs[0], op.inputs[1]

@@ -5,7 +5,7 @@ Corresponds to the ends of TensorFlow's ``linalg_ops.cc``, ``array_ops.cc`` and 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tfnb.ops.linalg.matrices import (
     square_dims,
     square_shape,
 )
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
 
 _REAL = "T: {double, float}"
 _UNARY = "input: T -> output: T"
@@ -122,7 +125,7 @@ def _eigen(name: str, types: str) -> OpDefinition:
     return register(_eigenvalues_and_vectors)
 
 
-def _eigenvalues_and_vectors(xp: Any, input: Any) -> Any:
+def _eigenvalues_and_vectors(xp: Xp, input: Array) -> Array:
     """Eigenvalues as a first row, above the eigenvectors, which are columns."""
     values, vectors = decompositions.self_adjoint_eig_v2.kernels["CPU"](xp, input, compute_v=True)
     return xp.concatenate([values[..., None, :], vectors], axis=-2)
@@ -135,7 +138,7 @@ batch_self_adjoint_eig = _eigen("BatchSelfAdjointEig", _REAL)
 # --------------------------------------------------------------------------- gradient, exponential
 
 
-def _cholesky_slope(xp: Any, lower: Any, grad: Any) -> Any:
+def _cholesky_slope(xp: Xp, lower: Array, grad: Array) -> Array:
     middle = xp.tril(adjoint(xp, lower) @ xp.tril(grad))
     middle *= 1 - identity(xp, middle, middle.shape[-1]) / 2
     try:
@@ -153,7 +156,7 @@ def _cholesky_slope(xp: Any, lower: Any, grad: Any) -> Any:
     shape=square_shape,
     devices=("CPU",),
 )
-def cholesky_grad(xp: Any, l: Any, grad: Any) -> Any:  # noqa: E741
+def cholesky_grad(xp: Xp, l: Array, grad: Array) -> Array:  # noqa: E741
     """The gradient of Cholesky by its input, given the triangles it made."""
     require_square(l)
     if l.shape[:-2] != grad.shape[:-2]:
@@ -171,7 +174,7 @@ register_op(
 )(cholesky_grad.kernels["CPU"])
 
 
-def _exponential(xp: Any, a: Any) -> Any:
+def _exponential(xp: Xp, a: Array) -> Array:
     """exp of matrices: Taylor's series of a 2**-k-th part of them, squared k times."""
     work = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
     if not xp.isfinite(work).all():
@@ -196,7 +199,7 @@ def _exponential(xp: Any, a: Any) -> Any:
     devices=("CPU",),
     deprecated=(27, "Use Python implementation tf.linalg.matrix_exponential instead."),
 )
-def matrix_exponential_op(xp: Any, input: Any) -> Any:
+def matrix_exponential_op(xp: Xp, input: Array) -> Array:
     """The exponentials of square matrices."""
     require_square(input)
     return _exponential(xp, input) if input.size else input

@@ -5,7 +5,7 @@ Corresponds to TensorFlow's ``tridiagonal_matmul_op.cc`` and ``tridiagonal_solve
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,12 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.linalg.matrices import require_matrices
 from tfnb.ops.math import math_ops
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS: dict[str, list[str]] = {}
 
@@ -30,7 +36,7 @@ def _tridiagonal_solve_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([*batch, merge_dims(left[-1], right[-2]), right[-1]])
 
 
-def _pivoted(xp: Any, diagonals: Any, rhs: Any, perturbs: bool) -> Any:
+def _pivoted(xp: Xp, diagonals: Array, rhs: Array, perturbs: bool) -> Array:
     """Gaussian elimination with exchanges of neighbouring rows."""
     above, main, below = (diagonals[..., i, :] for i in range(3))
     size = main.shape[-1]
@@ -42,7 +48,7 @@ def _pivoted(xp: Any, diagonals: Any, rhs: Any, perturbs: bool) -> Any:
     singular = xp.zeros(main.shape[:-1], bool)
     tiny = np.finfo(main.dtype).tiny
 
-    def pivot(i: int) -> Any:
+    def pivot(i: int) -> Array:
         value = upper[0, ..., i]
         if perturbs:
             value = xp.where(abs(value) <= tiny, value.dtype.type(tiny), value)
@@ -80,7 +86,7 @@ def _pivoted(xp: Any, diagonals: Any, rhs: Any, perturbs: bool) -> Any:
     return x
 
 
-def _unpivoted(xp: Any, diagonals: Any, rhs: Any) -> Any:
+def _unpivoted(xp: Xp, diagonals: Array, rhs: Array) -> Array:
     """Thomas's algorithm."""
     above, main, below = (diagonals[..., i, :] for i in range(3))
     size = main.shape[-1]
@@ -99,7 +105,7 @@ def _unpivoted(xp: Any, diagonals: Any, rhs: Any) -> Any:
     return x
 
 
-def _first_pivot(main: Any, below: Any, ratios: Any, i: int) -> Any:
+def _first_pivot(main: Array, below: Array, ratios: Array, i: int) -> Array:
     return main[..., i] - below[..., i] * ratios[..., i - 1] if i else main[..., 0]
 
 
@@ -112,8 +118,8 @@ def _first_pivot(main: Any, below: Any, ratios: Any, i: int) -> Any:
     shape=_tridiagonal_solve_shape,
 )
 def tridiagonal_solve(
-    xp: Any, diagonals: Any, rhs: Any, *, partial_pivoting: bool, perturb_singular: bool
-) -> Any:
+    xp: Xp, diagonals: Array, rhs: Array, *, partial_pivoting: bool, perturb_singular: bool
+) -> Array:
     """The solutions of equations whose matrices have three diagonals; NaN for singular ones.
 
     The rows of `diagonals` are the superdiagonal, whose last element is not read, the diagonal,
@@ -144,18 +150,18 @@ def tridiagonal_solve(
     return _unpivoted(xp, diagonals, rhs)
 
 
-def _batch_paddings(x: Any, last: list[list[int]]) -> Any:
+def _batch_paddings(x: TensorLike, last: list[list[int]]) -> TensorResult:
     """Paddings of the last axes, none for those before."""
     nothing = array_ops.zeros((array_ops.rank(x) - 2, 2), dtype=dtypes.int32)
     return array_ops.concat([nothing, array_ops.constant(last)], axis=0)
 
 
-def _is_known(x: Any) -> bool:
+def _is_known(x: TensorLike) -> bool:
     dims = x.shape.dim_values
     return dims is not None and None not in dims
 
 
-def _transposed(diagonals: Any) -> Any:
+def _transposed(diagonals: TensorLike) -> TensorResult:
     """The diagonals of the transposed matrices."""
     main = diagonals[..., 1, :]
     if _is_known(diagonals):
@@ -171,7 +177,7 @@ def _transposed(diagonals: Any) -> Any:
     return array_ops.stack([above, main, below], axis=-2)
 
 
-def _diagonals_of_product(x: Any, y: Any) -> Any:
+def _diagonals_of_product(x: TensorLike, y: TensorLike) -> TensorResult:
     """The three diagonals of x times y transposed."""
     main = math_ops.reduce_sum(x * y, axis=-1)
     if _is_known(y):
@@ -190,20 +196,20 @@ def _diagonals_of_product(x: Any, y: Any) -> Any:
     return array_ops.stack([above, main, below], axis=-2)
 
 
-def _lifted(x: Any) -> Any:
+def _lifted(x: TensorLike) -> TensorResult:
     """The rows moved up by one place, zeros moving in."""
     paddings = _batch_paddings(x, [[0, 1], [0, 0]])
     return array_ops.pad(x[..., 1:, :], paddings)
 
 
-def _lowered(x: Any) -> Any:
+def _lowered(x: TensorLike) -> TensorResult:
     """The rows moved down by one place, zeros moving in."""
     paddings = _batch_paddings(x, [[1, 0], [0, 0]])
     return array_ops.pad(x[..., :-1, :], paddings)
 
 
 @tridiagonal_solve.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = {name: op.get_attr(name) for name in ("partial_pivoting", "perturb_singular")}
     grad_rhs = tridiagonal_solve(_transposed(op.inputs[0]), grad, **attrs)
     return -_diagonals_of_product(grad_rhs, op.outputs[0]), grad_rhs
@@ -230,7 +236,9 @@ def _tridiagonal_product_shape(c: InferenceContext) -> TensorShape:
     "T: {double, float, complex64, complex128}",
     shape=_tridiagonal_product_shape,
 )
-def tridiagonal_mat_mul(xp: Any, superdiag: Any, maindiag: Any, subdiag: Any, rhs: Any) -> Any:
+def tridiagonal_mat_mul(
+    xp: Xp, superdiag: Array, maindiag: Array, subdiag: Array, rhs: Array
+) -> Array:
     """The products of matrices with three diagonals, each given as a row, and other matrices."""
     require_matrices(rhs, 3)
     wanted = (*rhs.shape[:-2], 1, rhs.shape[-2])
@@ -248,7 +256,7 @@ def tridiagonal_mat_mul(xp: Any, superdiag: Any, maindiag: Any, subdiag: Any, rh
 
 
 @tridiagonal_mat_mul.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     above, main, below = (
         array_ops.matrix_transpose(diagonal, conjugate=True) for diagonal in op.inputs[:3]
     )

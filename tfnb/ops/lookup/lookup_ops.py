@@ -31,6 +31,7 @@ from tfnb.ops.lookup.lookup_tables import (
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle, Outputs
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.resource_mgr import ResourceHandle
 
@@ -218,7 +219,7 @@ def _check_vector(value_shape: TensorShape) -> None:
         raise errors.invalid_argument(f"Default value must be a vector, got shape {value_shape}")
 
 
-def _name(attr: Any) -> str:
+def _name(attr: Array) -> str:
     return attr.decode() if isinstance(attr, bytes) else str(attr)
 
 
@@ -249,7 +250,7 @@ _DTYPES = ("key_dtype: type", "value_dtype: type")
     "HashTableV2", "-> table_handle: resource", *_NAMES, *_DTYPES, stateful=True,
     shape=_static_table_shape, devices=("CPU",),
 )  # fmt: skip
-def hash_table_v2(ctx: OpKernelContext) -> Any:
+def hash_table_v2(ctx: OpKernelContext) -> Handle:
     """A table that is filled once."""
     return static_table(ctx)
 
@@ -258,7 +259,7 @@ def hash_table_v2(ctx: OpKernelContext) -> Any:
     "MutableHashTableV2", "-> table_handle: resource", *_NAMES, *_DTYPES, stateful=True,
     shape=_table_shape, devices=("CPU",),
 )  # fmt: skip
-def mutable_hash_table_v2(ctx: OpKernelContext) -> Any:
+def mutable_hash_table_v2(ctx: OpKernelContext) -> Handle:
     """A table that may change, with scalars as values."""
     return mutable_table(ctx)
 
@@ -267,7 +268,7 @@ def mutable_hash_table_v2(ctx: OpKernelContext) -> Any:
     "MutableHashTableOfTensorsV2", "-> table_handle: resource", *_NAMES, *_DTYPES,
     "value_shape: shape = {}", stateful=True, shape=_table_shape, devices=("CPU",),
 )  # fmt: skip
-def mutable_hash_table_of_tensors_v2(ctx: OpKernelContext, *, value_shape: TensorShape) -> Any:
+def mutable_hash_table_of_tensors_v2(ctx: OpKernelContext, *, value_shape: TensorShape) -> Handle:
     """A table that may change, with vectors as values."""
     return table_of_tensors(ctx, value_shape)
 
@@ -280,13 +281,13 @@ def mutable_hash_table_of_tensors_v2(ctx: OpKernelContext, *, value_shape: Tenso
 )  # fmt: skip
 def mutable_dense_hash_table_v2(
     ctx: OpKernelContext,
-    empty_key: Any,
-    deleted_key: Any,
+    empty_key: Array,
+    deleted_key: Array,
     *,
     value_shape: TensorShape,
     initial_num_buckets: int,
     max_load_factor: float,
-) -> Any:
+) -> Handle:
     """A table that may change, two of whose keys may not be used."""
     buckets = initial_num_buckets
     return dense_table(ctx, value_shape, empty_key, deleted_key, buckets, max_load_factor)
@@ -295,11 +296,11 @@ def mutable_dense_hash_table_v2(
 def dense_table(
     ctx: OpKernelContext,
     value_shape: TensorShape,
-    empty_key: Any,
-    deleted_key: Any,
+    empty_key: Array,
+    deleted_key: Array,
     buckets: int,
     max_load_factor: float,
-) -> Any:
+) -> Array:
     """The handle of a dense table; ``deleted_key`` None: only the empty key is reserved."""
     _check_dense(empty_key, deleted_key, buckets, max_load_factor)
     handle = _table(ctx, DenseHashTable, _DENSE, value_shape)
@@ -309,7 +310,7 @@ def dense_table(
 
 
 def _check_dense(
-    empty_key: Any, deleted_key: Any, initial_num_buckets: int, max_load_factor: float
+    empty_key: Array, deleted_key: Array, initial_num_buckets: int, max_load_factor: float
 ) -> None:
     """Refuses what a dense table cannot be made of."""
     if initial_num_buckets < 4 or initial_num_buckets & (initial_num_buckets - 1):
@@ -337,13 +338,13 @@ _HANDLE_OUT = "-> table_handle: resource"
 
 
 @register_op("AnonymousHashTable", _HANDLE_OUT, *_DTYPES, shape=_static_table_shape, **_ANONYMOUS)
-def anonymous_hash_table(ctx: OpKernelContext) -> Any:
+def anonymous_hash_table(ctx: OpKernelContext) -> Handle:
     """A new table that is filled once, with every execution."""
     return _anonymous(ctx, HashTable, _STATIC)
 
 
 @register_op("AnonymousMutableHashTable", _HANDLE_OUT, *_DTYPES, shape=_table_shape, **_ANONYMOUS)
-def anonymous_mutable_hash_table(ctx: OpKernelContext) -> Any:
+def anonymous_mutable_hash_table(ctx: OpKernelContext) -> Handle:
     """A new table that may change, with every execution."""
     return _anonymous(ctx, MutableHashTable, _MUTABLE)
 
@@ -354,7 +355,7 @@ def anonymous_mutable_hash_table(ctx: OpKernelContext) -> Any:
 )  # fmt: skip
 def anonymous_mutable_hash_table_of_tensors(
     ctx: OpKernelContext, *, value_shape: TensorShape
-) -> Any:
+) -> Handle:
     """The same with vectors as values."""
     _check_vector(value_shape)
     return _anonymous(ctx, MutableHashTable, _OF_TENSORS, value_shape)
@@ -368,13 +369,13 @@ def anonymous_mutable_hash_table_of_tensors(
 )  # fmt: skip
 def anonymous_mutable_dense_hash_table(
     ctx: OpKernelContext,
-    empty_key: Any,
-    deleted_key: Any,
+    empty_key: Array,
+    deleted_key: Array,
     *,
     value_shape: TensorShape,
     initial_num_buckets: int,
     max_load_factor: float,
-) -> Any:
+) -> Handle:
     """A new table that may change, two of whose keys may not be used, with every execution."""
     _check_dense(empty_key, deleted_key, initial_num_buckets, max_load_factor)
     handle = _anonymous(ctx, DenseHashTable, _DENSE, value_shape)
@@ -386,7 +387,7 @@ def anonymous_mutable_dense_hash_table(
 # -- filling, asking, changing
 
 
-def _lookup(ctx: OpKernelContext, handle: Any, *attrs: str) -> LookupTable:
+def _lookup(ctx: OpKernelContext, handle: Handle, *attrs: str) -> LookupTable:
     """The table behind a handle; its dtypes must be those of the named attributes."""
     table: LookupTable = find_resource(ctx, handle, _TYPE)
     found = tuple(ctx.attrs[attr].name for attr in attrs)
@@ -399,7 +400,7 @@ def _lookup(ctx: OpKernelContext, handle: Any, *attrs: str) -> LookupTable:
     return table
 
 
-def initializable_table(ctx: OpKernelContext, handle: Any, *attrs: str) -> HashTable:
+def initializable_table(ctx: OpKernelContext, handle: Handle, *attrs: str) -> HashTable:
     """The table behind a handle, which must be one that is filled once."""
     table: LookupTable = find_resource(ctx, handle, _TYPE)
     if not isinstance(table, HashTable):
@@ -412,7 +413,9 @@ def initializable_table(ctx: OpKernelContext, handle: Any, *attrs: str) -> HashT
     "InitializeTableV2", "table_handle: resource, keys: Tkey, values: Tval ->", "Tkey: type",
     "Tval: type", stateful=True, shape=_initialize_shape, devices=("CPU",),
 )  # fmt: skip
-def initialize_table_v2(ctx: OpKernelContext, table_handle: Any, keys: Any, values: Any) -> None:
+def initialize_table_v2(
+    ctx: OpKernelContext, table_handle: Array, keys: Array, values: Array
+) -> None:
     """Fills a table from tensors."""
     initializable_table(ctx, table_handle, "Tkey", "Tval").initialize(keys, values)
 
@@ -425,8 +428,8 @@ def initialize_table_v2(ctx: OpKernelContext, table_handle: Any, keys: Any, valu
 )  # fmt: skip
 def initialize_table_from_text_file_v2(
     ctx: OpKernelContext,
-    table_handle: Any,
-    filename: Any,
+    table_handle: Array,
+    filename: Array,
     *,
     key_index: int,
     value_index: int,
@@ -468,8 +471,8 @@ def initialize_table_from_text_file_v2(
     "Tout: type", stateful=True, shape=_find_shape, devices=("CPU",),
 )  # fmt: skip
 def lookup_table_find_v2(
-    ctx: OpKernelContext, table_handle: Any, keys: Any, default_value: Any
-) -> Any:
+    ctx: OpKernelContext, table_handle: Array, keys: Array, default_value: Array
+) -> Array:
     """The value of each key, or the default."""
     return _lookup(ctx, table_handle, "Tin", "Tout").find(keys, default_value)
 
@@ -478,7 +481,9 @@ def lookup_table_find_v2(
     "LookupTableInsertV2", "table_handle: resource, keys: Tin, values: Tout ->", "Tin: type",
     "Tout: type", stateful=True, shape=_insert_shape, devices=("CPU",),
 )  # fmt: skip
-def lookup_table_insert_v2(ctx: OpKernelContext, table_handle: Any, keys: Any, values: Any) -> None:
+def lookup_table_insert_v2(
+    ctx: OpKernelContext, table_handle: Array, keys: Array, values: Array
+) -> None:
     """Adds or replaces entries."""
     _lookup(ctx, table_handle, "Tin", "Tout").insert(keys, values)
 
@@ -487,7 +492,7 @@ def lookup_table_insert_v2(ctx: OpKernelContext, table_handle: Any, keys: Any, v
     "LookupTableRemoveV2", "table_handle: resource, keys: Tin ->", "Tin: type", stateful=True,
     shape=_remove_shape, devices=("CPU",),
 )  # fmt: skip
-def lookup_table_remove_v2(ctx: OpKernelContext, table_handle: Any, keys: Any) -> None:
+def lookup_table_remove_v2(ctx: OpKernelContext, table_handle: Handle, keys: Array) -> None:
     """Forgets keys."""
     _lookup(ctx, table_handle, "Tin").remove(keys)
 
@@ -496,7 +501,7 @@ def lookup_table_remove_v2(ctx: OpKernelContext, table_handle: Any, keys: Any) -
     "LookupTableSizeV2", "table_handle: resource -> size: int64", stateful=True,
     shape=_size_shape, devices=("CPU",),
 )  # fmt: skip
-def lookup_table_size_v2(ctx: OpKernelContext, table_handle: Any) -> Any:
+def lookup_table_size_v2(ctx: OpKernelContext, table_handle: Array) -> Array:
     """How many keys there are."""
     return np.int64(_lookup(ctx, table_handle).size())
 
@@ -505,7 +510,7 @@ def lookup_table_size_v2(ctx: OpKernelContext, table_handle: Any) -> Any:
     "LookupTableExportV2", "table_handle: resource -> keys: Tkeys, values: Tvalues",
     "Tkeys: type", "Tvalues: type", stateful=True, shape=_export_shape, devices=("CPU",),
 )  # fmt: skip
-def lookup_table_export_v2(ctx: OpKernelContext, table_handle: Any) -> Any:
+def lookup_table_export_v2(ctx: OpKernelContext, table_handle: Array) -> Outputs:
     """All keys and values."""
     return _lookup(ctx, table_handle, "Tkeys", "Tvalues").export()
 
@@ -514,7 +519,9 @@ def lookup_table_export_v2(ctx: OpKernelContext, table_handle: Any) -> Any:
     "LookupTableImportV2", "table_handle: resource, keys: Tin, values: Tout ->", "Tin: type",
     "Tout: type", stateful=True, shape=_import_shape, devices=("CPU",),
 )  # fmt: skip
-def lookup_table_import_v2(ctx: OpKernelContext, table_handle: Any, keys: Any, values: Any) -> None:
+def lookup_table_import_v2(
+    ctx: OpKernelContext, table_handle: Array, keys: Array, values: Array
+) -> None:
     """Makes these the only entries."""
     _lookup(ctx, table_handle, "Tin", "Tout").import_values(keys, values)
 

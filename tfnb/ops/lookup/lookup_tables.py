@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr
 
 
 _64_BITS: Final = 0xFFFFFFFFFFFFFFFF
@@ -44,13 +45,13 @@ class LookupTable:
         self.value_dtype = value_dtype
         self.value_shape = value_shape
         self._lock = threading.RLock()
-        self._entries: dict[Any, Any] = {}  # changed under self._lock
+        self._entries: dict[Array, Array] = {}  # changed under self._lock
 
     def size(self) -> int:
         """How many keys there are."""
         return len(self._entries)
 
-    def find(self, keys: Any, default: Any) -> Any:
+    def find(self, keys: Array, default: Attr) -> Array:
         """The value of each key; ``default`` is one value, or one for each key."""
         rows = self._check_default(np.shape(keys), np.shape(default))
         wanted = np.asarray(keys).reshape(-1).tolist()
@@ -64,29 +65,29 @@ class LookupTable:
                 found = [entries.get(key, other) for key in wanted]
         return self._array(found, np.shape(keys))
 
-    def export(self) -> tuple[Any, Any]:
+    def export(self) -> tuple[Array, Array]:
         """All keys and their values."""
         with self._lock:
             keys = self._ordered()
             values = [self._entries[key] for key in keys]
         return _array_of(keys, self.key_dtype), self._array(values, (len(values),))
 
-    def _ordered(self) -> list[Any]:
+    def _ordered(self) -> list[Array]:
         return list(self._entries)
 
-    def insert(self, keys: Any, values: Any) -> None:
+    def insert(self, keys: Array, values: Array) -> None:
         """Adds or replaces values."""
         raise NotImplementedError
 
-    def remove(self, keys: Any) -> None:
+    def remove(self, keys: Array) -> None:
         """Forgets keys; unknown ones are no error."""
         raise NotImplementedError
 
-    def import_values(self, keys: Any, values: Any) -> None:
+    def import_values(self, keys: Array, values: Array) -> None:
         """Makes these the only entries."""
         raise NotImplementedError
 
-    def check_values(self, keys: Any, values: Any) -> None:
+    def check_values(self, keys: Array, values: Array) -> None:
         """Refuses values that are not one for each key.
 
         Raises:
@@ -108,7 +109,7 @@ class LookupTable:
             )
         return default != self.value_shape
 
-    def _rows(self, values: Any) -> list[Any]:
+    def _rows(self, values: Array) -> list[Array]:
         """Values as they are kept, one for each key."""
         array = np.asarray(values)
         if not self.value_shape:
@@ -116,7 +117,7 @@ class LookupTable:
             return flat.tolist() if _is_exact(self.value_dtype) else list(flat)
         return [row.copy() for row in array.reshape(-1, *self.value_shape)]
 
-    def _array(self, rows: list[Any], shape: tuple[int, ...]) -> Any:
+    def _array(self, rows: list[Array], shape: tuple[int, ...]) -> Array:
         if not self.value_shape:
             return _array_of(rows, self.value_dtype).reshape(shape)
         out = np.empty((len(rows), *self.value_shape), self.value_dtype.numpy_dtype)
@@ -130,7 +131,7 @@ class HashTable(LookupTable):
 
     is_initialized = False
 
-    def initialize(self, keys: Any, values: Any) -> None:
+    def initialize(self, keys: Array, values: Array) -> None:
         """Fills the table from tensors.
 
         Raises:
@@ -145,7 +146,7 @@ class HashTable(LookupTable):
             raise errors.invalid_argument("keys and values cannot be empty tensors.")
         self.fill(zip(np.asarray(keys).reshape(-1).tolist(), self._rows(values)), np.size(keys))
 
-    def fill(self, entries: Iterable[tuple[Any, Any]], count: int) -> None:
+    def fill(self, entries: Iterable[tuple[Array, Array]], count: int) -> None:
         """Fills the table from ``count`` pairs; after an error it is as empty as before."""
         with self._lock:
             if self.is_initialized:
@@ -154,7 +155,7 @@ class HashTable(LookupTable):
                         "Table was already initialized with different data."
                     )
                 return
-            found: dict[Any, Any] = {}
+            found: dict[Array, Array] = {}
             for key, value in entries:
                 known = found.setdefault(key, value)
                 if known != value:
@@ -166,7 +167,7 @@ class HashTable(LookupTable):
             self._entries = found
             self.is_initialized = True
 
-    def find(self, keys: Any, default: Any) -> Any:
+    def find(self, keys: Array, default: Attr) -> Array:
         """The value of each key, or the (first) default.
 
         Raises:
@@ -182,7 +183,7 @@ class HashTable(LookupTable):
             return super().find(keys, first)
         return super().find(keys, np.array(first, dtype=object))
 
-    def export(self) -> tuple[Any, Any]:
+    def export(self) -> tuple[Array, Array]:
         """All keys and their values.
 
         Raises:
@@ -192,19 +193,19 @@ class HashTable(LookupTable):
             raise errors.aborted("HashTable is not initialized.")
         return super().export()
 
-    def insert(self, keys: Any, values: Any) -> None:
+    def insert(self, keys: Array, values: Array) -> None:
         """Is not for this kind of table."""
         raise errors.unimplemented(
             "Insert not supported by InitializableLookupTable implementations"
         )
 
-    def remove(self, keys: Any) -> None:
+    def remove(self, keys: Array) -> None:
         """Is not for this kind of table."""
         raise errors.unimplemented(
             "Remove not supported by InitializableLookupTable implementations"
         )
 
-    def import_values(self, keys: Any, values: Any) -> None:
+    def import_values(self, keys: Array, values: Array) -> None:
         """Fills the table."""
         self.initialize(keys, values)
 
@@ -224,13 +225,13 @@ class _Order:
     def __init__(self) -> None:
         self.count = 0
         self._number = 1
-        self._buckets: dict[int, list[Any]] = {}
+        self._buckets: dict[int, list[Array]] = {}
 
     def clear(self) -> None:
         """Forgets the keys; there are as many buckets as before."""
         self.count, self._buckets = 0, {}
 
-    def change(self, key: Any) -> None:
+    def change(self, key: Array) -> None:
         """Adds a key, or takes one away that is there."""
         bucket = self._bucket(key)
         there = self._buckets.get(bucket, [])
@@ -250,11 +251,11 @@ class _Order:
         self._buckets.setdefault(self._bucket(key), []).append(key)
         self.count += 1
 
-    def keys(self) -> list[Any]:
+    def keys(self) -> list[Array]:
         """The keys in order."""
         return [key for bucket in reversed(self._buckets.values()) for key in reversed(bucket)]
 
-    def _bucket(self, key: Any) -> int:
+    def _bucket(self, key: Array) -> int:
         number = hash64(key) if isinstance(key, bytes) else key
         number = number if isinstance(number, int) else hash(number)
         return (number & 0xFFFFFFFFFFFFFFFF) % self._number
@@ -263,18 +264,18 @@ class _Order:
 class MutableHashTable(LookupTable):
     """A table that may change at any time."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Array, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._order = _Order()
-        self._changed: list[Any] = []  # keys that came or went since the order was asked for
+        self._changed: list[Array] = []  # keys that came or went since the order was asked for
 
-    def _ordered(self) -> list[Any]:
+    def _ordered(self) -> list[Array]:
         for key in self._changed:
             self._order.change(key)
         self._changed.clear()
         return self._order.keys()
 
-    def _update(self, keys: list[Any], values: list[Any]) -> None:
+    def _update(self, keys: list[Array], values: list[Array]) -> None:
         for key, value in zip(keys, values):
             if key not in self._entries:
                 self._changed.append(key)
@@ -282,13 +283,13 @@ class MutableHashTable(LookupTable):
         if len(self._changed) > 1000 + 4 * len(self._entries):
             self._ordered()
 
-    def insert(self, keys: Any, values: Any) -> None:
+    def insert(self, keys: Array, values: Array) -> None:
         """Adds or replaces values; of equal keys the last one counts."""
         self.check_values(keys, values)
         with self._lock:
             self._update(np.asarray(keys).reshape(-1).tolist(), self._rows(values))
 
-    def remove(self, keys: Any) -> None:
+    def remove(self, keys: Array) -> None:
         """Forgets keys; unknown ones are no error."""
         with self._lock:
             for key in np.asarray(keys).reshape(-1).tolist():
@@ -296,7 +297,7 @@ class MutableHashTable(LookupTable):
                     del self._entries[key]
                     self._changed.append(key)
 
-    def import_values(self, keys: Any, values: Any) -> None:
+    def import_values(self, keys: Array, values: Array) -> None:
         """Makes these the only entries."""
         self.check_values(keys, values)
         with self._lock:
@@ -316,19 +317,19 @@ class DenseHashTable(LookupTable):
     free where ``_places`` has nothing, and was freed where it has ``_DELETED``.
     """
 
-    empty_key: Any = None
-    deleted_key: Any = None
+    empty_key: Array = None
+    deleted_key: Array = None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Array, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._key_shape: tuple[int, ...] = ()
-        self._reserved: list[tuple[str, Any]] = []
-        self._places: dict[int, Any] = {}
-        self._where: dict[Any, int] = {}
+        self._reserved: list[tuple[str, Array]] = []
+        self._places: dict[int, Array] = {}
+        self._where: dict[Array, int] = {}
         self._buckets = 4
         self._load = 0.8
 
-    def reserve(self, empty_key: Any, deleted_key: Any, buckets: int, load: float) -> None:
+    def reserve(self, empty_key: Array, deleted_key: Array, buckets: int, load: float) -> None:
         """Sets the two keys, the number of buckets and how full they get; once per table."""
         with self._lock:
             if self._reserved:
@@ -341,7 +342,7 @@ class DenseHashTable(LookupTable):
                 self._reserved.append(("deleted_key", self.deleted_key))
             self._buckets, self._load = buckets, load
 
-    def _keys(self, keys: Any) -> list[Any]:
+    def _keys(self, keys: Array) -> list[Array]:
         """Keys as they are kept: scalars, or tuples of a tensor's elements.
 
         Raises:
@@ -358,14 +359,14 @@ class DenseHashTable(LookupTable):
             return array.reshape(-1).tolist()
         return [tuple(row) for row in array.reshape(count, size).tolist()]
 
-    def _checked(self, keys: Any) -> list[Any]:
+    def _checked(self, keys: Array) -> list[Array]:
         found = self._keys(keys)
         for word, reserved in self._reserved:
             if reserved in found:
                 raise errors.invalid_argument(f"Using the {word} as a table key is not allowed")
         return found
 
-    def _probes(self, key: Any) -> Iterator[int]:
+    def _probes(self, key: Array) -> Iterator[int]:
         parts = key if isinstance(key, tuple) else (key,)
         numbers = [hash64(one) if isinstance(one, bytes) else int(one) & _64_BITS for one in parts]
         place = numbers[0]
@@ -379,7 +380,7 @@ class DenseHashTable(LookupTable):
             yield place
             place += step
 
-    def find(self, keys: Any, default: Any) -> Any:
+    def find(self, keys: Array, default: Attr) -> Array:
         """The value of each key; one of the two keys is an error."""
         wanted = self._checked(keys)
         shape = np.shape(keys)[: np.ndim(keys) - len(self._key_shape)]
@@ -392,13 +393,13 @@ class DenseHashTable(LookupTable):
                 found = [self._entries.get(key, one) for key, one in zip(wanted, other)]
         return self._array(found, shape)
 
-    def check_values(self, keys: Any, values: Any) -> None:
+    def check_values(self, keys: Array, values: Array) -> None:
         """Refuses values that are not one for each key."""
         super().check_values(
             np.empty(np.shape(keys)[: np.ndim(keys) - len(self._key_shape)], bool), values
         )
 
-    def insert(self, keys: Any, values: Any) -> None:
+    def insert(self, keys: Array, values: Array) -> None:
         """Adds or replaces values; one of the two keys is an error."""
         new = self._checked(keys)
         self.check_values(keys, values)
@@ -420,14 +421,14 @@ class DenseHashTable(LookupTable):
             if key is not _DELETED:
                 self._place(key)
 
-    def _place(self, key: Any) -> None:
+    def _place(self, key: Array) -> None:
         """Gives a key the first bucket of its own that is or was freed."""
         place = next(
             place for place in self._probes(key) if self._places.get(place, _DELETED) is _DELETED
         )
         self._places[place], self._where[key] = key, place
 
-    def remove(self, keys: Any) -> None:
+    def remove(self, keys: Array) -> None:
         """Forgets keys; one of the two is an error."""
         gone = self._checked(keys)
         with self._lock:
@@ -436,11 +437,13 @@ class DenseHashTable(LookupTable):
                     del self._entries[key]
                     self._places[self._where.pop(key)] = _DELETED
 
-    def export(self) -> tuple[Any, Any]:
+    def export(self) -> tuple[Array, Array]:
         """The keys and values of all buckets; the two reserved keys stand for free ones."""
         with self._lock:
             keys = [self.empty_key] * self._buckets
-            values: Any = np.zeros((self._buckets, *self.value_shape), self.value_dtype.numpy_dtype)
+            values: Array = np.zeros(
+                (self._buckets, *self.value_shape), self.value_dtype.numpy_dtype
+            )
             if values.dtype == object:
                 values[...] = b""
             for place, key in self._places.items():
@@ -452,7 +455,7 @@ class DenseHashTable(LookupTable):
         rows = _array_of(flat, self.key_dtype).reshape(self._buckets, -1)
         return rows, values.reshape(self._buckets, -1)
 
-    def import_values(self, keys: Any, values: Any) -> None:
+    def import_values(self, keys: Array, values: Array) -> None:
         """Makes these the only entries; the two keys stand for free places of TensorFlow's."""
         given = self._keys(keys)
         if np.size(values) != len(given) * int(np.prod(self.value_shape)):
@@ -492,7 +495,7 @@ def entries_of_text(
     vocab_size: int,
     delimiter: str,
     offset: int,
-) -> list[tuple[Any, Any]]:
+) -> list[tuple[Array, Array]]:
     """The entries that the lines of a file give: columns, whole lines or line numbers.
 
     Raises:
@@ -516,7 +519,7 @@ def entries_of_text(
     if not contents:
         raise errors.out_of_range("Read less bytes than requested")
     columns = max(key_index, value_index) + 1
-    entries: list[tuple[Any, Any]] = []
+    entries: list[tuple[Array, Array]] = []
     position = 0
     lines = contents.split(b"\n")
     if not lines[-1]:
@@ -550,7 +553,7 @@ def entries_of_text(
     return entries
 
 
-def _parsed(field: bytes, dtype: DType, line: int) -> Any:
+def _parsed(field: bytes, dtype: DType, line: int) -> Array:
     """A field as the dtype wants it.
 
     Raises:
@@ -578,7 +581,7 @@ def _is_exact(dtype: DType) -> bool:
     return dtype.name != "variant"
 
 
-def _array_of(rows: Sequence[Any], dtype: DType) -> Any:
+def _array_of(rows: Sequence[Array], dtype: DType) -> Array:
     out = np.empty(len(rows), dtype.numpy_dtype)
     if out.dtype == object:
         for position, row in enumerate(rows):
@@ -588,7 +591,7 @@ def _array_of(rows: Sequence[Any], dtype: DType) -> Any:
     return out
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Array) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 

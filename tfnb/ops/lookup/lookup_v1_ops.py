@@ -15,6 +15,7 @@ from tfnb.ops.lookup import lookup_ops as second
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.shape_inference import InferenceContext
     from tfnb.core.tensor_shape import TensorShape
@@ -66,13 +67,13 @@ _NEW_OUT = f"-> {_HANDLE}"
 
 
 @register_op("HashTable", _NEW_OUT, *_NAMES, *_DTYPES, **_NEW)
-def hash_table(ctx: OpKernelContext) -> Any:
+def hash_table(ctx: OpKernelContext) -> Array:
     """A table that is filled once."""
     return as_reference(ctx, second.static_table(ctx))
 
 
 @register_op("MutableHashTable", _NEW_OUT, *_NAMES, *_DTYPES, **_NEW)
-def mutable_hash_table(ctx: OpKernelContext) -> Any:
+def mutable_hash_table(ctx: OpKernelContext) -> Array:
     """A table that may change, with scalars as values."""
     return as_reference(ctx, second.mutable_table(ctx))
 
@@ -80,7 +81,7 @@ def mutable_hash_table(ctx: OpKernelContext) -> Any:
 @register_op(
     "MutableHashTableOfTensors", _NEW_OUT, *_NAMES, *_DTYPES, "value_shape: shape = {}", **_NEW
 )
-def mutable_hash_table_of_tensors(ctx: OpKernelContext, *, value_shape: TensorShape) -> Any:
+def mutable_hash_table_of_tensors(ctx: OpKernelContext, *, value_shape: TensorShape) -> Array:
     """A table that may change, with vectors as values."""
     return as_reference(ctx, second.table_of_tensors(ctx, value_shape))
 
@@ -92,12 +93,12 @@ def mutable_hash_table_of_tensors(ctx: OpKernelContext, *, value_shape: TensorSh
 )  # fmt: skip
 def mutable_dense_hash_table(
     ctx: OpKernelContext,
-    empty_key: Any,
+    empty_key: Array,
     *,
     value_shape: TensorShape,
     initial_num_buckets: int,
     max_load_factor: float,
-) -> Any:
+) -> Array:
     """A table that may change, one of whose keys may not be used."""
     return as_reference(
         ctx,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors, float_ops
 from tfnb.core.op_registry import register_op
@@ -10,7 +10,11 @@ from tfnb.core.shape_inference import InferenceContext, merge_shapes
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
 
 
 def _add_n_shape(c: InferenceContext) -> TensorShape:
@@ -37,7 +41,7 @@ def _add_n_shape(c: InferenceContext) -> TensorShape:
     commutative=True,
     aggregate=True,
 )
-def add_n_op(xp: Any, inputs: list[Any]) -> Any:
+def add_n_op(xp: Xp, inputs: list[Array]) -> Array:
     """The sum of all inputs."""
     return _sum_of(inputs, "AddN")
 
@@ -46,7 +50,7 @@ add_n_op.float_ops(float_ops.sum_of_all)
 
 
 @add_n_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return [grad] * len(op.inputs)
 
 
@@ -61,17 +65,17 @@ def _(op: Any, grad: Any) -> Any:
     aggregate=True,
     traits="unchecked_shape",
 )
-def accumulate_nv2(xp: Any, inputs: list[Any]) -> Any:
+def accumulate_nv2(xp: Xp, inputs: list[Array]) -> Array:
     """The sum of all inputs."""
     return _sum_of(inputs, "AccumulateNV2")
 
 
 @accumulate_nv2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return [grad] * len(op.inputs)
 
 
-def _sum_of(inputs: list[Any], op_type: str) -> Any:
+def _sum_of(inputs: list[Array], op_type: str) -> Array:
     total = inputs[0]
     shape = getattr(total, "shape", None)
     for index, item in enumerate(inputs[1:], 1):

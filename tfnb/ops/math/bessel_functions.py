@@ -10,9 +10,12 @@ Abramowitz and Stegun, 9.1, 9.2, 9.6, 9.7.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
 
 _EULER = 0.57721566490153286061
 # Beyond this the asymptotic series is exact: its smallest term is exp(-2 * 25).
@@ -33,7 +36,7 @@ def _hankel_terms(order: int) -> list[float]:
 _HANKEL = [_hankel_terms(0), _hankel_terms(1)]
 
 
-def _series(xp: Any, coefficients: list[float], y: Any) -> Any:
+def _series(xp: Xp, coefficients: list[float], y: Array) -> Array:
     """Sum of coefficients[k] * y**k."""
     value = xp.zeros_like(y)
     for coefficient in reversed(coefficients):
@@ -44,7 +47,7 @@ def _series(xp: Any, coefficients: list[float], y: Any) -> Any:
 # ------------------------------------------------------------------------------ modified, I and K
 
 
-def _scaled_i(xp: Any, order: int, x: Any) -> Any:
+def _scaled_i(xp: Xp, order: int, x: Array) -> Array:
     """exp(-|x|) times the modified function of the first kind."""
     modulus = xp.abs(x)
     near = xp.minimum(modulus, _FAR)
@@ -67,27 +70,27 @@ def _scaled_i(xp: Any, order: int, x: Any) -> Any:
     return xp.where(xp.isnan(x), x, found)
 
 
-def i0e(xp: Any, x: Any) -> Any:
+def i0e(xp: Xp, x: Array) -> Array:
     """exp(-|x|) I0(x)."""
     return _scaled_i(xp, 0, x)
 
 
-def i1e(xp: Any, x: Any) -> Any:
+def i1e(xp: Xp, x: Array) -> Array:
     """exp(-|x|) I1(x)."""
     return _scaled_i(xp, 1, x)
 
 
-def i0(xp: Any, x: Any) -> Any:
+def i0(xp: Xp, x: Array) -> Array:
     """The modified Bessel function of the first kind, order 0."""
     return xp.exp(xp.abs(x)) * _scaled_i(xp, 0, x)
 
 
-def i1(xp: Any, x: Any) -> Any:
+def i1(xp: Xp, x: Array) -> Array:
     """The modified Bessel function of the first kind, order 1."""
     return xp.exp(xp.abs(x)) * _scaled_i(xp, 1, x)
 
 
-def _k_near(xp: Any, order: int, x: Any) -> Any:
+def _k_near(xp: Xp, order: int, x: Array) -> Array:
     """The modified function of the second kind for 0 < x <= 2: the ascending series."""
     quarter = x * x / 4
     logarithm = xp.log(x / 2)
@@ -107,7 +110,7 @@ def _k_near(xp: Any, order: int, x: Any) -> Any:
     return 1.0 / x + (x / 2) * (logarithm * first - second)
 
 
-def _scaled_k(xp: Any, order: int, x: Any, *, scaled: bool) -> Any:
+def _scaled_k(xp: Xp, order: int, x: Array, *, scaled: bool) -> Array:
     """The modified function of the second kind, times exp(x) if `scaled`."""
     small = xp.where(x > 0, xp.minimum(x, 2.0), 1.0)
     near = _k_near(xp, order, small)
@@ -127,22 +130,22 @@ def _scaled_k(xp: Any, order: int, x: Any, *, scaled: bool) -> Any:
     return xp.where(xp.isnan(x), x, xp.where(x <= 0, np.inf, found))
 
 
-def k0(xp: Any, x: Any) -> Any:
+def k0(xp: Xp, x: Array) -> Array:
     """The modified Bessel function of the second kind, order 0; infinite where x <= 0."""
     return _scaled_k(xp, 0, x, scaled=False)
 
 
-def k0e(xp: Any, x: Any) -> Any:
+def k0e(xp: Xp, x: Array) -> Array:
     """exp(x) K0(x)."""
     return _scaled_k(xp, 0, x, scaled=True)
 
 
-def k1(xp: Any, x: Any) -> Any:
+def k1(xp: Xp, x: Array) -> Array:
     """The modified Bessel function of the second kind, order 1; infinite where x <= 0."""
     return _scaled_k(xp, 1, x, scaled=False)
 
 
-def k1e(xp: Any, x: Any) -> Any:
+def k1e(xp: Xp, x: Array) -> Array:
     """exp(x) K1(x)."""
     return _scaled_k(xp, 1, x, scaled=True)
 
@@ -150,7 +153,7 @@ def k1e(xp: Any, x: Any) -> Any:
 # -------------------------------------------------------------------------------- ordinary, J and Y
 
 
-def _j_near(xp: Any, order: int, x: Any) -> Any:
+def _j_near(xp: Xp, order: int, x: Array) -> Array:
     total = xp.zeros_like(x)
     for k in range(_ANGLES + 1):
         sine = math.sin(math.pi * k / _ANGLES)
@@ -161,7 +164,7 @@ def _j_near(xp: Any, order: int, x: Any) -> Any:
     return total / _ANGLES
 
 
-def _hankel(xp: Any, order: int, x: Any) -> tuple[Any, Any]:
+def _hankel(xp: Xp, order: int, x: Array) -> tuple[Array, Array]:
     """J and Y for large x: a modulus times the cosine and the sine of x - (2n + 1) pi / 4."""
     inverse = 1.0 / x
     square = inverse * inverse
@@ -182,7 +185,7 @@ def _hankel(xp: Any, order: int, x: Any) -> tuple[Any, Any]:
     )
 
 
-def _first_kind(xp: Any, order: int, x: Any) -> Any:
+def _first_kind(xp: Xp, order: int, x: Array) -> Array:
     modulus = xp.abs(x)
     near = _j_near(xp, order, xp.minimum(modulus, _FAR))
     far = _hankel(xp, order, xp.maximum(modulus, _FAR))[0]
@@ -192,17 +195,17 @@ def _first_kind(xp: Any, order: int, x: Any) -> Any:
     return xp.where(xp.isnan(x), x, found)
 
 
-def j0(xp: Any, x: Any) -> Any:
+def j0(xp: Xp, x: Array) -> Array:
     """The Bessel function of the first kind, order 0."""
     return _first_kind(xp, 0, x)
 
 
-def j1(xp: Any, x: Any) -> Any:
+def j1(xp: Xp, x: Array) -> Array:
     """The Bessel function of the first kind, order 1."""
     return _first_kind(xp, 1, x)
 
 
-def _y_near(xp: Any, order: int, x: Any) -> Any:
+def _y_near(xp: Xp, order: int, x: Array) -> Array:
     """The second kind for 0 < x <= 25 by Neumann's expansion."""
     # A power series would overflow the recurrence for tiny x, and adds nothing there.
     safe = xp.maximum(x, 1e-3)
@@ -234,18 +237,18 @@ def _y_near(xp: Any, order: int, x: Any) -> Any:
     return pole + 2 / math.pi * ((logarithm - 1.0) * at_one - rest)
 
 
-def _second_kind(xp: Any, order: int, x: Any) -> Any:
+def _second_kind(xp: Xp, order: int, x: Array) -> Array:
     near = _y_near(xp, order, xp.where(x > 0, xp.minimum(x, _FAR), 1.0))
     far = _hankel(xp, order, xp.maximum(x, _FAR))[1]
     found = xp.where(x <= _FAR, near, far)
     return xp.where(xp.isnan(x), x, xp.where(x <= 0, -np.inf, found))
 
 
-def y0(xp: Any, x: Any) -> Any:
+def y0(xp: Xp, x: Array) -> Array:
     """The Bessel function of the second kind, order 0; minus infinity where x <= 0."""
     return _second_kind(xp, 0, x)
 
 
-def y1(xp: Any, x: Any) -> Any:
+def y1(xp: Xp, x: Array) -> Array:
     """The Bessel function of the second kind, order 1; minus infinity where x <= 0."""
     return _second_kind(xp, 1, x)

@@ -23,7 +23,10 @@ from tfnb.ops.math.special_math_ops import precise
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, Nested, TensorLike, TensorResult
 
 _MODIFIED = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e"]
 EXPORTS = {
@@ -35,10 +38,10 @@ EXPORTS = {
 }  # fmt: skip
 
 
-def _special(name: str, function: Callable[..., Any], traits: str = "") -> OpDefinition:
+def _special(name: str, function: Callable[..., Nested], traits: str = "") -> OpDefinition:
     """The op that applies a function of one number."""
 
-    def kernel(xp: Any, x: Any) -> Any:
+    def kernel(xp: Xp, x: Array) -> Array:
         found = precise(function, xp, x)
         if function is bessel_functions.y1 and x.itemsize < 8:
             # What TensorFlow's function for less than float64 says of the pole.
@@ -78,7 +81,7 @@ _spence = _special("Spence", integral_functions.spence)
 def _scoped(op: OpDefinition, name: str, what: str) -> Any:
     """The public function: the op in a name scope."""
 
-    def function(x: Any, name: str | None = None) -> Tensor:
+    def function(x: TensorLike, name: str | None = None) -> Tensor:
         with name_scope(name, default_name, [x]):
             result: Tensor = op(x)
         return result
@@ -116,7 +119,7 @@ def _slope(op: OpDefinition) -> Callable[[Callable[[Any, Any], Any]], None]:
 
     def register(derivative: Callable[[Any, Any], Any]) -> None:
         @op.gradient
-        def _(node: Any, grad: Any) -> Any:
+        def _(node: Operation, grad: Tensor) -> Gradients:
             with control_dependencies([grad]):
                 return grad * derivative(node.inputs[0], node.outputs[0])
 
@@ -124,24 +127,24 @@ def _slope(op: OpDefinition) -> Callable[[Callable[[Any, Any], Any]], None]:
 
 
 @_slope(_i0)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return bessel_i1(x)
 
 
 @_slope(_i0e)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return bessel_i1e(x) - cwise_unary_ops.sign(x) * y
 
 
 @_slope(_i1)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     # At zero the quotient is not a number.
     at_zero = equal(x, 0.0)
     return where_v2(at_zero, cast(1.0, x.dtype), bessel_i0(x) - div(y, x))
 
 
 @_slope(_i1e)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     at_zero = equal(x, 0.0)
     half = cast(0.5, x.dtype)
     inverse = cwise_unary_ops.reciprocal
@@ -149,69 +152,69 @@ def _(x: Any, y: Any) -> Any:
 
 
 @_slope(_j0)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return -bessel_j1(x)
 
 
 @_slope(_j1)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     at_zero = equal(x, 0.0)
     return where_v2(at_zero, cast(0.5, x.dtype), bessel_j0(x) - div(y, x))
 
 
 @_slope(_k0)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return -bessel_k1(x)
 
 
 @_slope(_k0e)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return y - bessel_k1e(x)
 
 
 @_slope(_k1)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return -bessel_k0(x) - div(y, x)
 
 
 @_slope(_k1e)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return y * (1.0 - cwise_unary_ops.reciprocal(x)) - bessel_k0e(x)
 
 
 @_slope(_y0)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return -bessel_y1(x)
 
 
 @_slope(_y1)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return bessel_y0(x) - div(y, x)
 
 
 @_slope(_dawsn)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return 1.0 - 2 * x * y
 
 
 @_expint.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x = op.inputs[0]
     with control_dependencies([grad]):
         return grad * cwise_unary_ops.exp_op(x) / x
 
 
 @_slope(_fresnel_cos)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return cwise_unary_ops.cos((math.pi / 2.0) * cwise_unary_ops.square(x))
 
 
 @_slope(_fresnel_sin)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     return cwise_unary_ops.sin((math.pi / 2.0) * cwise_unary_ops.square(x))
 
 
 @_slope(_spence)
-def _(x: Any, y: Any) -> Any:
+def _(x: TensorLike, y: TensorLike) -> TensorResult:
     quotient = cwise_unary_ops.log(x) / (1 - x)
     return where(equal(x, 1.0), -array_ops.ones_like(x), quotient)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
@@ -17,6 +17,14 @@ from tfnb.ops.math.comparison_ops import greater, less, logical_or
 from tfnb.ops.math.cwise_binary_ops import maximum, minimum
 from tfnb.ops.math.reduction_ops import reduce_sum
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+
 EXPORTS = {"tf": ["clip_by_value"]}
 
 
@@ -26,7 +34,7 @@ EXPORTS = {"tf": ["clip_by_value"]}
     "T: numbertype",
     shape=unchanged_shape,
 )
-def clip_by_value_op(xp: Any, t: Any, clip_value_min: Any, clip_value_max: Any) -> Any:
+def clip_by_value_op(xp: Xp, t: Array, clip_value_min: Array, clip_value_max: Array) -> Array:
     """max(min(t, high), low); the limits are scalars or have the shape of t."""
     for limit in (clip_value_min, clip_value_max):
         if limit.ndim and limit.shape != t.shape:
@@ -40,7 +48,7 @@ def clip_by_value_op(xp: Any, t: Any, clip_value_min: Any, clip_value_max: Any) 
     return _limited(xp, xp.maximum, clipped, clip_value_min)
 
 
-def _limited(xp: Any, function: Any, t: Any, limit: Any) -> Any:
+def _limited(xp: Xp, function: Callable[..., Array], t: Array, limit: Array) -> Array:
     """A limit that is not a number limits nothing."""
     if limit.ndim == 0:
         return function(t, limit) if limit == limit else t
@@ -49,7 +57,7 @@ def _limited(xp: Any, function: Any, t: Any, limit: Any) -> Any:
 
 
 @clip_by_value_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, low, high = op.inputs
     shape, low_shape, high_shape = (array_ops.shape(value) for value in (x, low, high))
     zeros = array_ops.zeros(array_ops.shape(grad), grad.dtype)
@@ -63,7 +71,9 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @dispatchable
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Any:
     """Every element limited to a range; slices and the rest of a tensor's structure are kept."""
     with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
         values = values_of(t, "t")
@@ -75,12 +85,12 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         return like(t, clipped)
 
 
-def values_of(t: Any, name: str) -> Any:
+def values_of(t: TensorLike, name: str) -> TensorResult:
     """Return a tensor of the elements of a tensor or of slices."""
     return convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name=name)
 
 
-def like(t: Any, values: Any) -> Any:
+def like(t: TensorLike, values: TensorLike) -> Any:
     """Return values in the form of ``t``: slices if it is, else as they are."""
     return (
         IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values

@@ -5,7 +5,7 @@ All but ApproximateEqual broadcast. Corresponds to TensorFlow's ``cwise_op_*.cc`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors, float_ops
 from tfnb.core.op_registry import register_op
@@ -20,6 +20,7 @@ from tfnb.core.shape_inference import (
 from tfnb.ops.base.broadcasting import incompatible_shapes, shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.tensor_shape import TensorShape
 
 EXPORTS = {
@@ -34,7 +35,7 @@ _INTEGER = "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
 
 
 @register_op("Less", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
-def less(xp: Any, x: Any, y: Any) -> Any:
+def less(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x < y."""
     try:
         return x < y
@@ -52,7 +53,7 @@ less.not_differentiable()
 
 
 @register_op("LessEqual", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
-def less_equal(xp: Any, x: Any, y: Any) -> Any:
+def less_equal(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x <= y."""
     try:
         return x <= y
@@ -70,7 +71,7 @@ less_equal.not_differentiable()
 
 
 @register_op("Greater", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
-def greater(xp: Any, x: Any, y: Any) -> Any:
+def greater(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x > y."""
     try:
         return x > y
@@ -88,7 +89,7 @@ greater.not_differentiable()
 
 
 @register_op("GreaterEqual", "x: T, y: T -> z: bool", "T: realnumbertype", shape=broadcast_shape)
-def greater_equal(xp: Any, x: Any, y: Any) -> Any:
+def greater_equal(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x >= y."""
     try:
         return x >= y
@@ -125,7 +126,7 @@ def _equality_shape(c: InferenceContext) -> TensorShape:
     shape=_equality_shape,
     commutative=True,
 )
-def equal(xp: Any, x: Any, y: Any, *, incompatible_shape_error: bool) -> Any:
+def equal(xp: Xp, x: Array, y: Array, *, incompatible_shape_error: bool) -> Array:
     """Compute x == y; without `incompatible_shape_error`, shapes that do not fit are not equal."""
     try:
         return x == y
@@ -152,7 +153,7 @@ equal.not_differentiable()
     shape=_equality_shape,
     commutative=True,
 )
-def not_equal(xp: Any, x: Any, y: Any, *, incompatible_shape_error: bool) -> Any:
+def not_equal(xp: Xp, x: Array, y: Array, *, incompatible_shape_error: bool) -> Array:
     """X != y; without `incompatible_shape_error`, shapes that do not fit are simply not equal."""
     try:
         return x != y
@@ -183,7 +184,7 @@ def _same_shape(c: InferenceContext) -> TensorShape:
     shape=_same_shape,
     commutative=True,
 )
-def approximate_equal(xp: Any, x: Any, y: Any, *, tolerance: float) -> Any:
+def approximate_equal(xp: Xp, x: Array, y: Array, *, tolerance: float) -> Array:
     """abs(x - y) < tolerance."""
     if x.shape != y.shape:
         raise errors.invalid_argument(
@@ -199,7 +200,7 @@ approximate_equal.not_differentiable()
 
 
 @register_op("LogicalAnd", "x: bool, y: bool -> z: bool", shape=broadcast_shape, commutative=True)
-def logical_and(xp: Any, x: Any, y: Any) -> Any:
+def logical_and(xp: Xp, x: Array, y: Array) -> Array:
     """X and y."""
     try:
         return x & y
@@ -214,7 +215,7 @@ logical_and.not_differentiable()
 
 
 @register_op("LogicalOr", "x: bool, y: bool -> z: bool", shape=broadcast_shape, commutative=True)
-def logical_or(xp: Any, x: Any, y: Any) -> Any:
+def logical_or(xp: Xp, x: Array, y: Array) -> Array:
     """X or y."""
     try:
         return x | y
@@ -229,7 +230,7 @@ logical_or.not_differentiable()
 
 
 @register_op("BitwiseAnd", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape, commutative=True)
-def bitwise_and(xp: Any, x: Any, y: Any) -> Any:
+def bitwise_and(xp: Xp, x: Array, y: Array) -> Array:
     """Bits set in both."""
     try:
         return x & y
@@ -244,7 +245,7 @@ bitwise_and.not_differentiable()
 
 
 @register_op("BitwiseOr", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape, commutative=True)
-def bitwise_or(xp: Any, x: Any, y: Any) -> Any:
+def bitwise_or(xp: Xp, x: Array, y: Array) -> Array:
     """Bits set in either."""
     try:
         return x | y
@@ -259,7 +260,7 @@ bitwise_or.not_differentiable()
 
 
 @register_op("BitwiseXor", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape, commutative=True)
-def bitwise_xor(xp: Any, x: Any, y: Any) -> Any:
+def bitwise_xor(xp: Xp, x: Array, y: Array) -> Array:
     """Bits set in one of the two."""
     try:
         return x ^ y
@@ -274,7 +275,7 @@ bitwise_xor.not_differentiable()
 
 
 @register_op("LeftShift", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape)
-def left_shift(xp: Any, x: Any, y: Any) -> Any:
+def left_shift(xp: Xp, x: Array, y: Array) -> Array:
     """X shifted left by y bits, y limited to the width of the type."""
     try:
         return x << xp.clip(y, 0, x.itemsize * 8 - 1)
@@ -286,7 +287,7 @@ left_shift.not_differentiable()
 
 
 @register_op("RightShift", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape)
-def right_shift(xp: Any, x: Any, y: Any) -> Any:
+def right_shift(xp: Xp, x: Array, y: Array) -> Array:
     """X shifted right by y bits keeping the sign, y limited to the width of the type."""
     try:
         return x >> xp.clip(y, 0, x.itemsize * 8 - 1)

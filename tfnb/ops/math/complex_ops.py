@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.core.op_registry import register_op
@@ -14,6 +14,13 @@ from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import incompatible_shapes
 from tfnb.ops.math.cwise_unary_ops import reciprocal
 from tfnb.ops.math.unbroadcast import unbroadcast
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["complex:complex_", "real", "imag", "angle"],
@@ -26,35 +33,35 @@ _REAL_OUT = "Tout: {float, double} = DT_FLOAT"
 
 
 @register_op("Real", "input: T -> output: Tout", _COMPLEX_IN, _REAL_OUT, shape=unchanged_shape)
-def real_op(xp: Any, x: Any) -> Any:
+def real_op(xp: Xp, x: Array) -> Array:
     """Real part."""
     return x.real
 
 
 @real_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return complex_(grad, array_ops.constant(0, grad.dtype))
 
 
 @register_op("Imag", "input: T -> output: Tout", _COMPLEX_IN, _REAL_OUT, shape=unchanged_shape)
-def imag_op(xp: Any, x: Any) -> Any:
+def imag_op(xp: Xp, x: Array) -> Array:
     """Imaginary part."""
     return x.imag
 
 
 @imag_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return complex_(array_ops.constant(0, grad.dtype), grad)
 
 
 @register_op("Angle", "input: T -> output: Tout", _COMPLEX_IN, _REAL_OUT, shape=unchanged_shape)
-def angle_op(xp: Any, x: Any) -> Any:
+def angle_op(xp: Xp, x: Array) -> Array:
     """Argument atan2(imag, real) in radians."""
     return xp.angle(x).astype(x.real.dtype)
 
 
 @angle_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x = op.inputs[0]
     with control_dependencies([grad]):
         real_part = real(x)
@@ -63,13 +70,13 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @register_op("ComplexAbs", "x: T -> y: Tout", _COMPLEX_IN, _REAL_OUT, shape=unchanged_shape)
-def complex_abs(xp: Any, x: Any) -> Any:
+def complex_abs(xp: Xp, x: Array) -> Array:
     """Modulus sqrt(real**2 + imag**2)."""
     return abs(x)
 
 
 @complex_abs.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.math.math_ops import div_no_nan
 
     x, y = op.inputs[0], op.outputs[0]
@@ -84,7 +91,7 @@ def _(op: Any, grad: Any) -> Any:
     "Tout: {complex64, complex128} = DT_COMPLEX64",
     shape=broadcast_shape,
 )
-def complex_op(xp: Any, real: Any, imag: Any, *, Tout: Any) -> Any:
+def complex_op(xp: Xp, real: Array, imag: Array, *, Tout: DType) -> Array:
     """Real + i * imag; the parts broadcast."""
     try:
         shape = xp.broadcast_shapes(real.shape, imag.shape)
@@ -97,14 +104,14 @@ def complex_op(xp: Any, real: Any, imag: Any, *, Tout: Any) -> Any:
 
 
 @complex_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return unbroadcast(op.inputs[0], op.inputs[1], real(grad), imag(grad))
 
 
 # ----------------------------------------------------------------------- functions of Python's side
 
 
-def complex_(real: Any, imag: Any, name: str | None = None) -> Any:
+def complex_(real: TensorLike, imag: TensorLike, name: str | None = None) -> TensorResult:
     """A complex tensor from its real and imaginary parts.
 
     Raises:
@@ -127,7 +134,7 @@ def complex_(real: Any, imag: Any, name: str | None = None) -> Any:
         return complex_op(real, imag, Tout=result_type, name=scope)
 
 
-def real(input: Any, name: str | None = None) -> Any:
+def real(input: TensorLike, name: str | None = None) -> TensorResult:
     """Real part; real numbers come back as they are."""
     with name_scope(name, "Real", [input]) as scope:
         input = convert_to_tensor(input, name="input")
@@ -138,7 +145,7 @@ def real(input: Any, name: str | None = None) -> Any:
         raise TypeError(f"input must be a numeric tensor, but got tensor with dtype {input.dtype}")
 
 
-def imag(input: Any, name: str | None = None) -> Any:
+def imag(input: TensorLike, name: str | None = None) -> TensorResult:
     """Imaginary part; zeros for real numbers."""
     with name_scope(name, "Imag", [input]) as scope:
         input = convert_to_tensor(input, name="input")
@@ -147,7 +154,7 @@ def imag(input: Any, name: str | None = None) -> Any:
         return array_ops.zeros_like(input)
 
 
-def angle(input: Any, name: str | None = None) -> Any:
+def angle(input: TensorLike, name: str | None = None) -> TensorResult:
     """Argument in radians; 0 or pi for real numbers."""
     with name_scope(name, "Angle", [input]) as scope:
         input = convert_to_tensor(input, name="input")

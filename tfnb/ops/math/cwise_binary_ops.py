@@ -6,7 +6,7 @@ around. Corresponds to TensorFlow's ``cwise_op_*.cc`` with two inputs.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,13 @@ from tfnb.ops.math.comparison_ops import greater_equal, less_equal, not_equal
 from tfnb.ops.math.cwise_unary_ops import conj, log, square
 from tfnb.ops.math.select_ops import select_v2
 from tfnb.ops.math.unbroadcast import unbroadcast, unbroadcast_by_axes
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -77,7 +84,7 @@ def _gives_second_of_equal(ufunc: np.ufunc) -> bool:
     shape=broadcast_shape,
     traits="same_layout",
 )
-def add_op(xp: Any, x: Any, y: Any) -> Any:
+def add_op(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x + y; strings are joined."""
     try:
         return x + y
@@ -93,7 +100,7 @@ add_op.tile("{add}({x}, {y}, out={out})", add=np.add)
 
 
 @add_op.kernel("CPU", T=dtypes.string)
-def _(xp: Any, x: Any, y: Any) -> Any:
+def _(xp: Xp, x: Array, y: Array) -> Array:
     try:
         # NumPy gives the bare element where the sum has no dimensions.
         return np.asarray(x + y, dtype=object)
@@ -102,7 +109,7 @@ def _(xp: Any, x: Any, y: Any) -> Any:
 
 
 @add_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return unbroadcast(op.inputs[0], op.inputs[1], grad, grad, skips_equal=True)
 
 
@@ -116,7 +123,7 @@ def _(op: Any, grad: Any) -> Any:
     aggregate=True,
     traits="same_layout",
 )
-def add_v2(xp: Any, x: Any, y: Any) -> Any:
+def add_v2(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x + y."""
     try:
         return x + y
@@ -132,7 +139,7 @@ add_v2.tile("{add}({x}, {y}, out={out})", add=np.add)
 
 
 @add_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return unbroadcast(op.inputs[0], op.inputs[1], grad, grad, skips_equal=True)
 
 
@@ -144,7 +151,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=broadcast_shape,
     traits="same_layout",
 )
-def sub(xp: Any, x: Any, y: Any) -> Any:
+def sub(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x - y."""
     try:
         return x - y
@@ -160,7 +167,7 @@ sub.tile("{subtract}({x}, {y}, out={out})", subtract=np.subtract)
 
 
 @sub.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return unbroadcast(op.inputs[0], op.inputs[1], grad, -grad, skips_equal=True)
 
 
@@ -172,7 +179,7 @@ def _(op: Any, grad: Any) -> Any:
     commutative=True,
     traits="same_layout",
 )
-def mul(xp: Any, x: Any, y: Any) -> Any:
+def mul(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x * y."""
     try:
         return x * y
@@ -188,7 +195,7 @@ mul.tile("{multiply}({x}, {y}, out={out})", multiply=np.multiply)
 
 
 @mul.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
     dims = x.shape.dim_values
     if (
@@ -205,7 +212,7 @@ _FLOAT_OR_COMPLEX = "T: {bfloat16, half, float, double, complex64, complex128}"
 
 
 @register_op("MulNoNan", "x: T, y: T -> z: T", _FLOAT_OR_COMPLEX, shape=broadcast_shape)
-def mul_no_nan(xp: Any, x: Any, y: Any) -> Any:
+def mul_no_nan(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x * y, and 0 wherever y is 0, whatever x is."""
     try:
         return xp.where(y == 0, x.dtype.type(0), x * y)
@@ -214,7 +221,7 @@ def mul_no_nan(xp: Any, x: Any, y: Any) -> Any:
 
 
 @mul_no_nan.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
     return unbroadcast(x, y, mul_no_nan(grad, y), mul_no_nan(x, grad), skips_equal=True)
 
@@ -222,7 +229,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op(
     "RealDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape, traits="same_layout"
 )
-def real_div(xp: Any, x: Any, y: Any) -> Any:
+def real_div(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x / y."""
     try:
         return x / y
@@ -238,14 +245,14 @@ real_div.tile("{divide}({x}, {y}, out={out})", divide=np.divide)
 
 
 @real_div.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
     cx, cy = conj(x), conj(y)
     return unbroadcast(x, y, real_div(grad, cy), grad * real_div(real_div(-cx, cy), cy))
 
 
 @register_op("Div", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape, traits="same_layout")
-def div_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+def div_op(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
     """Compute x / y; integers are cut towards zero."""
     try:
         return _truncated_quotient(x, y) if T.is_integer else x / y
@@ -254,14 +261,14 @@ def div_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
 
 
 @div_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
     cx, cy = conj(x), conj(y)
     return unbroadcast(x, y, grad / cy, grad * (-cx / cy / cy))
 
 
 @register_op("TruncateDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
-def truncate_div(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+def truncate_div(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
     """Compute x / y cut towards zero."""
     try:
         if T.is_integer:
@@ -273,12 +280,12 @@ def truncate_div(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
 
 
 @truncate_div.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return None, None
 
 
 @register_op("FloorDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
-def floor_div(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+def floor_div(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
     """Compute x / y rounded down."""
     try:
         if T.is_integer:
@@ -294,7 +301,7 @@ floor_div.expression("{x} // {y} if {y} else {kernel}", types=_INTEGER_TYPES, sc
 
 
 @floor_div.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return None, None
 
 
@@ -304,7 +311,7 @@ def _(op: Any, grad: Any) -> Any:
     "T: {half, float, bfloat16, double, complex64, complex128}",
     shape=broadcast_shape,
 )
-def div_no_nan_op(xp: Any, x: Any, y: Any) -> Any:
+def div_no_nan_op(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x / y, and 0 wherever y is 0."""
     try:
         return xp.where(y == 0, x.dtype.type(0), x / y)
@@ -313,7 +320,7 @@ def div_no_nan_op(xp: Any, x: Any, y: Any) -> Any:
 
 
 @div_no_nan_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.math.math_ops import div_no_nan
 
     x, y = op.inputs
@@ -328,7 +335,7 @@ def _(op: Any, grad: Any) -> Any:
     "T: {int32, int64, half, half, bfloat16, float, double}",
     shape=broadcast_shape,
 )
-def mod_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+def mod_op(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
     """The remainder of a division cut towards zero; it has the sign of x."""
     try:
         if T.is_integer:
@@ -344,7 +351,7 @@ def mod_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
     "T: {int32, int64, bfloat16, half, float, double}",
     shape=broadcast_shape,
 )
-def truncate_mod(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+def truncate_mod(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
     """The remainder of a division cut towards zero; it has the sign of x."""
     try:
         if T.is_integer:
@@ -360,7 +367,7 @@ def truncate_mod(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
     "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, half, float, double}",
     shape=broadcast_shape,
 )
-def floor_mod(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+def floor_mod(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
     """The remainder of a division rounded down; it has the sign of y."""
     try:
         if T.is_integer:
@@ -376,17 +383,17 @@ floor_mod.expression("{x} % {y} if {y} else {kernel}", types=_INTEGER_TYPES, sca
 
 
 @floor_mod.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
     return unbroadcast(x, y, grad, grad * -floor_div(x, y))
 
 
-def _refuse_zero(x: Any, y: Any) -> None:
+def _refuse_zero(x: Array, y: Array) -> None:
     if not (y.all() if y.ndim else y) and x.size:
         raise errors.invalid_argument("Integer division by zero")
 
 
-def _refuse_zero_unexpectedly(x: Any, y: Any) -> None:
+def _refuse_zero_unexpectedly(x: Array, y: Array) -> None:
     # TensorFlow's words and class for a zero divisor in the ops that cut.
     if not (y.all() if y.ndim else y) and x.size:
         raise errors.internal(
@@ -394,12 +401,12 @@ def _refuse_zero_unexpectedly(x: Any, y: Any) -> None:
         )
 
 
-def _truncated_quotient(x: Any, y: Any) -> Any:
+def _truncated_quotient(x: Array, y: Array) -> Array:
     _refuse_zero(x, y)
     return cut_quotient(x, y)
 
 
-def cut_quotient(x: Any, y: Any) -> Any:
+def cut_quotient(x: Array, y: Array) -> Array:
     """Integers divided, what comes after the point cut off."""
     down = x // y
     if x.dtype.kind == "u":
@@ -416,7 +423,7 @@ def cut_quotient(x: Any, y: Any) -> Any:
     commutative=True,
     traits="same_layout",
 )
-def squared_difference(xp: Any, x: Any, y: Any) -> Any:
+def squared_difference(xp: Xp, x: Array, y: Array) -> Array:
     """(x - y) * conj(x - y)."""
     try:
         difference = x - y
@@ -431,7 +438,7 @@ squared_difference.float_ops(float_ops.per_output(2))
 
 
 @squared_difference.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
     with control_dependencies([grad]):
         twice = mul(array_ops.constant(2.0, dtype=grad.dtype, name="scalar"), grad)
@@ -445,7 +452,7 @@ def _(op: Any, grad: Any) -> Any:
     "T: {bfloat16, float, half, double, int8, int16, int32, int64, complex64, complex128}",
     shape=broadcast_shape,
 )
-def pow_op(xp: Any, x: Any, y: Any, *, T: Any) -> Any:
+def pow_op(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
     """X to the power y; squares and cubes are products, as in TensorFlow's optimized graphs."""
     if T.is_integer and x.size and (y < 0).any():
         raise errors.invalid_argument("Integers to negative integer powers are not allowed")
@@ -464,7 +471,7 @@ pow_op.float_ops(float_ops.per_output())
 
 
 @pow_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
     cx, cy, cz = conj(x), conj(y), conj(op.outputs[0])
     grad_x = grad * cy * pow_op(cx, cy - 1)
@@ -478,12 +485,12 @@ def _(op: Any, grad: Any) -> Any:
 _LOG_TYPES = "T: {half, bfloat16, float, double, complex64, complex128}"
 
 
-def _nonzero(x: Any) -> Any:
+def _nonzero(x: TensorLike) -> Any:
     return cast(not_equal(x, cast(0.0, x.dtype)), x.dtype)
 
 
 @register_op("Xlogy", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
-def xlogy(xp: Any, x: Any, y: Any) -> Any:
+def xlogy(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x * log(y), and 0 wherever x is 0."""
     try:
         return xp.where(x == 0, x, x * xp.log(y))
@@ -492,10 +499,10 @@ def xlogy(xp: Any, x: Any, y: Any) -> Any:
 
 
 @xlogy.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
 
-    def gradients() -> tuple[Any, Any]:
+    def gradients() -> tuple[TensorResult, TensorResult]:
         by_x, by_y = xlogy(_nonzero(x), y), xdivy_op(x, y)
         return by_x * grad, by_y * grad
 
@@ -503,7 +510,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @register_op("Xlog1py", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
-def xlog1py_op(xp: Any, x: Any, y: Any) -> Any:
+def xlog1py_op(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x * log1p(y), and 0 wherever x is 0."""
     try:
         return xp.where(x == 0, x, x * xp.log1p(y))
@@ -512,10 +519,10 @@ def xlog1py_op(xp: Any, x: Any, y: Any) -> Any:
 
 
 @xlog1py_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
 
-    def gradients() -> tuple[Any, Any]:
+    def gradients() -> tuple[TensorResult, TensorResult]:
         by_x, by_y = xlog1py_op(_nonzero(x), y), xdivy_op(x, y + 1.0)
         return by_x * grad, by_y * grad
 
@@ -523,7 +530,7 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @register_op("Xdivy", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
-def xdivy_op(xp: Any, x: Any, y: Any) -> Any:
+def xdivy_op(xp: Xp, x: Array, y: Array) -> Array:
     """Compute x / y, and 0 wherever x is 0."""
     try:
         return xp.where(x == 0, x, x / y)
@@ -532,10 +539,10 @@ def xdivy_op(xp: Any, x: Any, y: Any) -> Any:
 
 
 @xdivy_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
 
-    def gradients() -> tuple[Any, Any]:
+    def gradients() -> tuple[TensorResult, TensorResult]:
         by_x, by_y = xdivy_op(_nonzero(x), y), xdivy_op(-x, y**2)
         return by_x * grad, by_y * grad
 
@@ -545,7 +552,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op(
     "Atan2", "y: T, x: T -> z: T", "T: {bfloat16, half, float, double}", shape=broadcast_shape
 )
-def atan2(xp: Any, y: Any, x: Any) -> Any:
+def atan2(xp: Xp, y: Array, x: Array) -> Array:
     """The angle of the point (x, y), between -pi and pi."""
     try:
         return xp.arctan2(y, x)
@@ -554,7 +561,7 @@ def atan2(xp: Any, y: Any, x: Any) -> Any:
 
 
 @atan2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     y, x = op.inputs
     with control_dependencies([grad]):
         scaled = grad / (square(y) + square(x))
@@ -565,7 +572,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op(
     "NextAfter", "x1: T, x2: T -> output: T", "T: {double, float} = DT_FLOAT", shape=broadcast_shape
 )
-def next_after(xp: Any, x1: Any, x2: Any) -> Any:
+def next_after(xp: Xp, x1: Array, x2: Array) -> Array:
     """The next representable number after x1 in the direction of x2."""
     try:
         return xp.nextafter(x1, x2)
@@ -574,10 +581,10 @@ def next_after(xp: Any, x1: Any, x2: Any) -> Any:
 
 
 @next_after.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x1, x2 = op.inputs
 
-    def gradients(shape_x: Any, shape_y: Any) -> tuple[Any, Any]:
+    def gradients(shape_x: TensorLike, shape_y: TensorLike) -> tuple[TensorResult, TensorResult]:
         ones, zeros = array_ops.ones(shape_x, x1.dtype), array_ops.zeros(shape_y, x2.dtype)
         return ones * grad, zeros * grad
 
@@ -589,16 +596,16 @@ _ORDERED = (
 )
 
 
-def _at_least(xp: Any, x: Any, y: Any, out: Any) -> Any:
+def _at_least(xp: Xp, x: Array, y: Array, out: Array) -> Array:
     return xp.maximum(x, y, out=out) if y.ndim else x.clip(y, xp.inf, out=out)
 
 
-def _at_most(xp: Any, x: Any, y: Any, out: Any) -> Any:
+def _at_most(xp: Xp, x: Array, y: Array, out: Array) -> Array:
     return xp.minimum(x, y, out=out) if y.ndim else x.clip(-xp.inf, y, out=out)
 
 
 @register_op("Maximum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape, traits="same_layout")
-def maximum(xp: Any, x: Any, y: Any) -> Any:
+def maximum(xp: Xp, x: Array, y: Array) -> Array:
     """The larger one; NaN if either is."""
     try:
         return xp.maximum(x, y) if y.ndim else at_least(xp, x, y)
@@ -620,13 +627,13 @@ maximum.tile("{at_least}({np}, {x}, {y}, out={out})", at_least=_at_least, np=np)
 
 
 @maximum.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
     return _gradient_of_the_chosen(x, y, greater_equal, grad)
 
 
 @register_op("Minimum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape, traits="same_layout")
-def minimum(xp: Any, x: Any, y: Any) -> Any:
+def minimum(xp: Xp, x: Array, y: Array) -> Array:
     """The smaller one; NaN if either is."""
     try:
         return xp.minimum(x, y) if y.ndim else at_most(xp, x, y)
@@ -648,12 +655,12 @@ minimum.tile("{at_most}({np}, {x}, {y}, out={out})", at_most=_at_most, np=np)
 
 
 @minimum.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
     return _gradient_of_the_chosen(x, y, less_equal, grad)
 
 
-def _gradient_of_the_chosen(x: Any, y: Any, chooses_x: Any, grad: Any) -> Any:
+def _gradient_of_the_chosen(x: TensorLike, y: TensorLike, chooses_x: Any, grad: TensorLike) -> Any:
     zero = array_ops.zeros_like(grad)
     x_is_chosen = chooses_x(x, y)
     return unbroadcast(x, y, select_v2(x_is_chosen, grad, zero), select_v2(x_is_chosen, zero, grad))

@@ -21,7 +21,13 @@ from tfnb.ops.base.large_arrays import LARGE, LEAST_MAPPED, mapped, own, tiled, 
 from tfnb.ops.base.opaque_values import is_opaque
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.core.op_registry import OpDefinition
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -45,7 +51,7 @@ _SIGNED = "T: {bfloat16, half, float, double, int8, int16, int32, int64, complex
 _INTEGER = "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
 
 
-def _mapped_expressions(op: Any, function: Any) -> None:
+def _mapped_expressions(op: OpDefinition, function: Any) -> None:
     """Says that an op is a function, which threads share for a large array only."""
     op.expression("{f}({x})", scalars_only=True, f=function)
     op.expression("{f}({x}) if {x}.size < {least} else {kernel}", f=function, least=LEAST_MAPPED)
@@ -61,7 +67,7 @@ def _mapped_expressions(op: Any, function: Any) -> None:
     shape=unchanged_shape,
     traits="same_layout sparse_values",
 )
-def abs_op(xp: Any, x: Any) -> Any:
+def abs_op(xp: Xp, x: Array) -> Array:
     """Absolute value; the smallest integer stays itself."""
     return abs(x)
 
@@ -71,14 +77,14 @@ abs_op.tile("{absolute}({x}, out={out})", absolute=np.absolute)
 
 
 @abs_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad * sign(op.inputs[0])
 
 
 @register_op(
     "Neg", "x: T -> y: T", _SIGNED, shape=unchanged_shape, traits="same_layout sparse_values"
 )
-def neg(xp: Any, x: Any) -> Any:
+def neg(xp: Xp, x: Array) -> Array:
     """-x."""
     return -x
 
@@ -91,14 +97,14 @@ neg.tile("{negative}({x}, out={out})", negative=np.negative)
 
 
 @neg.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return -grad
 
 
 @register_op(
     "Sign", "x: T -> y: T", _SIGNED, shape=unchanged_shape, traits="same_layout sparse_values"
 )
-def sign(xp: Any, x: Any) -> Any:
+def sign(xp: Xp, x: Array) -> Array:
     """-1, 0 or 1; x / |x| for complex numbers; NaN stays NaN."""
     if x.dtype.kind == "V":  # whose library keeps the sign of zero
         return xp.sign(x) + x.dtype.type(0)
@@ -118,7 +124,7 @@ sign.expression(
 
 
 @sign.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return array_ops.zeros_like(op.inputs[0])
 
 
@@ -133,7 +139,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=unchanged_shape,
     traits="same_layout sparse_values",
 )
-def square(xp: Any, x: Any) -> Any:
+def square(xp: Xp, x: Array) -> Array:
     """Compute x * x."""
     return x * x
 
@@ -146,7 +152,7 @@ square.tile("{multiply}({x}, {x}, out={out})", multiply=np.multiply)
 
 
 @square.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         x = conj(op.inputs[0])
         return _product(grad, _product(x, array_ops.constant(2.0, dtype=grad.dtype)))
@@ -159,7 +165,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=unchanged_shape,
     traits="same_layout sparse_values",
 )
-def sqrt_op(xp: Any, x: Any) -> Any:
+def sqrt_op(xp: Xp, x: Array) -> Array:
     """Square root; NaN below zero."""
     return mapped(xp, xp.sqrt, x)
 
@@ -169,24 +175,24 @@ sqrt_op.tile("{sqrt}({x}, out={out})", sqrt=np.sqrt)
 
 
 @sqrt_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return sqrt_grad(op.outputs[0], grad)
 
 
 @register_op("SqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
-def sqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
+def sqrt_grad(xp: Xp, y: Array, dy: Array) -> Array:
     """Dy * 0.5 / y, where y = sqrt(x); 0 where dy is 0, whatever y is."""
     return _of_pairs(xp, _sqrt_grad, y, dy)
 
 
-def _sqrt_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
+def _sqrt_grad(xp: Xp, y: Array, dy: Array, out: Array | None = None) -> Array:
     result = xp.multiply(dy, dy.dtype.type(0.5), out=out)
     result = xp.divide(result, _conj(xp, y), out=own(result))
     return zero_where(xp, dy == 0, result, out)
 
 
 @sqrt_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         ratio = grad / op.inputs[0]
         return -conj(ratio) * op.outputs[0], 0.5 * ratio
@@ -195,7 +201,7 @@ def _(op: Any, grad: Any) -> Any:
 @register_op(
     "Rsqrt", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout"
 )
-def rsqrt_op(xp: Any, x: Any) -> Any:
+def rsqrt_op(xp: Xp, x: Array) -> Array:
     """1 / sqrt(x)."""
     return tiled(xp, _rsqrt, x)
 
@@ -203,7 +209,7 @@ def rsqrt_op(xp: Any, x: Any) -> Any:
 rsqrt_op.float_ops(float_ops.per_input(2))
 
 
-def _rsqrt(xp: Any, x: Any, out: Any = None) -> Any:
+def _rsqrt(xp: Xp, x: Array, out: Array | None = None) -> Array:
     if x.dtype.itemsize == 2:  # rounded once, as in TensorFlow
         result = (np.float32(1) / xp.sqrt(x.astype(np.float32))).astype(x.dtype)
         if out is None:
@@ -215,12 +221,12 @@ def _rsqrt(xp: Any, x: Any, out: Any = None) -> Any:
 
 
 @rsqrt_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return rsqrt_grad(op.outputs[0], grad)
 
 
 @register_op("RsqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
-def rsqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
+def rsqrt_grad(xp: Xp, y: Array, dy: Array) -> Array:
     """Dy * -0.5 * y**3, where y = 1 / sqrt(x); 0 where dy is 0, whatever y is."""
     return _of_pairs(xp, _rsqrt_grad, y, dy)
 
@@ -228,7 +234,7 @@ def rsqrt_grad(xp: Any, y: Any, dy: Any) -> Any:
 rsqrt_grad.float_ops(float_ops.per_output(4))
 
 
-def _rsqrt_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
+def _rsqrt_grad(xp: Xp, y: Array, dy: Array, out: Array | None = None) -> Array:
     y = _conj(xp, y)
     result = xp.multiply(dy, dy.dtype.type(0.5), out=out)
     target = own(result)
@@ -238,14 +244,14 @@ def _rsqrt_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
 
 
 @rsqrt_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         a, b = conj(op.inputs[0]), op.inputs[1]
         return -1.5 * conj(grad) * b * square(a), rsqrt_grad(a, grad)
 
 
 @register_op("Reciprocal", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
-def reciprocal(xp: Any, x: Any) -> Any:
+def reciprocal(xp: Xp, x: Array) -> Array:
     """1 / x."""
     return _one(x) / x
 
@@ -254,17 +260,17 @@ reciprocal.float_ops(float_ops.per_input())
 
 
 @reciprocal.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return reciprocal_grad(op.outputs[0], grad)
 
 
 @register_op("ReciprocalGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
-def reciprocal_grad(xp: Any, y: Any, dy: Any) -> Any:
+def reciprocal_grad(xp: Xp, y: Array, dy: Array) -> Array:
     """-dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
     return _of_pairs(xp, _reciprocal_grad, y, dy)
 
 
-def _gradient_of_reciprocal_grad(op: Any, grad: Any) -> Any:
+def _gradient_of_reciprocal_grad(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         y, b = conj(op.inputs[0]), op.inputs[1]
         return conj(grad) * -2.0 * b * y, reciprocal_grad(y, grad)
@@ -274,18 +280,18 @@ reciprocal_grad.gradient(_gradient_of_reciprocal_grad)
 
 
 @register_op("Inv", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
-def inv(xp: Any, x: Any) -> Any:
+def inv(xp: Xp, x: Array) -> Array:
     """1 / x (the older name of Reciprocal)."""
     return _one(x) / x
 
 
 @inv.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return reciprocal_grad(op.outputs[0], grad)
 
 
 @register_op("InvGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
-def inv_grad(xp: Any, y: Any, dy: Any) -> Any:
+def inv_grad(xp: Xp, y: Array, dy: Array) -> Array:
     """-dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
     return _of_pairs(xp, _reciprocal_grad, y, dy)
 
@@ -293,7 +299,7 @@ def inv_grad(xp: Any, y: Any, dy: Any) -> Any:
 inv_grad.gradient(_gradient_of_reciprocal_grad)
 
 
-def _product(x: Any, y: Any) -> Any:
+def _product(x: TensorLike, y: TensorLike) -> TensorResult:
     """`x` * `y` as a node named Mul, where the operator's would be named mul."""
     # Products use the functions of this file.
     from tfnb.ops.math.cwise_binary_ops import mul
@@ -301,18 +307,18 @@ def _product(x: Any, y: Any) -> Any:
     return mul(x, y)
 
 
-def _reciprocal_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
+def _reciprocal_grad(xp: Xp, y: Array, dy: Array, out: Array | None = None) -> Array:
     y = _conj(xp, y)
     result = xp.negative(dy, out=out)
     # Zero where the incoming gradient is zero, so that an unused pole gives no NaN.
     return zero_where(xp, dy == 0, xp.multiply(result, y * y, out=own(result)), out)
 
 
-def _conj(xp: Any, x: Any) -> Any:
+def _conj(xp: Xp, x: Array) -> Array:
     return xp.conj(x) if x.dtype.kind == "c" else x
 
 
-def _of_pairs(xp: Any, formula: Any, y: Any, dy: Any) -> Any:
+def _of_pairs(xp: Xp, formula: Callable[..., Array], y: Array, dy: Array) -> Array:
     """`formula` of elements at the same place in memory; the result has the first one's shape."""
     if y.shape == dy.shape:
         return tiled(xp, formula, y, dy)
@@ -324,7 +330,7 @@ def _of_pairs(xp: Any, formula: Any, y: Any, dy: Any) -> Any:
     return formula(xp, y.reshape(-1), dy.reshape(-1)).reshape(y.shape)
 
 
-def _pair_expressions(op: Any, text: str) -> None:
+def _pair_expressions(op: OpDefinition, text: str) -> None:
     """Writes a formula of arrays `y` and `dy`; large ones leave its steps to the kernel."""
     fits = "{y}.shape == {dy}.shape != () and {y}.size < {least}"
     for dtype in (dtypes.float32, dtypes.float64):
@@ -332,12 +338,12 @@ def _pair_expressions(op: Any, text: str) -> None:
         op.expression(f"{text} if {fits} else {{kernel}}", types=[dtype], one=one, least=LARGE)
 
 
-def _zero(x: Any) -> Any:
+def _zero(x: Array) -> Array:
     """0 in the dtype of x."""
     return x.dtype.type(0)
 
 
-def _one(x: Any) -> Any:
+def _one(x: Array) -> Array:
     """1 in the dtype of x: extension dtypes such as bfloat16 are not led by a Python 1."""
     return x.dtype.type(1)
 
@@ -346,18 +352,18 @@ def _one(x: Any) -> Any:
 
 
 @register_op("Round", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
-def round_op(xp: Any, x: Any) -> Any:
+def round_op(xp: Xp, x: Array) -> Array:
     """Nearest whole number, halves to the even one; integers stay."""
     return x if x.dtype.kind in "iu" else xp.rint(x)
 
 
 @round_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return None
 
 
 @register_op("Rint", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="same_layout")
-def rint(xp: Any, x: Any) -> Any:
+def rint(xp: Xp, x: Array) -> Array:
     """Nearest whole number, halves to the even one."""
     return xp.rint(x)
 
@@ -367,12 +373,12 @@ rint.tile("{rint}({x}, out={out})", rint=np.rint)
 
 
 @rint.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return None
 
 
 @register_op("Floor", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="same_layout")
-def floor_op(xp: Any, x: Any) -> Any:
+def floor_op(xp: Xp, x: Array) -> Array:
     """The largest whole number not above x."""
     return xp.floor(x)
 
@@ -382,12 +388,12 @@ floor_op.tile("{floor}({x}, out={out})", floor=np.floor)
 
 
 @floor_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return None
 
 
 @register_op("Ceil", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="same_layout")
-def ceil_op(xp: Any, x: Any) -> Any:
+def ceil_op(xp: Xp, x: Array) -> Array:
     """The smallest whole number not below x."""
     return xp.ceil(x)
 
@@ -397,12 +403,12 @@ ceil_op.tile("{ceil}({x}, out={out})", ceil=np.ceil)
 
 
 @ceil_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return None
 
 
 @register_op("IsNan", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
-def is_nan(xp: Any, x: Any) -> Any:
+def is_nan(xp: Xp, x: Array) -> Array:
     """Whether x is not a number."""
     return xp.isnan(x)
 
@@ -411,7 +417,7 @@ is_nan.expression("{isnan}({x})", isnan=np.isnan)
 
 
 @register_op("IsInf", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
-def is_inf(xp: Any, x: Any) -> Any:
+def is_inf(xp: Xp, x: Array) -> Array:
     """Whether x is infinite."""
     return xp.isinf(x)
 
@@ -420,7 +426,7 @@ is_inf.expression("{isinf}({x})", isinf=np.isinf)
 
 
 @register_op("IsFinite", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
-def is_finite(xp: Any, x: Any) -> Any:
+def is_finite(xp: Xp, x: Array) -> Array:
     """Whether x is neither infinite nor NaN."""
     return xp.isfinite(x)
 
@@ -432,7 +438,7 @@ is_finite.expression("{isfinite}({x})", isfinite=np.isfinite)
 
 
 @register_op("Exp", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout")
-def exp_op(xp: Any, x: Any) -> Any:
+def exp_op(xp: Xp, x: Array) -> Array:
     """E to the power x."""
     return mapped(xp, xp.exp, x)
 
@@ -442,13 +448,13 @@ exp_op.tile("{exp}({x}, out={out})", exp=np.exp)
 
 
 @exp_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad * conj(op.outputs[0])
 
 
 @register_op("Expm1", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
-def expm1(xp: Any, x: Any) -> Any:
+def expm1(xp: Xp, x: Array) -> Array:
     """exp(x) - 1, exact near zero."""
     return mapped(xp, xp.expm1, x)
 
@@ -458,13 +464,13 @@ expm1.tile("{expm1}({x}, out={out})", expm1=np.expm1)
 
 
 @expm1.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad * exp_op(conj(op.inputs[0]))
 
 
 @register_op("Log", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout")
-def log(xp: Any, x: Any) -> Any:
+def log(xp: Xp, x: Array) -> Array:
     """Natural logarithm; -inf at zero, NaN below."""
     return mapped(xp, xp.log, x)
 
@@ -477,13 +483,13 @@ log.tile("{log}({x}, out={out})", log=np.log)
 
 
 @log.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad * reciprocal(conj(op.inputs[0]))
 
 
 @register_op("Log1p", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
-def log1p(xp: Any, x: Any) -> Any:
+def log1p(xp: Xp, x: Array) -> Array:
     """log(1 + x), exact near zero."""
     return mapped(xp, xp.log1p, x)
 
@@ -493,7 +499,7 @@ log1p.tile("{log1p}({x}, out={out})", log1p=np.log1p)
 
 
 @log1p.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad * reciprocal(1 + conj(op.inputs[0]))
 
@@ -501,12 +507,12 @@ def _(op: Any, grad: Any) -> Any:
 @register_op(
     "Sigmoid", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout"
 )
-def sigmoid_op(xp: Any, x: Any) -> Any:
+def sigmoid_op(xp: Xp, x: Array) -> Array:
     """1 / (1 + exp(-x))."""
     return tiled(xp, logistic, x)
 
 
-def logistic(xp: Any, x: Any, out: Any = None) -> Any:
+def logistic(xp: Xp, x: Array, out: Array | None = None) -> Array:
     """1 / (1 + exp(-x)), in `out` if that is given."""
     one = _one(x)
     if x.dtype.itemsize == 2:
@@ -524,7 +530,7 @@ sigmoid_op.tile("{sigmoid}({np}, {x}, out={out})", sigmoid=logistic, np=np)
 
 
 @sigmoid_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return sigmoid_grad(conj(op.outputs[0]), grad)
 
@@ -536,12 +542,12 @@ def _(op: Any, grad: Any) -> Any:
     shape=unchanged_shape,
     traits="input_gradient",
 )
-def sigmoid_grad(xp: Any, y: Any, dy: Any) -> Any:
+def sigmoid_grad(xp: Xp, y: Array, dy: Array) -> Array:
     """Dy * y * (1 - y), where y = sigmoid(x)."""
     return _of_pairs(xp, _sigmoid_grad, y, dy)
 
 
-def _sigmoid_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
+def _sigmoid_grad(xp: Xp, y: Array, dy: Array, out: Array | None = None) -> Array:
     result = xp.multiply(dy, y, out=out)
     return xp.multiply(result, _one(y) - y, out=own(result))
 
@@ -550,7 +556,7 @@ _pair_expressions(sigmoid_grad, "{dy} * {y} * ({one} - {y})")
 
 
 @sigmoid_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         a, b = conj(op.inputs[0]), conj(op.inputs[1])
         scaled = grad * b
@@ -567,7 +573,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=unchanged_shape,
     traits="same_layout sparse_values",
 )
-def sin(xp: Any, x: Any) -> Any:
+def sin(xp: Xp, x: Array) -> Array:
     """Sine of an angle in radians."""
     return mapped(xp, xp.sin, x)
 
@@ -577,13 +583,13 @@ sin.tile("{sin}({x}, out={out})", sin=np.sin)
 
 
 @sin.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad * cos(conj(op.inputs[0]))
 
 
 @register_op("Cos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout")
-def cos(xp: Any, x: Any) -> Any:
+def cos(xp: Xp, x: Array) -> Array:
     """Cosine of an angle in radians."""
     return mapped(xp, xp.cos, x)
 
@@ -593,7 +599,7 @@ cos.tile("{cos}({x}, out={out})", cos=np.cos)
 
 
 @cos.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return -grad * sin(conj(op.inputs[0]))
 
@@ -601,13 +607,13 @@ def _(op: Any, grad: Any) -> Any:
 @register_op(
     "Tan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
-def tan(xp: Any, x: Any) -> Any:
+def tan(xp: Xp, x: Array) -> Array:
     """Tangent of an angle in radians."""
     return mapped(xp, xp.tan, x)
 
 
 @tan.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return square(reciprocal(cos(conj(op.inputs[0])))) * grad
 
@@ -615,12 +621,12 @@ def _(op: Any, grad: Any) -> Any:
 @register_op(
     "Asin", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
-def asin(xp: Any, x: Any) -> Any:
+def asin(xp: Xp, x: Array) -> Array:
     """The angle whose sine is x."""
     return xp.arcsin(x)
 
 
-def _one_less_square(x: Any, grad: Any) -> Any:
+def _one_less_square(x: TensorLike, grad: TensorLike) -> TensorResult:
     from tfnb.ops.math.math_ops import subtract
 
     squared = square(conj(x))
@@ -628,19 +634,19 @@ def _one_less_square(x: Any, grad: Any) -> Any:
 
 
 @asin.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad * reciprocal(sqrt_op(_one_less_square(op.inputs[0], grad)))
 
 
 @register_op("Acos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
-def acos_op(xp: Any, x: Any) -> Any:
+def acos_op(xp: Xp, x: Array) -> Array:
     """The angle whose cosine is x."""
     return xp.arccos(x)
 
 
 @acos_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         inverse = reciprocal(sqrt_op(_one_less_square(op.inputs[0], grad)))
         return -grad * inverse
@@ -649,13 +655,13 @@ def _(op: Any, grad: Any) -> Any:
 @register_op(
     "Atan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
-def atan(xp: Any, x: Any) -> Any:
+def atan(xp: Xp, x: Array) -> Array:
     """The angle whose tangent is x."""
     return xp.arctan(x)
 
 
 @atan.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         from tfnb.ops.math.math_ops import add
 
@@ -664,25 +670,25 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @register_op("Sinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
-def sinh(xp: Any, x: Any) -> Any:
+def sinh(xp: Xp, x: Array) -> Array:
     """Hyperbolic sine."""
     return mapped(xp, xp.sinh, x)
 
 
 @sinh.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad * cosh(conj(op.inputs[0]))
 
 
 @register_op("Cosh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
-def cosh(xp: Any, x: Any) -> Any:
+def cosh(xp: Xp, x: Array) -> Array:
     """Hyperbolic cosine."""
     return mapped(xp, xp.cosh, x)
 
 
 @cosh.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad * sinh(conj(op.inputs[0]))
 
@@ -694,7 +700,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=unchanged_shape,
     traits="same_layout sparse_values",
 )
-def tanh(xp: Any, x: Any) -> Any:
+def tanh(xp: Xp, x: Array) -> Array:
     """Hyperbolic tangent."""
     return mapped(xp, xp.tanh, x)
 
@@ -704,7 +710,7 @@ tanh.tile("{tanh}({x}, out={out})", tanh=np.tanh)
 
 
 @tanh.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return tanh_grad(conj(op.outputs[0]), grad)
 
@@ -716,12 +722,12 @@ def _(op: Any, grad: Any) -> Any:
     shape=unchanged_shape,
     traits="input_gradient",
 )
-def tanh_grad(xp: Any, y: Any, dy: Any) -> Any:
+def tanh_grad(xp: Xp, y: Array, dy: Array) -> Array:
     """Dy * (1 - y * y), where y = tanh(x)."""
     return _of_pairs(xp, _tanh_grad, y, dy)
 
 
-def _tanh_grad(xp: Any, y: Any, dy: Any, out: Any = None) -> Any:
+def _tanh_grad(xp: Xp, y: Array, dy: Array, out: Array | None = None) -> Array:
     result = xp.multiply(y, y, out=out)
     target = own(result)
     result = xp.subtract(_one(y), result, out=target)
@@ -732,7 +738,7 @@ _pair_expressions(tanh_grad, "{dy} * ({one} - {y} * {y})")
 
 
 @tanh_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         a, b = conj(op.inputs[0]), conj(op.inputs[1])
         return grad * -2.0 * b * a, tanh_grad(a, grad)
@@ -741,25 +747,25 @@ def _(op: Any, grad: Any) -> Any:
 @register_op(
     "Asinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
-def asinh(xp: Any, x: Any) -> Any:
+def asinh(xp: Xp, x: Array) -> Array:
     """Inverse hyperbolic sine."""
     return xp.arcsinh(x)
 
 
 @asinh.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad / cosh(conj(op.outputs[0]))
 
 
 @register_op("Acosh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
-def acosh(xp: Any, x: Any) -> Any:
+def acosh(xp: Xp, x: Array) -> Array:
     """Inverse hyperbolic cosine."""
     return xp.arccosh(x)
 
 
 @acosh.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad / sinh(conj(op.outputs[0]))
 
@@ -767,13 +773,13 @@ def _(op: Any, grad: Any) -> Any:
 @register_op(
     "Atanh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
-def atanh(xp: Any, x: Any) -> Any:
+def atanh(xp: Xp, x: Array) -> Array:
     """Inverse hyperbolic tangent."""
     return xp.arctanh(x)
 
 
 @atanh.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad * reciprocal(_one_less_square(op.inputs[0], grad))
 
@@ -794,7 +800,7 @@ def _conj_shape(c: InferenceContext) -> TensorShape:
     "T: {complex64, complex128, variant} = DT_COMPLEX64",
     shape=_conj_shape,
 )
-def conj_op(xp: Any, x: Any) -> Any:
+def conj_op(xp: Xp, x: Array) -> Array:
     """Complex conjugate."""
     if not is_opaque(x):
         return xp.conj(x)
@@ -808,11 +814,11 @@ def conj_op(xp: Any, x: Any) -> Any:
 
 
 @conj_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return conj(grad)
 
 
-def conj(x: Any, name: str | None = None) -> Any:
+def conj(x: TensorLike, name: str | None = None) -> TensorResult:
     """Complex conjugate; real numbers come back as they are.
 
     Raises:
@@ -833,7 +839,7 @@ def conj(x: Any, name: str | None = None) -> Any:
 
 
 @register_op("Invert", "x: T -> y: T", _INTEGER, shape=unchanged_shape)
-def invert(xp: Any, x: Any) -> Any:
+def invert(xp: Xp, x: Array) -> Array:
     """Every bit flipped."""
     return ~x
 
@@ -842,7 +848,7 @@ invert.not_differentiable()
 
 
 @register_op("PopulationCount", "x: T -> y: uint8", _INTEGER, shape=unchanged_shape)
-def population_count(xp: Any, x: Any) -> Any:
+def population_count(xp: Xp, x: Array) -> Array:
     """How many bits are set, in two's complement."""
     bits = xp.asarray(x)
     if xp is np:
@@ -857,7 +863,7 @@ population_count.not_differentiable()
 
 
 @register_op("LogicalNot", "x: bool -> y: bool", shape=unchanged_shape)
-def logical_not(xp: Any, x: Any) -> Any:
+def logical_not(xp: Xp, x: Array) -> Array:
     """True where x is false."""
     return ~x
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from tfnb.ops.array.cast_ops import cast
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.math.cwise_binary_ops import maximum, minimum
 from tfnb.ops.math.reduction_ops import reduce_max
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Attr, Xp
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["bincount"],
@@ -53,8 +58,8 @@ def _histogram_shape(c: InferenceContext) -> TensorShape:
     host_memory=("value_range", "nbins"),
 )
 def histogram_fixed_width_op(
-    xp: Any, values: Any, value_range: Any, nbins: Any, *, dtype: Any
-) -> Any:
+    xp: Xp, values: Array, value_range: Array, nbins: Array, *, dtype: DType
+) -> Array:
     """How many values fall into each of nbins equal parts of a range.
 
     Those outside into the first or last.
@@ -94,7 +99,7 @@ def _bincount_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([int(size)])
 
 
-def _counted(xp: Any, places: Any, size: int, weights: Any, dtype: Any, binary: bool) -> Any:
+def _counted(xp: Xp, places: Array, size: int, weights: Array, dtype: Attr, binary: bool) -> Array:
     """Counts or sums of weights of the places below `size`."""
     check_fits(xp, (size,), np.dtype(np.int64))
     inside = places < size
@@ -110,7 +115,7 @@ def _counted(xp: Any, places: Any, size: int, weights: Any, dtype: Any, binary: 
     return total
 
 
-def _refuse_negative(values: Any) -> None:
+def _refuse_negative(values: Array) -> None:
     if values.size and int(values.min()) < 0:
         raise errors.invalid_argument("Input arr must be non-negative!")
 
@@ -122,7 +127,7 @@ def _refuse_negative(values: Any) -> None:
     shape=_bincount_shape,
     host_memory=("size",),
 )
-def bincount_op(xp: Any, arr: Any, size: Any, weights: Any) -> Any:
+def bincount_op(xp: Xp, arr: Array, size: Array, weights: Array) -> Array:
     """How often each number below size occurs, or the sum of its weights."""
     if size.ndim:
         raise errors.invalid_argument(
@@ -160,7 +165,7 @@ def _dense_bincount_shape(c: InferenceContext) -> TensorShape:
     shape=_dense_bincount_shape,
     host_memory=("size",),
 )
-def dense_bincount(xp: Any, x: Any, size: Any, weights: Any, *, binary_output: bool) -> Any:
+def dense_bincount(xp: Xp, x: Array, size: Array, weights: Array, *, binary_output: bool) -> Array:
     """How often each number below size occurs, per row."""
     if x.ndim > 2:
         raise errors.invalid_argument(f"Shape must be at most rank 2 but is rank {x.ndim}")
@@ -192,7 +197,7 @@ def dense_bincount(xp: Any, x: Any, size: Any, weights: Any, *, binary_output: b
     "boundaries: list(float)",
     shape=unchanged_shape,
 )
-def bucketize(xp: Any, x: Any, *, boundaries: list[float]) -> Any:
+def bucketize(xp: Xp, x: Array, *, boundaries: list[float]) -> Array:
     """The number of boundaries that are not above each value."""
     if any(a > b for a, b in pairwise(boundaries)):
         raise errors.invalid_argument("Expected sorted boundaries")
@@ -205,12 +210,12 @@ def bucketize(xp: Any, x: Any, *, boundaries: list[float]) -> Any:
 
 @dispatchable
 def bincount(
-    arr: Any,
-    weights: Any = None,
-    minlength: Any = None,
-    maxlength: Any = None,
-    dtype: Any = dtypes.int32,
-) -> Any:
+    arr: TensorLike,
+    weights: TensorLike | None = None,
+    minlength: TensorLike | None = None,
+    maxlength: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.int32,
+) -> TensorResult:
     """How often each non-negative whole number occurs, or the sum of its weights."""
     with name_scope("bincount"):
         arr = convert_to_tensor(arr, name="arr")

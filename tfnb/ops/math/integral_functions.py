@@ -8,15 +8,18 @@ Bernoulli's series in the logarithm for the dilogarithm.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
 
 _EULER = 0.57721566490153286061
 _DAWSON_STEP = 0.2
 
 
-def dawsn(xp: Any, x: Any) -> Any:
+def dawsn(xp: Xp, x: Array) -> Array:
     """Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x."""
     modulus = xp.abs(x)
     near = xp.minimum(modulus, 0.5)
@@ -43,7 +46,7 @@ def dawsn(xp: Any, x: Any) -> Any:
     return xp.where(xp.isnan(x), x, found)
 
 
-def expint(xp: Any, x: Any) -> Any:
+def expint(xp: Xp, x: Array) -> Array:
     """The exponential integral Ei(x); not a number where x < 0."""
     near = xp.clip(x, 0.0, 40.0)
     total, term = xp.zeros_like(near), xp.ones_like(near)
@@ -60,7 +63,7 @@ def expint(xp: Any, x: Any) -> Any:
     return xp.where(x < 0, np.nan, xp.where(xp.isnan(x), x, found))
 
 
-def _auxiliaries(xp: Any, x: Any) -> tuple[Any, Any]:
+def _auxiliaries(xp: Xp, x: Array) -> tuple[Array, Array]:
     """Fresnel's f and g for x >= 1.5: integrals over a bell, by the trapezoidal rule."""
     step = 0.1 * xp.minimum(1.0, 3.0 / x)
     decay = math.pi / 2 * (x * step) ** 2
@@ -73,7 +76,7 @@ def _auxiliaries(xp: Any, x: Any) -> tuple[Any, Any]:
     return factor * f, factor * g
 
 
-def _fresnel(xp: Any, x: Any) -> tuple[Any, Any]:
+def _fresnel(xp: Xp, x: Array) -> tuple[Array, Array]:
     """The cosine and the sine integral."""
     modulus = xp.abs(x)
     near = xp.minimum(modulus, 1.5)
@@ -100,12 +103,12 @@ def _fresnel(xp: Any, x: Any) -> tuple[Any, Any]:
     )
 
 
-def fresnel_cos(xp: Any, x: Any) -> Any:
+def fresnel_cos(xp: Xp, x: Array) -> Array:
     """The integral of cos(pi t^2 / 2) from 0 to x."""
     return _fresnel(xp, x)[0]
 
 
-def fresnel_sin(xp: Any, x: Any) -> Any:
+def fresnel_sin(xp: Xp, x: Array) -> Array:
     """The integral of sin(pi t^2 / 2) from 0 to x."""
     return _fresnel(xp, x)[1]
 
@@ -123,7 +126,7 @@ _BERNOULLI = [
 ]  # fmt: skip
 
 
-def spence(xp: Any, x: Any) -> Any:
+def spence(xp: Xp, x: Array) -> Array:
     """The dilogarithm of 1 - x; not a number where x < 0."""
     positive = xp.where(x > 0, x, 1.0)
     # Three regions: as it is near 1; the mirror image of what is small; the inverse of what is

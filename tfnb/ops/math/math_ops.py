@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -94,6 +94,10 @@ from tfnb.ops.math.sequence_ops import cumprod as cumprod
 from tfnb.ops.math.sequence_ops import cumsum as cumsum
 from tfnb.ops.math.sequence_ops import range_ as range_
 
+if TYPE_CHECKING:
+    from tfnb.core.tensor_shape import ShapeLike
+    from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
+
 range = range_
 
 EXPORTS = {
@@ -118,7 +122,7 @@ EXPORTS = {
 
 
 @dispatchable
-def add(x: Any, y: Any, name: str | None = None) -> Any:
+def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """Compute x + y; strings are joined."""
     with name_scope(name, "Add", [x]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -127,13 +131,13 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
-def subtract(x: Any, y: Any, name: str | None = None) -> Any:
+def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Compute x - y."""
     return sub(x, y, name=name)
 
 
 @dispatchable
-def multiply(x: Any, y: Any, name: str | None = None) -> Any:
+def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Compute x * y."""
     return mul(x, y, name=name)
 
@@ -156,7 +160,7 @@ _TRUE_DIVISION_TYPES: dict[Any, Any] = {
 }
 
 
-def _same_types(x: Any, y: Any) -> Any:
+def _same_types(x: TensorLike, y: TensorLike) -> Any:
     """The common dtype of two tensors.
 
     Raises:
@@ -168,7 +172,7 @@ def _same_types(x: Any, y: Any) -> Any:
     return first
 
 
-def divisible(x: Any, y: Any, where: str) -> tuple[Any, Any]:
+def divisible(x: TensorLike, y: TensorLike, where: str) -> tuple[TensorResult, TensorResult]:
     """Both operands as floating-point or complex numbers."""
     found = _same_types(x, y)
     if found not in _TRUE_DIVISION_TYPES:
@@ -179,7 +183,7 @@ def divisible(x: Any, y: Any, where: str) -> tuple[Any, Any]:
 
 
 @dispatchable
-def truediv(x: Any, y: Any, name: str | None = None) -> Any:
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Compute x / y as Python 3 means it: integers become floating-point numbers first.
 
     Raises:
@@ -193,7 +197,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
-def div(x: Any, y: Any, name: str | None = None) -> Any:
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Compute x / y as Python 2 meant it: integers are divided rounding down.
 
     Raises:
@@ -209,7 +213,7 @@ def div(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
-def divide(x: Any, y: Any, name: str | None = None) -> Any:
+def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Compute x / y."""
     if name is not None:
         return truediv(x, y, name=name)
@@ -219,7 +223,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
-def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Compute x / y, and 0 wherever y is 0.
 
     Raises:
@@ -236,7 +240,7 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
-def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Compute x * y, and 0 wherever y is 0, even where x is NaN or infinite.
 
     Raises:
@@ -249,7 +253,7 @@ def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
         return mul_no_nan(x, y, name=scope)
 
 
-def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> TensorResult:
     """1 / x, and 0 wherever x is 0."""
     with name_scope(name, "reciprocal_no_nan", [x]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -258,20 +262,20 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
-def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
+def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Compute x / y rounded down."""
     with name_scope(name, "floordiv", [x, y]) as scope:
         return floor_div(x, y, name=scope)
 
 
 @dispatchable
-def pow(x: Any, y: Any, name: str | None = None) -> Any:
+def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """X to the power y."""
     with name_scope(name, "Pow", [x]) as scope:
         return pow_op(x, y, name=scope)
 
 
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
     """A scalar times a tensor or slices.
 
     Raises:
@@ -287,13 +291,13 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
-def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
+def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Compute x / y, and 0 wherever x is 0."""
     with name_scope(name, "xdivy", [x]):
         return xdivy_op(x, y)
 
 
-def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
+def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Compute x * log1p(y), and 0 wherever x is 0."""
     with name_scope(name, "xlog1py", [x]):
         return xlog1py_op(x, y)
@@ -303,7 +307,7 @@ def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
-def abs(x: Any, name: str | None = None) -> Any:
+def abs(x: TensorLike, name: str | None = None) -> Any:
     """Absolute value; the modulus of complex numbers."""
     if hasattr(x, "with_values"):  # a sparse tensor
         return x.with_values(abs(x.values, name=name))
@@ -315,7 +319,7 @@ def abs(x: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
-def sign(x: Any, name: str | None = None) -> Any:
+def sign(x: TensorLike, name: str | None = None) -> Any:
     """-1, 0 or 1; x / |x| for complex numbers."""
     if hasattr(x, "with_values"):  # a sparse tensor
         return x.with_values(sign(x.values, name=name))
@@ -327,49 +331,49 @@ def sign(x: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
-def round(x: Any, name: str | None = None) -> Any:
+def round(x: TensorLike, name: str | None = None) -> TensorResult:
     """Nearest whole number, halves to the even one; integers come back as they are."""
     x = convert_to_tensor(x, name="x")
     return x if x.dtype.is_integer else round_op(x, name=name)
 
 
 @dispatchable
-def ceil(x: Any, name: str | None = None) -> Any:
+def ceil(x: TensorLike, name: str | None = None) -> TensorResult:
     """The smallest whole number not below x."""
     return ceil_op(x, name=name)
 
 
 @dispatchable
-def floor(x: Any, name: str | None = None) -> Any:
+def floor(x: TensorLike, name: str | None = None) -> TensorResult:
     """The largest whole number not above x."""
     return floor_op(x, name=name)
 
 
 @dispatchable
-def exp(x: Any, name: str | None = None) -> Any:
+def exp(x: TensorLike, name: str | None = None) -> TensorResult:
     """E to the power x."""
     return exp_op(x, name=name)
 
 
 @dispatchable
-def sqrt(x: Any, name: str | None = None) -> Any:
+def sqrt(x: TensorLike, name: str | None = None) -> TensorResult:
     """Square root."""
     return sqrt_op(x, name=name)
 
 
 @dispatchable
-def rsqrt(x: Any, name: str | None = None) -> Any:
+def rsqrt(x: TensorLike, name: str | None = None) -> TensorResult:
     """1 / sqrt(x)."""
     return rsqrt_op(x, name=name)
 
 
-def acos(x: Any, name: str | None = None) -> Any:
+def acos(x: TensorLike, name: str | None = None) -> TensorResult:
     """The angle whose cosine is x."""
     return acos_op(x, name=name)
 
 
 @dispatchable
-def sigmoid(x: Any, name: str | None = None) -> Any:
+def sigmoid(x: TensorLike, name: str | None = None) -> TensorResult:
     """1 / (1 + exp(-x))."""
     with name_scope(name, "Sigmoid", [x]) as scope:
         return sigmoid_op(convert_to_tensor(x, name="x"), name=scope)
@@ -379,19 +383,19 @@ def sigmoid(x: Any, name: str | None = None) -> Any:
 
 
 @dispatchable
-def equal(x: Any, y: Any, name: str | None = None) -> Any:
+def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Whether x and y are equal, element by element."""
     return equal_op(x, y, name=name)
 
 
 @dispatchable
-def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
+def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     """Whether x and y differ, element by element."""
     return not_equal_op(x, y, name=name)
 
 
 @dispatchable
-def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
+def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -> TensorResult:
     """Whether exactly one of the two is true."""
     return logical_and(logical_or(x, y), logical_not(logical_and(x, y)), name=name)
 
@@ -400,7 +404,7 @@ def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
 
 
 @dispatchable
-def add_n(inputs: Any, name: str | None = None) -> Any:
+def add_n(inputs: TensorLike, name: str | None = None) -> Any:
     """The sum of a list of tensors of one shape and dtype.
 
     Raises:
@@ -422,7 +426,10 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
 
 
 def accumulate_n(
-    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+    inputs: TensorLike,
+    shape: ShapeLike | None = None,
+    tensor_dtype: Any = None,
+    name: str | None = None,
 ) -> Any:
     """The sum of a list of tensors, whose shape and dtype may be stated.
 
@@ -454,7 +461,7 @@ def accumulate_n(
 # --------------------------------------------------------------------- contractions and polynomials
 
 
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None = None) -> Any:
     """Sums products of elements of a and b over pairs of axes.
 
     Args:
@@ -485,7 +492,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
         return result
 
 
-def _contraction_axes(a: Any, axes: Any) -> tuple[Any, Any]:
+def _contraction_axes(a: TensorLike, axes: TensorLike) -> tuple[TensorResult, TensorResult]:
     rank = a.shape.ndims
     if isinstance(axes, (int, np.integer)):
         if axes < 0:
@@ -517,12 +524,14 @@ def _contraction_axes(a: Any, axes: Any) -> tuple[Any, Any]:
     return axes[0], axes[1]
 
 
-def _as_matrix(a: Any, axes: Any, *, axes_first: bool) -> tuple[Any, Any, Any]:
+def _as_matrix(
+    a: TensorLike, axes: TensorLike, *, axes_first: bool
+) -> tuple[TensorResult, TensorResult, TensorResult]:
     """`a` as a matrix: contracted axes on one side, free ones on the other; the free dimensions."""
     dims = a.shape.dim_values
     static = None
     free: Any
-    shape: Any
+    shape: TensorLike
     if dims is not None and isinstance(axes, (list, tuple)):
         axes = [int(i) % len(dims) if i < 0 else int(i) for i in axes]
         free = [i for i in builtins.range(len(dims)) if i not in axes]
@@ -555,14 +564,14 @@ def _as_matrix(a: Any, axes: Any, *, axes_first: bool) -> tuple[Any, Any, Any]:
     return array_ops.reshape(array_ops.transpose(a, order), shape), free_dims, static
 
 
-def trace(x: Any, name: str | None = None) -> Any:
+def trace(x: TensorLike, name: str | None = None) -> Any:
     """The sum along the main diagonal of each inner-most matrix."""
     with name_scope(name, "Trace", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return reduce_sum(array_ops.matrix_diag_part(x), [-1], name=scope)
 
 
-def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
+def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Any:
     """The value of a polynomial, coefficients from the highest power down.
 
     Raises:
@@ -584,13 +593,13 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
 # ----------------------------------------------------------------------------- operators of tensors
 
 
-def _add(x: Any, y: Any, name: str | None = None) -> Any:
+def _add(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     if not isinstance(y, (Tensor, SparseTensor)):
         y = convert_to_tensor(y, preferred_dtype=x.dtype.base_dtype, name="y")
     return (add_op if x.dtype.base_dtype == dtypes.string else add_v2)(x, y, name=name)
 
 
-def _mul(x: Any, y: Any, name: str | None = None) -> Any:
+def _mul(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     if isinstance(y, SparseTensor):
         values = provided.sparse_dense_cwise_mul(y.indices, y.values, y.dense_shape, x, name=name)
         return SparseTensor(y.indices, values, y.dense_shape)
@@ -600,43 +609,43 @@ def _mul(x: Any, y: Any, name: str | None = None) -> Any:
     return multiply(x, y, name=name)
 
 
-def _mod(x: Any, y: Any, name: str | None = None) -> Any:
+def _mod(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     with name_scope(name, "mod", [x, y]) as scope:
         return floor_mod(x, y, name=scope)
 
 
-def _and(x: Any, y: Any, name: str | None = None) -> Any:
+def _and(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     if x.dtype.base_dtype == dtypes.bool:
         return logical_and(x, y, name=name)
     return bitwise_and(x, y)
 
 
-def _or(x: Any, y: Any, name: str | None = None) -> Any:
+def _or(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     if x.dtype.base_dtype == dtypes.bool:
         return logical_or(x, y, name=name)
     return bitwise_or(x, y)
 
 
-def _xor(x: Any, y: Any, name: str | None = None) -> Any:
+def _xor(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
     if x.dtype.base_dtype == dtypes.bool:
         return logical_xor(x, y, name=name)
     return bitwise_xor(x, y)
 
 
-def _invert(x: Any, name: str | None = None) -> Any:
+def _invert(x: TensorLike, name: str | None = None) -> TensorResult:
     if x.dtype.base_dtype == dtypes.bool:
         return logical_not(x, name=name)
     return invert(x, name=name)
 
 
-def _matmul(a: Any, b: Any, name: str | None = None) -> Any:
+def _matmul(a: TensorLike, b: TensorLike, name: str | None = None) -> Any:
     return matmul(a, b, name=name)
 
 
-def _install_binary(function: Callable[..., Any], word: str) -> None:
+def _install_binary(function: Callable[..., Nested], word: str) -> None:
     """Makes ``function`` the operator ``word`` of tensors, with a tensor on either side."""
 
-    def operator(x: Any, y: Any) -> Any:
+    def operator(x: TensorLike, y: TensorLike) -> Any:
         with name_scope(None, word, [x, y]) as scope:
             try:
                 return function(x, y, name=scope)
@@ -653,7 +662,7 @@ def _install_binary(function: Callable[..., Any], word: str) -> None:
                     raise
                 return result
 
-    def reflected_operator(y: Any, x: Any) -> Any:
+    def reflected_operator(y: TensorLike, x: TensorLike) -> Any:
         with name_scope(None, word, [x, y]) as scope:
             x = convert_to_tensor(x, dtype=y.dtype.base_dtype, name="x")
             return function(x, y, name=scope)

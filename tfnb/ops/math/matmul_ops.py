@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,13 @@ from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.math import reduction_ops
 from tfnb.ops.math.cwise_unary_ops import conj
 
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+
 EXPORTS = {
     "tf": ["matmul", "sparse_matmul:sparse_mat_mul"],
     "linalg": ["matmul", "matvec"],
@@ -51,7 +58,7 @@ def matmul_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([rows, columns])
 
 
-def _product(xp: Any, a: Any, b: Any) -> Any:
+def _product(xp: Xp, a: Array, b: Array) -> Array:
     """Compute `a @ b` over the last two axes, in the dtype of a."""
     kind = a.dtype.kind
     if kind in "fc" and a.itemsize > 2:
@@ -72,7 +79,7 @@ _LEAST_TURNED = 1 << 19
 _MOST_ROWS = 64
 
 
-def _float_product(xp: Any, a: Any, b: Any) -> Any:
+def _float_product(xp: Xp, a: Array, b: Array) -> Array:
     """Compute `a @ b`; large products are divided among threads."""
     if xp is not np:
         return xp.matmul(a, b)
@@ -92,7 +99,7 @@ def _float_product(xp: Any, a: Any, b: Any) -> Any:
     return np.matmul(a, b)
 
 
-def _is_better_turned(a: Any, b: Any) -> bool:
+def _is_better_turned(a: Array, b: Array) -> bool:
     return (
         1 < len(a) <= _MOST_ROWS
         and b.T.flags.c_contiguous
@@ -101,7 +108,7 @@ def _is_better_turned(a: Any, b: Any) -> bool:
     )
 
 
-def _divided_product(a: Any, b: Any, is_turned: bool) -> Any:
+def _divided_product(a: Array, b: Array, is_turned: bool) -> Array:
     (rows, inner), columns = a.shape, b.shape[1]
     out = np.empty((rows, columns), a.dtype)
     if rows >= columns:
@@ -123,7 +130,7 @@ def _divided_product(a: Any, b: Any, is_turned: bool) -> Any:
     return out
 
 
-def _batched_product(a: Any, b: Any) -> Any:
+def _batched_product(a: Array, b: Array) -> Array:
     """Compute the products of matrices with the same leading dimensions."""
     products = a.size * b.shape[-1]
     if products < 2 * _LEAST_PRODUCTS:
@@ -137,7 +144,7 @@ def _batched_product(a: Any, b: Any) -> Any:
     return out
 
 
-def _integer_product(xp: Any, a: Any, b: Any) -> Any:
+def _integer_product(xp: Xp, a: Array, b: Array) -> Array:
     inner = a.shape[-1]
     if a.size and b.size and inner > 4:
         bound = max(-float(a.min()), float(a.max())) * max(-float(b.min()), float(b.max())) * inner
@@ -159,7 +166,7 @@ def _integer_product(xp: Any, a: Any, b: Any) -> Any:
     shape=matmul_shape,
     traits="c_order product marked_gradient",
 )
-def mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+def mat_mul(xp: Xp, a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Array:
     """Compute the matrix product of a and b, each optionally transposed."""
     if a.ndim != 2 or b.ndim != 2:
         index, matrix = (0, a) if a.ndim != 2 else (1, b)
@@ -195,7 +202,7 @@ for _left, _right in itertools.product(("", ".T"), repeat=2):
 
 
 @mat_mul.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     a, b = conj(op.inputs[0]), conj(op.inputs[1])
     if op.get_attr("transpose_a"):
         if op.get_attr("transpose_b"):
@@ -244,12 +251,14 @@ def _broadcast_batch_shape(c: InferenceContext) -> TensorShape:
     return _batch_shape(c, broadcasts=True)
 
 
-def _adjoint(xp: Any, x: Any) -> Any:
+def _adjoint(xp: Xp, x: Array) -> Array:
     flipped = x.swapaxes(-1, -2)
     return xp.conj(flipped) if x.dtype.kind == "c" else flipped
 
 
-def _batch_product(xp: Any, x: Any, y: Any, adj_x: bool, adj_y: bool, *, broadcasts: bool) -> Any:
+def _batch_product(
+    xp: Xp, x: Array, y: Array, adj_x: bool, adj_y: bool, *, broadcasts: bool
+) -> Array:
     for index, matrices in enumerate((x, y)):
         if matrices.ndim < 2:
             raise errors.invalid_argument(f"In[{index}] ndims must be >= 2: {matrices.ndim}")
@@ -295,7 +304,7 @@ _BATCH_ATTRS = (
     shape=_plain_batch_shape,
     traits="c_order product marked_gradient",
 )
-def batch_mat_mul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
+def batch_mat_mul(xp: Xp, x: Array, y: Array, *, adj_x: bool, adj_y: bool) -> Array:
     """Compute matrix products over equal leading dimensions, each side optionally adjoint."""
     return _batch_product(xp, x, y, adj_x, adj_y, broadcasts=False)
 
@@ -303,7 +312,9 @@ def batch_mat_mul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
 batch_mat_mul.float_ops(float_ops.product)
 
 
-def _batch_gradients(product_op: Any, op: Any, grad: Any) -> tuple[Any, Any]:
+def _batch_gradients(
+    product_op: Any, op: Operation, grad: TensorLike
+) -> tuple[TensorResult, TensorResult]:
     x, y = op.inputs
     product = partial(product_op, name="MatMul")
     if op.get_attr("adj_x"):
@@ -319,16 +330,18 @@ def _batch_gradients(product_op: Any, op: Any, grad: Any) -> tuple[Any, Any]:
 
 
 @batch_mat_mul.gradient
-def _(op: Any, grad: Any) -> Any:
-    def product(a: Any, b: Any, *, adj_x: bool = False, adj_y: bool = False, **_: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
+    def product(
+        a: TensorLike, b: TensorLike, *, adj_x: bool = False, adj_y: bool = False, **_: Any
+    ) -> Any:
         return matmul(a, b, adjoint_a=adj_x, adjoint_b=adj_y)
 
     return _batch_gradients(product, op, grad)
 
 
 def _named_product(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     *,
     adj_x: bool = False,
     adj_y: bool = False,
@@ -340,7 +353,9 @@ def _named_product(
     return matmul(a, b, adjoint_a=adj_x, adjoint_b=adj_y, grad_a=grad_x, grad_b=grad_y, name=name)
 
 
-def _sum_batches(op: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any]:
+def _sum_batches(
+    op: Operation, grad_x: Tensor, grad_y: Tensor
+) -> tuple[TensorResult, TensorResult]:
     """Sum gradients over the batch axes along which an input was broadcast."""
     x, y = op.inputs
     batch_x, batch_y = x.shape[:-2], y.shape[:-2]
@@ -363,7 +378,7 @@ def _sum_batches(op: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any]:
     shape=_broadcast_batch_shape,
     traits="c_order product marked_gradient",
 )
-def batch_mat_mul_v2(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
+def batch_mat_mul_v2(xp: Xp, x: Array, y: Array, *, adj_x: bool, adj_y: bool) -> Array:
     """Matrix products over leading dimensions that broadcast."""
     return _batch_product(xp, x, y, adj_x, adj_y, broadcasts=True)
 
@@ -372,7 +387,7 @@ batch_mat_mul_v2.float_ops(float_ops.product)
 
 
 @batch_mat_mul_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _sum_batches(op, *_batch_gradients(_named_product, op, grad))
 
 
@@ -386,7 +401,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=_broadcast_batch_shape,
     traits="product marked_gradient",
 )
-def batch_mat_mul_v3(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, Tout: Any) -> Any:
+def batch_mat_mul_v3(xp: Xp, x: Array, y: Array, *, adj_x: bool, adj_y: bool, Tout: DType) -> Array:
     """Matrix products in the dtype of the output."""
     wide = Tout.as_numpy_dtype
     return _batch_product(xp, x.astype(wide), y.astype(wide), adj_x, adj_y, broadcasts=True)
@@ -396,12 +411,12 @@ batch_mat_mul_v3.float_ops(float_ops.product)
 
 
 @batch_mat_mul_v3.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
     if x.dtype == y.dtype == grad.dtype:
         return _sum_batches(op, *_batch_gradients(_named_product, op, grad))
 
-    def product(a: Any, b: Any, **flags: Any) -> Any:
+    def product(a: TensorLike, b: TensorLike, **flags: Any) -> TensorResult:
         target = x.dtype if flags.get("grad_x") else y.dtype
         return batch_mat_mul_v3(a, b, Tout=target.base_dtype, **flags)
 
@@ -422,7 +437,7 @@ def _(op: Any, grad: Any) -> Any:
     "Tb: {float, bfloat16} = DT_FLOAT",
     shape=matmul_shape,
 )
-def sparse_mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+def sparse_mat_mul(xp: Xp, a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Array:
     """Compute the product of dense arrays; attributes say which of them is mostly zero."""
     if a.ndim != 2:
         raise errors.invalid_argument("a is not a matrix")
@@ -438,14 +453,19 @@ def sparse_mat_mul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: b
 
 
 @sparse_mat_mul.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     a, b = op.inputs
     a_sparse, b_sparse = op.get_attr("a_is_sparse"), op.get_attr("b_is_sparse")
     flips_a, flips_b = op.get_attr("transpose_a"), op.get_attr("transpose_b")
     grad_sparse = grad.op.type == "ReluGrad"
 
     def product(
-        left: Any, left_sparse: bool, right: Any, right_sparse: bool, dtype: Any, *flips: bool
+        left: TensorLike,
+        left_sparse: bool,
+        right: TensorLike,
+        right_sparse: bool,
+        dtype: DTypeLike,
+        *flips: bool,
     ) -> Any:
         if flips[1]:
             right = array_ops.transpose(right)
@@ -481,15 +501,15 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def matmul(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
     adjoint_a: bool = False,
     adjoint_b: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
-    output_type: Any = None,
+    output_type: DTypeLike | None = None,
     grad_a: bool = False,
     grad_b: bool = False,
     name: str | None = None,
@@ -558,14 +578,14 @@ def matmul(
 
 
 def matvec(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The product of matrices, the last two dimensions of ``a``, and vectors, the last of ``b``."""
     with name_scope(name, "MatVec", [a, b]):
         column = array_ops.expand_dims(b, axis=-1)

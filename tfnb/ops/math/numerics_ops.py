@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import unchanged_shape
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
 
 EXPORTS = {
     "tf": ["check_numerics"],
@@ -30,7 +36,7 @@ def _refuse(message: str, found: list[str]) -> None:
     stateful=True,
     traits="reports",
 )
-def check_numerics(xp: Any, tensor: Any, *, message: str) -> Any:
+def check_numerics(xp: Xp, tensor: Array, *, message: str) -> Array:
     """The input, which must hold no NaN and no infinity."""
     if not bool(xp.isfinite(tensor).all()):
         names = ("Inf", bool(xp.isinf(tensor).any())), ("NaN", bool(xp.isnan(tensor).any()))
@@ -47,7 +53,7 @@ def check_numerics(xp: Any, tensor: Any, *, message: str) -> Any:
     stateful=True,
     traits="reports",
 )
-def check_numerics_v2(xp: Any, tensor: Any, *, message: str) -> Any:
+def check_numerics_v2(xp: Xp, tensor: Array, *, message: str) -> Array:
     """The input, which must hold no NaN and no infinity; tells infinities apart by sign."""
     if not bool(xp.isfinite(tensor).all()):
         infinite = xp.isinf(tensor)
@@ -60,7 +66,7 @@ def check_numerics_v2(xp: Any, tensor: Any, *, message: str) -> Any:
     return tensor
 
 
-def _gradient_message(op: Any) -> str:
+def _gradient_message(op: Operation) -> str:
     return (
         "Not a number (NaN) or infinity (Inf) values detected in gradient. "
         f"{op.get_attr('message').decode()}"
@@ -68,10 +74,10 @@ def _gradient_message(op: Any) -> str:
 
 
 @check_numerics.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return check_numerics(grad, _gradient_message(op))
 
 
 @check_numerics_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return check_numerics_v2(grad, _gradient_message(op))

@@ -7,7 +7,7 @@ are summed in float32 and rounded once. Corresponds to TensorFlow's ``reduction_
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,16 @@ from tfnb.ops.math.comparison_ops import equal, not_equal
 from tfnb.ops.math.cwise_binary_ops import add_v2, floor_div, maximum, sub
 from tfnb.ops.math.cwise_unary_ops import conj, exp_op, is_finite, log, sqrt_op, square
 from tfnb.ops.math.select_ops import select_v2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Attr, Xp
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -80,7 +90,7 @@ def _reduction_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([d for i, d in enumerate(dims) if i not in reduced])
 
 
-def _axes(x: Any, indices: Any) -> tuple[int, ...]:
+def _axes(x: Array, indices: Array) -> tuple[int, ...]:
     """The axes to reduce as non-negative numbers."""
     rank = x.ndim
     axes = (int(indices),) if indices.ndim == 0 else tuple(indices.reshape(-1).tolist())
@@ -98,7 +108,7 @@ def _axes(x: Any, indices: Any) -> tuple[int, ...]:
     return positive
 
 
-def _is_small_float(x: Any) -> bool:
+def _is_small_float(x: Array) -> bool:
     """Whether sums of this dtype are accumulated in float32: float16 and bfloat16."""
     return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
 
@@ -116,7 +126,7 @@ def _is_small_float(x: Any) -> bool:
     host_memory=("reduction_indices",),
     traits="launches",
 )
-def sum_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+def sum_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
     """The sum over some axes."""
     axes = _axes(x, reduction_indices)
     if not axes:
@@ -130,7 +140,7 @@ sum_op.float_ops(float_ops.reduction)
 
 
 @sum_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _spread(op, grad), None
 
 
@@ -144,7 +154,7 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("reduction_indices",),
     traits="launches",
 )
-def mean_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+def mean_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
     """The mean over some axes; integers are truncated towards zero.
 
     The mean of no elements is NaN, for complex dtypes 0.
@@ -172,7 +182,7 @@ mean_op.float_ops(float_ops.mean)
 
 
 @mean_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs[0], op.outputs[0]
     spread = _spread(op, grad)
     size_in, size_out = x.shape.num_elements(), y.shape.num_elements()
@@ -195,7 +205,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=_reduction_shape,
     host_memory=("reduction_indices",),
 )
-def euclidean_norm(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+def euclidean_norm(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
     """The square root of the sum of x * conj(x) over some axes."""
     axes = _axes(x, reduction_indices)
     wide = x.astype(np.float32) if _is_small_float(x) else x
@@ -208,7 +218,7 @@ def euclidean_norm(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) 
 
 
 @euclidean_norm.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     output = op.outputs[0]
     if not op.get_attr("keep_dims"):
         kept = reduced_shape(array_ops.shape(op.inputs[0]), op.inputs[1])
@@ -229,7 +239,7 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("reduction_indices",),
     traits="launches",
 )
-def prod_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+def prod_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
     """The product over some axes."""
     axes = _axes(x, reduction_indices)
     if not axes:
@@ -240,7 +250,7 @@ def prod_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
 
 
 @prod_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     # The product of all other elements: cumulative products from both sides, over the reduced axes
     # flattened into one.
     x = op.inputs[0]
@@ -280,7 +290,7 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("reduction_indices",),
     traits="launches",
 )
-def max_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+def max_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
     """The largest element over some axes; NaN if one is NaN.
 
     The maximum of no elements is the lowest value of the dtype.
@@ -294,7 +304,7 @@ def max_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
 
 
 @max_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _gradient_of_extremes(op, grad)
 
 
@@ -308,7 +318,7 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("reduction_indices",),
     traits="launches",
 )
-def min_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+def min_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
     """The smallest element over some axes; NaN if one is NaN.
 
     The minimum of no elements is the highest value of the dtype.
@@ -322,11 +332,11 @@ def min_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
 
 
 @min_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _gradient_of_extremes(op, grad)
 
 
-def _bounds(dtype: Any) -> tuple[Any, Any]:
+def _bounds(dtype: Attr) -> tuple[Array, Array]:
     """The lowest and the highest value of a dtype, infinities included."""
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
@@ -334,12 +344,12 @@ def _bounds(dtype: Any) -> tuple[Any, Any]:
     return -np.inf, np.inf
 
 
-def _filled(xp: Any, x: Any, axes: tuple[int, ...], keep_dims: bool, value: Any) -> Any:
+def _filled(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool, value: Array) -> Array:
     shape = [1 if i in axes else d for i, d in enumerate(x.shape) if keep_dims or i not in axes]
     return xp.full(shape, value, x.dtype)
 
 
-def _gradient_of_extremes(op: Any, grad: Any) -> Any:
+def _gradient_of_extremes(op: Operation, grad: Tensor) -> Any:
     # Equal extremes share the gradient.
     x, axes = op.inputs
     y, shape = op.outputs[0], array_ops.shape(x)
@@ -364,7 +374,7 @@ def _gradient_of_extremes(op: Any, grad: Any) -> Any:
     shape=_reduction_shape,
     host_memory=("reduction_indices",),
 )
-def all_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+def all_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
     """Whether everything over some axes is true."""
     axes = _axes(x, reduction_indices)
     return x.all(axis=axes, keepdims=keep_dims) if axes else x
@@ -378,7 +388,7 @@ def all_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
     shape=_reduction_shape,
     host_memory=("reduction_indices",),
 )
-def any_op(xp: Any, x: Any, reduction_indices: Any, *, keep_dims: bool) -> Any:
+def any_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
     """Whether anything over some axes is true."""
     axes = _axes(x, reduction_indices)
     return x.any(axis=axes, keepdims=keep_dims) if axes else x
@@ -417,7 +427,7 @@ def _arg_shape(c: InferenceContext) -> TensorShape:
     shape=_arg_shape,
     host_memory=("dimension",),
 )
-def arg_max(xp: Any, x: Any, dimension: Any, *, output_type: Any) -> Any:
+def arg_max(xp: Xp, x: Array, dimension: Array, *, output_type: DType) -> Array:
     """The index of the largest element along one axis; the first of equal ones; NaN never wins."""
     axis = _arg_axis(x, dimension)
     found = x.argmax(axis=axis)
@@ -441,7 +451,7 @@ arg_max.not_differentiable()
     shape=_arg_shape,
     host_memory=("dimension",),
 )
-def arg_min(xp: Any, x: Any, dimension: Any, *, output_type: Any) -> Any:
+def arg_min(xp: Xp, x: Array, dimension: Array, *, output_type: DType) -> Array:
     """The index of the smallest element along one axis; the first of equal ones; NaN never wins."""
     axis = _arg_axis(x, dimension)
     found = x.argmin(axis=axis)
@@ -456,7 +466,7 @@ arg_min.float_ops(float_ops.reduction)
 arg_min.not_differentiable()
 
 
-def _arg_axis(x: Any, dimension: Any) -> int:
+def _arg_axis(x: Array, dimension: Array) -> int:
     if dimension.ndim != 0:
         raise errors.invalid_argument(
             f"dim must be a scalar, but received tensor of shape: {shape_text(dimension.shape)}"
@@ -476,7 +486,7 @@ def _arg_axis(x: Any, dimension: Any) -> int:
     return axis % rank
 
 
-def _hits_nan(xp: Any, x: Any, found: Any, axis: int) -> bool:
+def _hits_nan(xp: Xp, x: Array, found: Array, axis: int) -> bool:
     picked = xp.take_along_axis(x, xp.expand_dims(found, axis), axis)
     return bool(xp.isnan(picked).any())
 
@@ -484,7 +494,7 @@ def _hits_nan(xp: Any, x: Any, found: Any, axis: int) -> bool:
 # -------------------------------------------------------------------------- shapes inside gradients
 
 
-def _spread(op: Any, grad: Any) -> Any:
+def _spread(op: Operation, grad: Tensor) -> TensorResult:
     """The gradient of a reduction's output, repeated over the axes that were reduced."""
     x = op.inputs[0]
     dims = x.shape.dim_values
@@ -495,8 +505,9 @@ def _spread(op: Any, grad: Any) -> Any:
             known = None not in dims
             shape = array_ops.constant(list(dims), dtypes.int32) if known else array_ops.shape(x)
             return array_ops.tile(grad, shape)
-        if None not in dims:
-            kept, times = _tiling(op.graph, dims, tuple(np.asarray(axes).reshape(-1).tolist()))
+        sizes = tuple(size for size in dims if size is not None)
+        if len(sizes) == len(dims):
+            kept, times = _tiling(op.graph, sizes, tuple(np.asarray(axes).reshape(-1).tolist()))
             return array_ops.tile(array_ops.reshape(grad, kept), times)
     target = array_ops.shape(x)
     if not op.get_attr("keep_dims"):
@@ -506,7 +517,9 @@ def _spread(op: Any, grad: Any) -> Any:
     return array_ops.broadcast_to(grad, target)
 
 
-def _tiling(graph: Any, dims: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Any, Any]:
+def _tiling(
+    graph: Graph, dims: tuple[int, ...], axes: tuple[int, ...]
+) -> tuple[TensorResult, TensorResult]:
     """Return the shape with reduced axes kept as 1, and the number of repetitions of each axis.
 
     The first call in a graph adds unused nodes for the repetitions, as TensorFlow does.
@@ -519,7 +532,7 @@ def _tiling(graph: Any, dims: tuple[int, ...], axes: tuple[int, ...]) -> tuple[A
     return kept, [d // max(k, 1) for d, k in zip(dims, kept, strict=True)]
 
 
-def reduced_shape(input_shape: Any, axes: Any) -> Any:
+def reduced_shape(input_shape: TensorLike, axes: TensorLike) -> Any:
     """The shape of a reduction's output with the reduced axes kept as 1, computed in the graph."""
     known_shape, known_axes = constant_value(input_shape), constant_value(axes)
     if known_shape is not None and known_axes is not None:
@@ -538,7 +551,7 @@ def reduced_shape(input_shape: Any, axes: Any) -> Any:
 # --------------------------------------------------------------------------------- Python functions
 
 
-def _all_axes(x: Any, axis: Any) -> Any:
+def _all_axes(x: TensorLike, axis: TensorLike) -> TensorResult:
     """Return the axes to reduce; all of them for None."""
     if axis is not None:
         return axis
@@ -553,7 +566,13 @@ def _all_axes(x: Any, axis: Any) -> Any:
 
 
 def _reduce(
-    op: Any, x: Any, axis: Any, keepdims: Any, name: Any, old_axis: Any = None, old_keep: Any = None
+    op: Callable[..., TensorResult],
+    x: TensorLike,
+    axis: TensorLike,
+    keepdims: TensorLike,
+    name: str | None,
+    old_axis: TensorLike | None = None,
+    old_keep: TensorLike | None = None,
 ) -> Any:
     axis = renamed("axis", axis, "reduction_indices", old_axis)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", old_keep))
@@ -565,11 +584,11 @@ def _reduce(
 
 @dispatchable
 def reduce_sum(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
     """The sum of elements over axes (all of them by default)."""
@@ -578,11 +597,11 @@ def reduce_sum(
 
 @dispatchable
 def reduce_mean(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
     """The mean of elements over axes (all of them by default)."""
@@ -591,11 +610,11 @@ def reduce_mean(
 
 @dispatchable
 def reduce_prod(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
     """The product of elements over axes (all of them by default)."""
@@ -604,11 +623,11 @@ def reduce_prod(
 
 @dispatchable
 def reduce_max(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
     """The largest element over axes (all of them by default)."""
@@ -617,11 +636,11 @@ def reduce_max(
 
 @dispatchable
 def reduce_min(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
     """The smallest element over axes (all of them by default)."""
@@ -630,11 +649,11 @@ def reduce_min(
 
 @dispatchable
 def reduce_all(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
     """Whether all elements over axes are true."""
@@ -643,11 +662,11 @@ def reduce_all(
 
 @dispatchable
 def reduce_any(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
     """Whether any element over axes is true."""
@@ -655,7 +674,10 @@ def reduce_any(
 
 
 def reduce_euclidean_norm(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> Any:
     """The square root of the sum of squares over axes."""
     return _reduce(euclidean_norm, input_tensor, axis, keepdims, name)
@@ -663,7 +685,10 @@ def reduce_euclidean_norm(
 
 @dispatchable
 def reduce_variance(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> Any:
     """The mean of squared distances from the mean over axes.
 
@@ -687,8 +712,11 @@ def reduce_variance(
 
 @dispatchable
 def reduce_std(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
-) -> Any:
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> TensorResult:
     """The square root of the variance over axes."""
     with name_scope(name or "reduce_std"):
         x = convert_to_tensor(input_tensor)
@@ -697,13 +725,13 @@ def reduce_std(
 
 @dispatchable
 def reduce_logsumexp(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
-) -> Any:
+) -> TensorResult:
     """log(sum(exp(x))) over axes, without overflow."""
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
@@ -722,14 +750,14 @@ def reduce_logsumexp(
 
 
 def count_nonzero(
-    input_tensor: Any = None,
-    axis: Any = None,
+    input_tensor: TensorLike | None = None,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
-    dtype: Any = dtypes.int64,
+    dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Any:
     """How many elements over axes are not zero (not empty, for strings)."""
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
@@ -745,24 +773,24 @@ def count_nonzero(
 
 
 def argmax(
-    input: Any,
-    axis: Any = None,
+    input: TensorLike,
+    axis: TensorLike | None = None,
     name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.int64,
-) -> Any:
+    dimension: TensorLike | None = None,
+    output_type: DTypeLike = dtypes.int64,
+) -> TensorResult:
     """The index of the largest element along an axis (0 by default)."""
     axis = renamed("axis", axis, "dimension", dimension)
     return arg_max(input, 0 if axis is None else axis, name=name, output_type=output_type)
 
 
 def argmin(
-    input: Any,
-    axis: Any = None,
+    input: TensorLike,
+    axis: TensorLike | None = None,
     name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.int64,
-) -> Any:
+    dimension: TensorLike | None = None,
+    output_type: DTypeLike = dtypes.int64,
+) -> TensorResult:
     """The index of the smallest element along an axis (0 by default)."""
     axis = renamed("axis", axis, "dimension", dimension)
     return arg_min(input, 0 if axis is None else axis, name=name, output_type=output_type)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
@@ -11,11 +11,14 @@ from tfnb.ops.array.shape_ops import reshape, shape_internal
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Attr, Xp
     from tfnb.core.shape_inference import (
         InferenceContext,
     )
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike
 
 EXPORTS = {
     "tf": [
@@ -30,7 +33,7 @@ def _bound_shape(c: InferenceContext) -> TensorShape:
     return c.inputs[1]
 
 
-def _search(xp: Any, sorted_inputs: Any, values: Any, out_type: Any, side: str) -> Any:
+def _search(xp: Xp, sorted_inputs: Array, values: Array, out_type: Attr, side: str) -> Array:
     if sorted_inputs.ndim != 2 or values.ndim != 2:
         raise errors.invalid_argument(
             f"sorted input argument must be a matrix: {shape_text(sorted_inputs.shape)}, values: "
@@ -48,7 +51,7 @@ def _search(xp: Any, sorted_inputs: Any, values: Any, out_type: Any, side: str) 
     return out
 
 
-def _bisect(xp: Any, rows: Any, values: Any, side: str) -> Any:
+def _bisect(xp: Xp, rows: Array, values: Array, side: str) -> Array:
     """Halves the rows in C++'s steps, which say where NaN leads."""
     low, left = xp.zeros(values.shape, int), xp.full(values.shape, rows.shape[1])
     while left.any():
@@ -68,22 +71,22 @@ _BOUND = (
 
 
 @register_op("LowerBound", *_BOUND, shape=_bound_shape)
-def lower_bound(xp: Any, sorted_inputs: Any, values: Any, *, out_type: Any) -> Any:
+def lower_bound(xp: Xp, sorted_inputs: Array, values: Array, *, out_type: DType) -> Array:
     """Where each value would be put into its sorted row, before equal ones."""
     return _search(xp, sorted_inputs, values, out_type, "left")
 
 
 @register_op("UpperBound", *_BOUND, shape=_bound_shape)
-def upper_bound(xp: Any, sorted_inputs: Any, values: Any, *, out_type: Any) -> Any:
+def upper_bound(xp: Xp, sorted_inputs: Array, values: Array, *, out_type: DType) -> Array:
     """Where each value would be put into its sorted row, after equal ones."""
     return _search(xp, sorted_inputs, values, out_type, "right")
 
 
 def searchsorted(
-    sorted_sequence: Any,
-    values: Any,
+    sorted_sequence: TensorLike,
+    values: TensorLike,
     side: str = "left",
-    out_type: Any = dtypes.int32,
+    out_type: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
     """Where values would be put into sorted rows.

@@ -6,7 +6,7 @@ negative ones. Corresponds to TensorFlow's ``segment_reduction_ops*.cc``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,12 @@ from tfnb.ops.math.comparison_ops import equal, greater, greater_equal, logical_
 from tfnb.ops.math.cwise_binary_ops import cut_quotient, maximum
 from tfnb.ops.math.cwise_unary_ops import sqrt_op
 
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Attr, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+
 EXPORTS = {
     "tf": [
         "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
@@ -41,7 +47,7 @@ EXPORTS = {
 }  # fmt: skip
 
 
-def widened(x: Any) -> Any:
+def widened(x: Array) -> Array:
     """Converts half precision to float32 for the accumulation."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
@@ -58,7 +64,7 @@ def _segment_shape(c: InferenceContext) -> TensorShape:
     return UNKNOWN_SHAPE if dims is None else TensorShape([None, *dims[1:]])
 
 
-def _runs(xp: Any, segment_ids: Any) -> tuple[Any, Any]:
+def _runs(xp: Xp, segment_ids: Array) -> tuple[Array, Array]:
     """The start of each run of equal ids, and its id."""
     if segment_ids.size == 0:
         return segment_ids[:0], segment_ids[:0]
@@ -82,14 +88,14 @@ def _runs(xp: Any, segment_ids: Any) -> tuple[Any, Any]:
 
 
 def reduce_runs(
-    xp: Any,
-    function: Any,
-    data: Any,
-    segment_ids: Any,
-    empty: Any,
+    xp: Xp,
+    function: Array,
+    data: Array,
+    segment_ids: Array,
+    empty: Array,
     rows: int | None = None,
     from_zero: bool = True,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     """Returns (one row per id up to the last, starts of the runs, their ids).
 
     Missing ids get `empty`; with `from_zero`, sums of several rows start at 0 and are never -0.
@@ -124,7 +130,7 @@ def reduce_runs(
     return out, starts, ids
 
 
-def _check_segments(data: Any, segment_ids: Any) -> None:
+def _check_segments(data: Array, segment_ids: Array) -> None:
     if segment_ids.ndim != 1:
         raise errors.invalid_argument("segment_ids should be a vector.")
     if data.ndim < 1:
@@ -135,7 +141,7 @@ def _check_segments(data: Any, segment_ids: Any) -> None:
         )
 
 
-def _segment(xp: Any, function: Any, data: Any, segment_ids: Any, empty: Any) -> Any:
+def _segment(xp: Xp, function: Array, data: Array, segment_ids: Array, empty: Array) -> Array:
     _check_segments(data, segment_ids)
     out, _, _ = reduce_runs(xp, function, widened(data), segment_ids, empty)
     return out.astype(data.dtype, copy=False)
@@ -144,20 +150,20 @@ def _segment(xp: Any, function: Any, data: Any, segment_ids: Any, empty: Any) ->
 @register_op(
     "SegmentSum", "data: T, segment_ids: Tindices -> output: T", *_SORTED, shape=_segment_shape
 )
-def segment_sum(xp: Any, data: Any, segment_ids: Any) -> Any:
+def segment_sum(xp: Xp, data: Array, segment_ids: Array) -> Array:
     """The sum of the rows of each segment."""
     return _segment(xp, np.add, data, segment_ids, 0)
 
 
 @segment_sum.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return array_ops.gather(grad, op.inputs[1]), None
 
 
 @register_op(
     "SegmentMean", "data: T, segment_ids: Tindices -> output: T", *_SORTED, shape=_segment_shape
 )
-def segment_mean(xp: Any, data: Any, segment_ids: Any) -> Any:
+def segment_mean(xp: Xp, data: Array, segment_ids: Array) -> Array:
     """The mean of the rows of each segment."""
     _check_segments(data, segment_ids)
     out, starts, ids = reduce_runs(xp, np.add, widened(data), segment_ids, 0)
@@ -172,14 +178,14 @@ def segment_mean(xp: Any, data: Any, segment_ids: Any) -> Any:
     return out.astype(data.dtype, copy=False)
 
 
-def run_lengths(xp: Any, starts: Any, total: int, like: Any) -> Any:
+def run_lengths(xp: Xp, starts: Array, total: int, like: Array) -> Array:
     """The number of rows of each run, in the dtype of `like`, shaped to broadcast against rows."""
     ends = xp.concatenate([starts[1:], xp.full(min(len(starts), 1), total)])
     return (ends - starts).astype(like.dtype).reshape((-1,) + (1,) * (like.ndim - 1))
 
 
 @segment_mean.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     data, segment_ids = op.inputs
     shape = array_ops.shape(segment_ids)
     others = array_ops.ones(array_ops.expand_dims(array_ops.rank(data) - 1, 0), dtype=dtypes.int32)
@@ -191,13 +197,13 @@ def _(op: Any, grad: Any) -> Any:
 @register_op(
     "SegmentProd", "data: T, segment_ids: Tindices -> output: T", *_SORTED, shape=_segment_shape
 )
-def segment_prod(xp: Any, data: Any, segment_ids: Any) -> Any:
+def segment_prod(xp: Xp, data: Array, segment_ids: Array) -> Array:
     """The product of the rows of each segment."""
     return _segment(xp, np.multiply, data, segment_ids, 1)
 
 
 @segment_prod.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     data, segment_ids = op.inputs
     return _gradient_of_product(
         data,
@@ -212,16 +218,16 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def _gradient_of_product(
-    data: Any,
+    data: TensorLike,
     output: Any,
-    grad: Any,
+    grad: TensorLike,
     *,
-    total: Any,
+    total: TensorLike,
     product: Any,
     spread: Any,
     spread_grad: Any,
     divisor: Any,
-) -> Any:
+) -> TensorResult:
     """The gradient of a product: the product of all other elements of the segment.
 
     Segments with one zero and with several zeros are handled separately.
@@ -240,32 +246,32 @@ def _gradient_of_product(
 @register_op(
     "SegmentMin", "data: T, segment_ids: Tindices -> output: T", *_SORTED_REAL, shape=_segment_shape
 )
-def segment_min(xp: Any, data: Any, segment_ids: Any) -> Any:
+def segment_min(xp: Xp, data: Array, segment_ids: Array) -> Array:
     """The smallest elements of the rows of each segment."""
     _check_segments(data, segment_ids)
     return reduce_runs(xp, np.minimum, data, segment_ids, 0)[0]
 
 
 @segment_min.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _gradient_of_extremes(op, grad)
 
 
 @register_op(
     "SegmentMax", "data: T, segment_ids: Tindices -> output: T", *_SORTED_REAL, shape=_segment_shape
 )
-def segment_max(xp: Any, data: Any, segment_ids: Any) -> Any:
+def segment_max(xp: Xp, data: Array, segment_ids: Array) -> Array:
     """The largest elements of the rows of each segment."""
     _check_segments(data, segment_ids)
     return reduce_runs(xp, np.maximum, data, segment_ids, 0)[0]
 
 
 @segment_max.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _gradient_of_extremes(op, grad)
 
 
-def _gradient_of_extremes(op: Any, grad: Any) -> Any:
+def _gradient_of_extremes(op: Operation, grad: Tensor) -> Any:
     # Equal extremes of a segment share its gradient.
     data, segment_ids = op.inputs
     chosen = equal(data, array_ops.gather(op.outputs[0], segment_ids))
@@ -300,8 +306,8 @@ _UNSORTED_INDEX = ("Tindices: {int32, int64}", "Tnumsegments: {int32, int64} = D
 
 
 def _unsorted(
-    xp: Any, operation: str, data: Any, segment_ids: Any, num_segments: Any, empty: Any
-) -> Any:
+    xp: Xp, operation: str, data: Array, segment_ids: Array, num_segments: Array, empty: Array
+) -> Array:
     if num_segments.ndim:
         raise errors.invalid_argument(
             f"num_segments should be a scalar, not shape {shape_text(num_segments.shape)}"
@@ -347,19 +353,22 @@ def _unsorted(
     shape=_unsorted_shape,
     host_memory=("num_segments",),
 )
-def unsorted_segment_sum(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
+def unsorted_segment_sum(xp: Xp, data: Array, segment_ids: Array, num_segments: Array) -> Array:
     """The sum of the rows of each segment; 0 for an empty segment."""
     return _unsorted(xp, "add", data, segment_ids, num_segments, 0)
 
 
 @unsorted_segment_sum.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _gather_drop_negatives(grad, op.inputs[1])[0], None, None
 
 
 def _gather_drop_negatives(
-    params: Any, ids: Any, clipped: Any = None, is_positive: Any = None
-) -> tuple[Any, Any, Any]:
+    params: TensorLike,
+    ids: TensorLike,
+    clipped: TensorLike | None = None,
+    is_positive: TensorLike | None = None,
+) -> tuple[TensorResult, TensorResult, TensorResult]:
     """Rows of `params` by id, zeros for negative ids; the ids clipped at 0; the ids >= 0."""
     if clipped is None:
         clipped = maximum(ids, array_ops.zeros_like(ids))
@@ -383,17 +392,17 @@ def _gather_drop_negatives(
     shape=_unsorted_shape,
     host_memory=("num_segments",),
 )
-def unsorted_segment_prod(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
+def unsorted_segment_prod(xp: Xp, data: Array, segment_ids: Array, num_segments: Array) -> Array:
     """The product of the rows of each segment; 1 for an empty segment."""
     return _unsorted(xp, "mul", data, segment_ids, num_segments, 1)
 
 
 @unsorted_segment_prod.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     data, segment_ids, num_segments = op.inputs
-    clipped: Any = None
+    clipped: TensorLike = None
 
-    def spread(x: Any) -> Any:
+    def spread(x: TensorLike) -> TensorResult:
         nonlocal clipped
         if clipped is None:
             clipped = maximum(segment_ids, array_ops.zeros_like(segment_ids))
@@ -412,7 +421,7 @@ def _(op: Any, grad: Any) -> Any:
     return found, None, None
 
 
-def _bounds(dtype: Any) -> tuple[Any, Any]:
+def _bounds(dtype: Attr) -> tuple[Array, Array]:
     info = dtypes.as_dtype(dtype)
     return info.min, info.max
 
@@ -425,13 +434,13 @@ def _bounds(dtype: Any) -> tuple[Any, Any]:
     shape=_unsorted_shape,
     host_memory=("num_segments",),
 )
-def unsorted_segment_max(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
+def unsorted_segment_max(xp: Xp, data: Array, segment_ids: Array, num_segments: Array) -> Array:
     """The largest elements of the rows of each segment; the lowest number if it is empty."""
     return _unsorted(xp, "max", data, segment_ids, num_segments, _bounds(data.dtype)[0])
 
 
 @unsorted_segment_max.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _gradient_of_unsorted_extremes(op, grad)
 
 
@@ -443,17 +452,17 @@ def _(op: Any, grad: Any) -> Any:
     shape=_unsorted_shape,
     host_memory=("num_segments",),
 )
-def unsorted_segment_min(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
+def unsorted_segment_min(xp: Xp, data: Array, segment_ids: Array, num_segments: Array) -> Array:
     """The smallest elements of the rows of each segment; the highest number if it is empty."""
     return _unsorted(xp, "min", data, segment_ids, num_segments, _bounds(data.dtype)[1])
 
 
 @unsorted_segment_min.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _gradient_of_unsorted_extremes(op, grad)
 
 
-def _gradient_of_unsorted_extremes(op: Any, grad: Any) -> Any:
+def _gradient_of_unsorted_extremes(op: Operation, grad: Tensor) -> Any:
     data, segment_ids, num_segments = op.inputs
     outputs, clipped, is_positive = _gather_drop_negatives(op.outputs[0], segment_ids)
     chosen = logical_and(equal(data, outputs), is_positive)
@@ -462,7 +471,9 @@ def _gradient_of_unsorted_extremes(op: Any, grad: Any) -> Any:
     return array_ops.where_v2(chosen, spread, array_ops.zeros_like(spread)), None, None
 
 
-def _segment_sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
+def _segment_sizes(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike
+) -> TensorResult:
     """The number of rows of each segment, at least 1, shaped to divide sums by."""
     num_segments = convert_to_tensor(num_segments)
     ones = array_ops.ones(array_ops.shape_internal(segment_ids), dtype=data.dtype)
@@ -477,8 +488,8 @@ def _segment_sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
 
 @dispatchable
 def unsorted_segment_mean(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Any:
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> TensorResult:
     """The mean of the rows of each segment; 0 for an empty segment."""
     with name_scope(name, "UnsortedSegmentMean"):
         data = convert_to_tensor(data)
@@ -489,8 +500,8 @@ def unsorted_segment_mean(
 
 @dispatchable
 def unsorted_segment_sqrt_n(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Any:
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> TensorResult:
     """The sum of the rows of each segment divided by the square root of their number."""
     with name_scope(name, "UnsortedSegmentSqrtN"):
         data = convert_to_tensor(data)

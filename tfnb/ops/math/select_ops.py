@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
@@ -12,6 +12,12 @@ from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import choose
 from tfnb.ops.math.unbroadcast import unbroadcast
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
 
 
 def _select_shape(c: InferenceContext) -> TensorShape:
@@ -32,7 +38,7 @@ def _select_shape(c: InferenceContext) -> TensorShape:
     shape=_select_shape,
     traits="rearranges",
 )
-def select(xp: Any, condition: Any, t: Any, e: Any) -> Any:
+def select(xp: Xp, condition: Array, t: Array, e: Array) -> Array:
     """T where the condition holds, else e; a scalar chooses everything, a vector whole rows."""
     if t.shape != e.shape:
         raise errors.invalid_argument(
@@ -56,7 +62,7 @@ def select(xp: Any, condition: Any, t: Any, e: Any) -> Any:
 
 
 @select.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     condition, zeros = op.inputs[0], array_ops.zeros_like(op.inputs[1])
     return None, select(condition, grad, zeros), select(condition, zeros, grad)
 
@@ -72,7 +78,7 @@ def _select_v2_shape(c: InferenceContext) -> TensorShape:
     shape=_select_v2_shape,
     traits="rearranges",
 )
-def select_v2(xp: Any, condition: Any, t: Any, e: Any) -> Any:
+def select_v2(xp: Xp, condition: Array, t: Array, e: Array) -> Array:
     """T where the condition holds, else e; all three broadcast."""
     try:
         return choose(xp, condition, t, e)
@@ -86,7 +92,7 @@ def select_v2(xp: Any, condition: Any, t: Any, e: Any) -> Any:
 
 
 @select_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     condition, x, y = op.inputs
     zeros = array_ops.zeros([], grad.dtype.base_dtype)
     output = op.outputs[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,14 @@ from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.math.comparison_ops import equal
 from tfnb.ops.math.cwise_binary_ops import div_no_nan_op, maximum
 from tfnb.ops.math.cwise_unary_ops import exp_op, log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.kernel_types import Array, Attr, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["range:range_", "lin_space:linspace", "linspace", "cumsum", "cumprod", "cross"],
@@ -75,7 +83,7 @@ def _range_size(start: Any, limit: Any, delta: Any) -> int:
     host_memory=("start", "limit", "delta", "output"),
     traits="c_order rearranges",
 )
-def range_op(xp: Any, start: Any, limit: Any, delta: Any) -> Any:
+def range_op(xp: Xp, start: Array, limit: Array, delta: Array) -> Array:
     """Return start, start + delta, ... up to but not including limit."""
     start, limit, delta = _scalars(start=start, limit=limit, delta=delta)
     if delta == 0:
@@ -100,7 +108,7 @@ def range_op(xp: Any, start: Any, limit: Any, delta: Any) -> Any:
 range_op.not_differentiable()
 
 
-def _scalars(**values: Any) -> list[Any]:
+def _scalars(**values: Any) -> list[Array]:
     """Return the values as scalars; vectors of one element are accepted for compatibility."""
     for name, value in values.items():
         if value.ndim > 1 or value.size != 1:
@@ -111,8 +119,12 @@ def _scalars(**values: Any) -> list[Any]:
 
 
 def range_(
-    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = "range"
-) -> Any:
+    start: TensorLike,
+    limit: TensorLike | None = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str | None = "range",
+) -> TensorResult:
     """Return the numbers start, start + delta, ... below limit; `range_(n)` starts at 0."""
     if limit is None:
         start, limit = 0, start
@@ -139,8 +151,8 @@ def range_(
 
 
 def _tensor_of_range(
-    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
-) -> Any:
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
+) -> TensorResult:
     return range_(value.start, value.stop, value.step, dtype=dtype, name=name)
 
 
@@ -169,7 +181,7 @@ def _lin_space_shape(c: InferenceContext) -> TensorShape:
     host_memory=("start", "stop", "num", "output"),
     traits="c_order rearranges",
 )
-def lin_space(xp: Any, start: Any, stop: Any, num: Any) -> Any:
+def lin_space(xp: Xp, start: Array, stop: Array, num: Array) -> Array:
     """Return num evenly spaced numbers from start to stop, both included."""
     for name, value in (("start", start), ("stop", stop), ("num", num)):
         if value.ndim:
@@ -193,7 +205,9 @@ def lin_space(xp: Any, start: Any, stop: Any, num: Any) -> Any:
 lin_space.not_differentiable()
 
 
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Any:
+def linspace(
+    start: TensorLike, stop: TensorLike, num: TensorLike, name: str | None = None, axis: int = 0
+) -> TensorResult:
     """Return num evenly spaced numbers from start to stop; tensors get a new axis."""
     with name_scope(name, "linspace", [start, stop]):
         start = convert_to_tensor(start, name="start")
@@ -233,7 +247,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         return array_ops.slice(joined, begin, size)
 
 
-def _int_tensor(value: Any, name: str) -> Any:
+def _int_tensor(value: TensorLike, name: str) -> TensorResult:
     tensor = convert_to_tensor(value, name=name, preferred_dtype=dtypes.int32)
     if not tensor.dtype.is_integer:
         raise TypeError(
@@ -250,7 +264,7 @@ _MANY_STEPS = 1 << 12
 _CUMULATIVE = ("exclusive: bool = false", "reverse: bool = false")
 
 
-def _cumulative_axis(x: Any, axis: Any) -> int:
+def _cumulative_axis(x: Array, axis: Attr) -> int:
     if axis.ndim:
         raise errors.invalid_argument(
             "ScanOp: axis must be a scalar, not " + shape_text(axis.shape)
@@ -263,7 +277,15 @@ def _cumulative_axis(x: Any, axis: Any) -> int:
     return number % rank
 
 
-def _scan(xp: Any, step: Any, x: Any, axis: Any, exclusive: bool, reverse: bool, start: Any) -> Any:
+def _scan(
+    xp: Xp,
+    step: Callable[..., Array],
+    x: Array,
+    axis: Attr,
+    exclusive: bool,
+    reverse: bool,
+    start: Array,
+) -> Array:
     number = _cumulative_axis(x, axis)
     values = xp.flip(x, number) if reverse else x
     if xp is not np and values.dtype.itemsize == 2 and values.dtype.kind not in "iu":
@@ -291,7 +313,7 @@ def _scan(xp: Any, step: Any, x: Any, axis: Any, exclusive: bool, reverse: bool,
     shape=unchanged_shape,
     host_memory=("axis",),
 )
-def cumsum_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
+def cumsum_op(xp: Xp, x: Array, axis: Array, *, exclusive: bool, reverse: bool) -> Array:
     """Return sums of all elements up to each one along an axis."""
     return _scan(
         xp, lambda v, a: xp.cumsum(v, axis=a, dtype=v.dtype), x, axis, exclusive, reverse, 0
@@ -299,7 +321,7 @@ def cumsum_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> 
 
 
 @cumsum_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     exclusive, reverse = op.get_attr("exclusive"), op.get_attr("reverse")
     return cumsum(grad, op.inputs[1], exclusive=exclusive, reverse=not reverse), None
 
@@ -313,7 +335,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=unchanged_shape,
     host_memory=("axis",),
 )
-def cumprod_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
+def cumprod_op(xp: Xp, x: Array, axis: Array, *, exclusive: bool, reverse: bool) -> Array:
     """Return products of all elements up to each one along an axis."""
     return _scan(
         xp, lambda v, a: xp.cumprod(v, axis=a, dtype=v.dtype), x, axis, exclusive, reverse, 1
@@ -321,7 +343,7 @@ def cumprod_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) ->
 
 
 @cumprod_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, axis = op.inputs
     exclusive, reverse = op.get_attr("exclusive"), op.get_attr("reverse")
     product = cumprod(x, axis, exclusive=exclusive, reverse=reverse)
@@ -329,7 +351,7 @@ def _(op: Any, grad: Any) -> Any:
     return div_no_nan_op(total, x, name="div_no_nan"), None
 
 
-def _log_sum(xp: Any, x: Any, y: Any) -> Any:
+def _log_sum(xp: Xp, x: Array, y: Array) -> Array:
     """Return log(exp(x) + exp(y)), rounded to the type at each step."""
     largest = xp.maximum(x, y)
     found = xp.log1p(xp.exp(xp.minimum(x, y) - largest)) + largest
@@ -345,10 +367,12 @@ def _log_sum(xp: Any, x: Any, y: Any) -> Any:
     shape=unchanged_shape,
     host_memory=("axis",),
 )
-def cumulative_logsumexp_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
+def cumulative_logsumexp_op(
+    xp: Xp, x: Array, axis: Array, *, exclusive: bool, reverse: bool
+) -> Array:
     """Return log(sum(exp)) of all elements up to each one along an axis."""
 
-    def step(values: Any, number: int) -> Any:
+    def step(values: Array, number: int) -> Array:
         is_narrow = values.dtype.itemsize == 2
         if xp is np and (not is_narrow or values.shape[number] > _MANY_STEPS):
             wide = np.float32 if is_narrow else values.dtype
@@ -366,7 +390,7 @@ def cumulative_logsumexp_op(xp: Any, x: Any, axis: Any, *, exclusive: bool, reve
 
 
 @cumulative_logsumexp_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, axis = op.inputs
     sums = op.outputs[0]
     exclusive, reverse = op.get_attr("exclusive"), op.get_attr("reverse")
@@ -374,7 +398,7 @@ def _(op: Any, grad: Any) -> Any:
     log_positive = array_ops.where_v2(grad > 0, log(grad), lowest)
     log_negative = array_ops.where_v2(grad < 0, log(-grad), lowest)
 
-    def side(logarithm: Any) -> Any:
+    def side(logarithm: Any) -> TensorResult:
         total = cumulative_logsumexp(
             logarithm - sums, axis=axis, reverse=not reverse, exclusive=exclusive
         )
@@ -384,8 +408,12 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def cumsum(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Any:
+    x: TensorLike,
+    axis: TensorLike = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> TensorResult:
     """Return sums of all elements up to each one along an axis."""
     with name_scope(name, "Cumsum", [x]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -393,8 +421,12 @@ def cumsum(
 
 
 def cumprod(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Any:
+    x: TensorLike,
+    axis: TensorLike = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> TensorResult:
     """Return products of all elements up to each one along an axis."""
     with name_scope(name, "Cumprod", [x]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -402,8 +434,12 @@ def cumprod(
 
 
 def cumulative_logsumexp(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Any:
+    x: TensorLike,
+    axis: TensorLike = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> TensorResult:
     """Return log(sum(exp)) of all elements up to each one along an axis."""
     with name_scope(name, "CumulativeLogsumexp", [x]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -423,7 +459,7 @@ def _cross_shape(c: InferenceContext) -> TensorShape:
 
 
 @register_op("Cross", "a: T, b: T -> product: T", "T: realnumbertype", shape=_cross_shape)
-def cross(xp: Any, a: Any, b: Any) -> Any:
+def cross(xp: Xp, a: Array, b: Array) -> Array:
     """Return the cross product of 3-vectors along the last axis."""
     if a.shape != b.shape:
         raise errors.invalid_argument(
@@ -440,6 +476,6 @@ def cross(xp: Any, a: Any, b: Any) -> Any:
 
 
 @cross.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     u, v = op.inputs
     return cross(v, grad), cross(grad, u)

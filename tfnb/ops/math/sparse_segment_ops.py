@@ -5,7 +5,7 @@ The gradients are ops, too, of which those of version 2 give the rows that were 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,13 @@ from tfnb.ops.array import array_ops
 from tfnb.ops.array.scatter_kernels import scatter_rows
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.math.segment_ops import reduce_runs, run_lengths, widened
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.core.op_registry import OpDefinition
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 EXPORTS = {
     "tf": ["sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"],
@@ -43,14 +50,19 @@ def _sparse_shape(c: InferenceContext) -> TensorShape:
     return UNKNOWN_SHAPE if dims is None else TensorShape([rows, *dims[1:]])
 
 
-def _in_32_bits(count: Any) -> int:
+def _in_32_bits(count: Array) -> int:
     """The number of segments as TensorFlow counts those of sparse ones."""
     return int(np.asarray(count).astype(np.int32))
 
 
 def _sparse_segment(
-    xp: Any, kind: str, data: Any, indices: Any, segment_ids: Any, num_segments: Any = None
-) -> Any:
+    xp: Xp,
+    kind: str,
+    data: Array,
+    indices: Array,
+    segment_ids: Array,
+    num_segments: Array | None = None,
+) -> Array:
     rows: int | None = None
     if num_segments is not None:
         if num_segments.ndim:
@@ -87,7 +99,7 @@ def _sparse_segment(
     return out.astype(data.dtype, copy=False)
 
 
-def _check_row_indices(xp: Any, indices: Any, rows: int) -> None:
+def _check_row_indices(xp: Xp, indices: Array, rows: int) -> None:
     wrong = (indices < 0) | (indices >= rows)
     if wrong.any():
         at = int(xp.argmax(wrong))
@@ -116,13 +128,13 @@ _SPARSE_NUM = (
     _SPARSE_GRADIENT,
     shape=_sparse_shape,
 )
-def sparse_segment_sum_op(xp: Any, data: Any, indices: Any, segment_ids: Any) -> Any:
+def sparse_segment_sum_op(xp: Xp, data: Array, indices: Array, segment_ids: Array) -> Array:
     """The sum of the picked rows of each segment."""
     return _sparse_segment(xp, "sum", data, indices, segment_ids)
 
 
 @sparse_segment_sum_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _sparse_gradient(op, grad, sparse_segment_sum_grad, sparse_segment_sum_grad_v2)
 
 
@@ -138,27 +150,27 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("num_segments",),
 )
 def sparse_segment_sum_with_num_segments(
-    xp: Any, data: Any, indices: Any, segment_ids: Any, num_segments: Any
-) -> Any:
+    xp: Xp, data: Array, indices: Array, segment_ids: Array, num_segments: Array
+) -> Array:
     """The sum of the picked rows of each segment; the number of segments is given."""
     return _sparse_segment(xp, "sum", data, indices, segment_ids, num_segments)
 
 
 @sparse_segment_sum_with_num_segments.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _sparse_gradient(op, grad, sparse_segment_sum_grad, sparse_segment_sum_grad_v2)
 
 
 @register_op(
     "SparseSegmentMean", _SPARSE, _SPARSE_FLOAT, _TIDX, _TIDS, _SPARSE_GRADIENT, shape=_sparse_shape
 )
-def sparse_segment_mean_op(xp: Any, data: Any, indices: Any, segment_ids: Any) -> Any:
+def sparse_segment_mean_op(xp: Xp, data: Array, indices: Array, segment_ids: Array) -> Array:
     """The mean of the picked rows of each segment."""
     return _sparse_segment(xp, "mean", data, indices, segment_ids)
 
 
 @sparse_segment_mean_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _sparse_gradient(op, grad, sparse_segment_mean_grad, sparse_segment_mean_grad_v2)
 
 
@@ -174,14 +186,14 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("num_segments",),
 )
 def sparse_segment_mean_with_num_segments(
-    xp: Any, data: Any, indices: Any, segment_ids: Any, num_segments: Any
-) -> Any:
+    xp: Xp, data: Array, indices: Array, segment_ids: Array, num_segments: Array
+) -> Array:
     """The mean of the picked rows of each segment; the number of segments is given."""
     return _sparse_segment(xp, "mean", data, indices, segment_ids, num_segments)
 
 
 @sparse_segment_mean_with_num_segments.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _sparse_gradient(op, grad, sparse_segment_mean_grad, sparse_segment_mean_grad_v2)
 
 
@@ -194,13 +206,13 @@ def _(op: Any, grad: Any) -> Any:
     _SPARSE_GRADIENT,
     shape=_sparse_shape,
 )
-def sparse_segment_sqrt_n_op(xp: Any, data: Any, indices: Any, segment_ids: Any) -> Any:
+def sparse_segment_sqrt_n_op(xp: Xp, data: Array, indices: Array, segment_ids: Array) -> Array:
     """The sum of the picked rows of each segment over the square root of their number."""
     return _sparse_segment(xp, "sqrt_n", data, indices, segment_ids)
 
 
 @sparse_segment_sqrt_n_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _sparse_gradient(op, grad, sparse_segment_sqrt_n_grad, sparse_segment_sqrt_n_grad_v2)
 
 
@@ -216,18 +228,18 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("num_segments",),
 )
 def sparse_segment_sqrt_n_with_num_segments(
-    xp: Any, data: Any, indices: Any, segment_ids: Any, num_segments: Any
-) -> Any:
+    xp: Xp, data: Array, indices: Array, segment_ids: Array, num_segments: Array
+) -> Array:
     """The sum over the square root of the number; the number of segments is given."""
     return _sparse_segment(xp, "sqrt_n", data, indices, segment_ids, num_segments)
 
 
 @sparse_segment_sqrt_n_with_num_segments.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _sparse_gradient(op, grad, sparse_segment_sqrt_n_grad, sparse_segment_sqrt_n_grad_v2)
 
 
-def _sparse_gradient(op: Any, grad: Any, dense: Any, sparse: Any) -> Any:
+def _sparse_gradient(op: Operation, grad: Tensor, dense: OpDefinition, sparse: OpDefinition) -> Any:
     data, indices, segment_ids = op.inputs[:3]
     shape = array_ops.shape(data)
     if op.get_attr("sparse_gradient"):
@@ -253,14 +265,14 @@ def _sparse_grad_shape(c: InferenceContext) -> TensorShape:
 
 
 def _spread_gradient(
-    xp: Any,
+    xp: Xp,
     kind: str,
-    grad: Any,
-    indices: Any,
-    segment_ids: Any,
-    rows: Any,
+    grad: Array,
+    indices: Array,
+    segment_ids: Array,
+    rows: Array,
     is_dense: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """Per picked row its segment's gradient, scaled; and the checked number of rows of the data."""
     if indices.ndim != 1:
         raise errors.invalid_argument("indices should be a vector.")
@@ -299,8 +311,8 @@ def _spread_gradient(
 
 
 def _dense_gradient(
-    xp: Any, kind: str, grad: Any, indices: Any, segment_ids: Any, output_dim0: Any
-) -> Any:
+    xp: Xp, kind: str, grad: Array, indices: Array, segment_ids: Array, output_dim0: Array
+) -> Array:
     spread, count = _spread_gradient(xp, kind, grad, indices, segment_ids, output_dim0, True)
     out = xp.zeros((count, *grad.shape[1:]), spread.dtype)
     scatter_rows(xp, out, indices[: len(spread)], spread, "add")
@@ -308,8 +320,8 @@ def _dense_gradient(
 
 
 def _unique_gradient(
-    xp: Any, kind: str, grad: Any, indices: Any, segment_ids: Any, dense_output_dim0: Any
-) -> Any:
+    xp: Xp, kind: str, grad: Array, indices: Array, segment_ids: Array, dense_output_dim0: Array
+) -> Outputs:
     spread, _ = _spread_gradient(xp, kind, grad, indices, segment_ids, dense_output_dim0)
     rows, places = xp.unique(indices[: len(spread)], return_inverse=True)
     out = xp.zeros((len(rows), *grad.shape[1:]), spread.dtype)
@@ -332,7 +344,7 @@ def _sparse_grad_v2_shape(c: InferenceContext) -> list[TensorShape]:
     return [values, TensorShape([None])]
 
 
-def _register_gradients(name: str, kind: str) -> tuple[Any, Any]:
+def _register_gradients(name: str, kind: str) -> tuple[OpDefinition, OpDefinition]:
     """The two gradient ops of SparseSegment<name>: dense rows, and unique rows only."""
     host = ("output_dim0",)
 
@@ -345,7 +357,7 @@ def _register_gradients(name: str, kind: str) -> tuple[Any, Any]:
         shape=_sparse_grad_shape,
         host_memory=host,
     )
-    def dense(xp: Any, grad: Any, indices: Any, segment_ids: Any, output_dim0: Any) -> Any:
+    def dense(xp: Xp, grad: Array, indices: Array, segment_ids: Array, output_dim0: Array) -> Array:
         """Every row of the data gets its segments' gradients."""
         return _dense_gradient(xp, kind, grad, indices, segment_ids, output_dim0)
 
@@ -358,7 +370,9 @@ def _register_gradients(name: str, kind: str) -> tuple[Any, Any]:
         shape=_sparse_grad_v2_shape,
         host_memory=("dense_output_dim0",),
     )
-    def unique(xp: Any, grad: Any, indices: Any, segment_ids: Any, dense_output_dim0: Any) -> Any:
+    def unique(
+        xp: Xp, grad: Array, indices: Array, segment_ids: Array, dense_output_dim0: Array
+    ) -> Outputs:
         """The gradients of the rows that were picked, and which they are, in order."""
         return _unique_gradient(xp, kind, grad, indices, segment_ids, dense_output_dim0)
 
@@ -376,10 +390,10 @@ sparse_segment_sqrt_n_grad, sparse_segment_sqrt_n_grad_v2 = _register_gradients(
 def _call_sparse(
     plain: Any,
     numbered: Any,
-    data: Any,
-    indices: Any,
-    segment_ids: Any,
-    num_segments: Any,
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: TensorLike,
     sparse_gradient: bool,
     name: str | None,
 ) -> Any:
@@ -391,11 +405,11 @@ def _call_sparse(
 
 
 def sparse_segment_sum(
-    data: Any,
-    indices: Any,
-    segment_ids: Any,
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
     name: str | None = None,
-    num_segments: Any = None,
+    num_segments: TensorLike | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
     """The sum of the picked rows of each segment."""
@@ -412,11 +426,11 @@ def sparse_segment_sum(
 
 
 def sparse_segment_mean(
-    data: Any,
-    indices: Any,
-    segment_ids: Any,
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
     name: str | None = None,
-    num_segments: Any = None,
+    num_segments: TensorLike | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
     """The mean of the picked rows of each segment."""
@@ -433,11 +447,11 @@ def sparse_segment_mean(
 
 
 def sparse_segment_sqrt_n(
-    data: Any,
-    indices: Any,
-    segment_ids: Any,
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
     name: str | None = None,
-    num_segments: Any = None,
+    num_segments: TensorLike | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
     """The sum of the picked rows of each segment over the square root of their number."""

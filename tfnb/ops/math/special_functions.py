@@ -18,6 +18,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array, Xp
+
     _Advance = Callable[[list[Any], int], tuple[list[Any], Any]]
 
 _EPS = 2.0**-53
@@ -52,7 +54,7 @@ _ERFC_S = (
 )  # fmt: skip
 
 
-def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
+def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
     """The value of a polynomial, highest power first."""
     value = coefficients[0] * np.ones_like(x)
     for coefficient in coefficients[1:]:
@@ -60,19 +62,19 @@ def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
     return value
 
 
-def _erf_near(x: Any) -> Any:
+def _erf_near(x: Array) -> Array:
     z = x * x
     return x * _polynomial(_ERF_T, z) / _polynomial(_ERF_U, z)
 
 
-def _scaled_erfc(x: Any) -> Any:
+def _scaled_erfc(x: Array) -> Array:
     """exp(x**2) * erfc(x) for x >= 1."""
     middle = _polynomial(_ERFC_P, x) / _polynomial(_ERFC_Q, x)
     far = _polynomial(_ERFC_R, x) / _polynomial(_ERFC_S, x)
     return np.where(x < 8.0, middle, far)
 
 
-def _library(xp: Any, name: str) -> Any:
+def _library(xp: Xp, name: str) -> Array:
     """CuPy's function of this name, or None on a CPU."""
     if xp is np:
         return None
@@ -81,7 +83,7 @@ def _library(xp: Any, name: str) -> Any:
     return getattr(importlib.import_module("cupyx.scipy.special"), name)
 
 
-def erf(xp: Any, x: Any) -> Any:
+def erf(xp: Xp, x: Array) -> Array:
     """The error function."""
     library = _library(xp, "erf")
     if library is not None:
@@ -94,7 +96,7 @@ def erf(xp: Any, x: Any) -> Any:
     )
 
 
-def erfc(xp: Any, x: Any) -> Any:
+def erfc(xp: Xp, x: Array) -> Array:
     """1 - erf(x), exact in the tail."""
     library = _library(xp, "erfc")
     if library is not None:
@@ -119,7 +121,7 @@ _GILES_FAR = (
 _ROOT_PI = math.sqrt(math.pi)
 
 
-def _inverse_erf_near(x: Any) -> Any:
+def _inverse_erf_near(x: Array) -> Array:
     """The inverse error function for |x| <= 0.9: a polynomial and two Newton steps."""
     w = -np.log1p(-x * x)
     root = np.sqrt(np.maximum(w, 5.0))
@@ -133,7 +135,7 @@ def _inverse_erf_near(x: Any) -> Any:
     return z
 
 
-def _inverse_erfc_tail(y: Any) -> Any:
+def _inverse_erfc_tail(y: Array) -> Array:
     """The inverse complementary error function for 0 < y <= 0.1, by Newton on its logarithm."""
     target = np.log(y)
     z = np.sqrt(-target)
@@ -147,7 +149,7 @@ def _inverse_erfc_tail(y: Any) -> Any:
     return z
 
 
-def erfinv(xp: Any, x: Any) -> Any:
+def erfinv(xp: Xp, x: Array) -> Array:
     """The inverse of the error function; infinite at -1 and 1, NaN beyond."""
     library = _library(xp, "erfinv")
     if library is not None:
@@ -155,12 +157,12 @@ def erfinv(xp: Any, x: Any) -> Any:
     modulus = np.abs(x)
     near = _inverse_erf_near(np.clip(x, -0.9, 0.9))
     tail = _inverse_erfc_tail(np.clip(1.0 - modulus, 1e-300, 0.1))
-    found = np.where(modulus <= 0.9, near, np.copysign(tail, x))
+    found: Array = np.where(modulus <= 0.9, near, np.copysign(tail, x))
     found = np.where(modulus == 1.0, np.copysign(np.inf, x), found)
     return np.where(modulus <= 1.0, found, np.nan)
 
 
-def ndtri(xp: Any, p: Any) -> Any:
+def ndtri(xp: Xp, p: Array) -> Array:
     """The quantile function of the normal distribution."""
     library = _library(xp, "ndtri")
     if library is not None:
@@ -183,7 +185,7 @@ def _lgamma_of_number(x: float) -> float:
         return math.inf
 
 
-def lgamma(xp: Any, x: Any) -> Any:
+def lgamma(xp: Xp, x: Array) -> Array:
     """The logarithm of the modulus of the gamma function."""
     library = _library(xp, "gammaln")
     if library is not None:
@@ -194,7 +196,7 @@ def lgamma(xp: Any, x: Any) -> Any:
     return flat.reshape(x.shape)
 
 
-def digamma(xp: Any, x: Any) -> Any:
+def digamma(xp: Xp, x: Array) -> Array:
     """The logarithmic derivative of the gamma function; NaN at the poles."""
     library = _library(xp, "digamma")
     if library is not None:
@@ -246,7 +248,7 @@ _ZETA_A = (
 )  # fmt: skip
 
 
-def zeta(xp: Any, x: Any, q: Any) -> Any:
+def zeta(xp: Xp, x: Array, q: Array) -> Array:
     """The Hurwitz zeta function: the sum of (q + k)**-x over k >= 0."""
     library = _library(xp, "zeta")
     if library is not None:
@@ -286,7 +288,7 @@ def zeta(xp: Any, x: Any, q: Any) -> Any:
     return np.where(x == 1.0, np.inf, total)
 
 
-def polygamma(xp: Any, n: Any, x: Any) -> Any:
+def polygamma(xp: Xp, n: Array, x: Array) -> Array:
     """The n-th derivative of digamma; NaN unless n is a whole number >= 0."""
     n, x = xp.broadcast_arrays(n, x)
     order = xp.where(n > 0, n, 1.0)
@@ -299,7 +301,7 @@ def polygamma(xp: Any, n: Any, x: Any) -> Any:
 # ----------------------------------------------------------------------- incomplete gamma functions
 
 
-def _prefix(a: Any, x: Any) -> Any:
+def _prefix(a: Array, x: Array) -> Array:
     """x**a * exp(-x) / gamma(a)."""
     return np.exp(a * np.log(x) - x - lgamma(np, a))
 
@@ -307,7 +309,7 @@ def _prefix(a: Any, x: Any) -> Any:
 _MOST_ROUNDS = 3000
 
 
-def _iterate(advance: _Advance, state: list[Any], found: list[Any]) -> None:
+def _iterate(advance: _Advance, state: list[Array], found: list[Array]) -> None:
     """Iterates a recurrence for each element until it converges there.
 
     An element keeps the value at which it converged, so that its result does not depend on its
@@ -333,7 +335,7 @@ def _iterate(advance: _Advance, state: list[Any], found: list[Any]) -> None:
         result[where] = values
 
 
-def _series_round(state: list[Any], _: int) -> tuple[list[Any], Any]:
+def _series_round(state: list[Array], _: int) -> tuple[list[Array], Array]:
     total, term, r, x = state
     r = r + 1.0
     term = term * x / r
@@ -341,7 +343,7 @@ def _series_round(state: list[Any], _: int) -> tuple[list[Any], Any]:
     return [total, term, r, x], np.abs(term) <= _EPS * total
 
 
-def _series_slope_round(state: list[Any], _: int) -> tuple[list[Any], Any]:
+def _series_slope_round(state: list[Array], _: int) -> tuple[list[Array], Array]:
     total, slope, term, term_slope, r, x = state
     r = r + 1.0
     term_slope = (term_slope - term / r) * x / r
@@ -354,7 +356,7 @@ def _series_slope_round(state: list[Any], _: int) -> tuple[list[Any], Any]:
     return [total, slope, term, term_slope, r, x], converged
 
 
-def _igamma_series(a: Any, x: Any) -> Any:
+def _igamma_series(a: Array, x: Array) -> Array:
     """The sum of x**n / ((a+1)...(a+n)), for vectors."""
     one = np.ones_like(a)
     total = np.empty_like(a)
@@ -362,7 +364,7 @@ def _igamma_series(a: Any, x: Any) -> Any:
     return total
 
 
-def _igamma_series_slope(a: Any, x: Any) -> tuple[Any, Any]:
+def _igamma_series_slope(a: Array, x: Array) -> tuple[Array, Array]:
     """(the sum of `_igamma_series`, its derivative by a), for vectors."""
     one, zero = np.ones_like(a), np.zeros_like(a)
     total, slope = np.empty_like(a), np.empty_like(a)
@@ -370,7 +372,7 @@ def _igamma_series_slope(a: Any, x: Any) -> tuple[Any, Any]:
     return total, slope
 
 
-def _fraction_round(state: list[Any], c: int) -> tuple[list[Any], Any]:
+def _fraction_round(state: list[Array], c: int) -> tuple[list[Array], Array]:
     answer, y, z, pkm2, qkm2, pkm1, qkm1 = state
     y, z = y + 1.0, z + 2.0
     yc = y * c
@@ -382,7 +384,7 @@ def _fraction_round(state: list[Any], c: int) -> tuple[list[Any], Any]:
     return [new, y, z, *(part * scale for part in (pkm1, qkm1, pk, qk))], converged
 
 
-def _fraction_slope_round(state: list[Any], c: int) -> tuple[list[Any], Any]:
+def _fraction_slope_round(state: list[Array], c: int) -> tuple[list[Array], Array]:
     answer, slope, y, z, pkm2, qkm2, pkm1, qkm1, dpkm2, dqkm2, dpkm1, dqkm1 = state
     y, z = y + 1.0, z + 2.0
     yc = y * c
@@ -401,7 +403,7 @@ def _fraction_slope_round(state: list[Any], c: int) -> tuple[list[Any], Any]:
     return [new, new_slope, y, z, *(part * scale for part in parts)], converged
 
 
-def _igammac_fraction(a: Any, x: Any) -> Any:
+def _igammac_fraction(a: Array, x: Array) -> Array:
     """The continued fraction of the upper function, for vectors."""
     y = 1.0 - a
     z = x + y + 1.0
@@ -411,7 +413,7 @@ def _igammac_fraction(a: Any, x: Any) -> Any:
     return answer
 
 
-def _igammac_fraction_slope(a: Any, x: Any) -> tuple[Any, Any]:
+def _igammac_fraction_slope(a: Array, x: Array) -> tuple[Array, Array]:
     """(the fraction of `_igammac_fraction`, its derivative by a), for vectors."""
     y = 1.0 - a
     z = x + y + 1.0
@@ -423,7 +425,7 @@ def _igammac_fraction_slope(a: Any, x: Any) -> tuple[Any, Any]:
     return answer, slope
 
 
-def _split_igamma(a: Any, x: Any) -> tuple[Any, Any, Any, Any]:
+def _split_igamma(a: Array, x: Array) -> tuple[Array, Array, Array, Array]:
     """Broadcast inputs, made harmless where the function is a case apart.
 
     Returns:
@@ -434,7 +436,7 @@ def _split_igamma(a: Any, x: Any) -> tuple[Any, Any, Any, Any]:
     return np.where(ordinary, a, 1.0), np.where(ordinary, x, 1.0), ordinary, (x <= 1.0) | (x <= a)
 
 
-def _igamma_pair(a: Any, x: Any) -> tuple[Any, Any]:
+def _igamma_pair(a: Array, x: Array) -> tuple[Array, Array]:
     """(lower, upper) regularized incomplete gamma functions."""
     safe_a, safe_x, ordinary, by_series = _split_igamma(a, x)
     # Of each element the part that its function is made of: the lower one by the series, the upper
@@ -452,29 +454,29 @@ def _igamma_pair(a: Any, x: Any) -> tuple[Any, Any]:
     return np.where(ordinary, lower, special), np.where(ordinary, upper, 1.0 - special)
 
 
-def igamma(xp: Any, a: Any, x: Any) -> Any:
+def igamma(xp: Xp, a: Array, x: Array) -> Array:
     """The lower regularized incomplete gamma function."""
     library = _library(xp, "gammainc")
     return library(a, x) if library is not None else _igamma_pair(a, x)[0]
 
 
-def igammac(xp: Any, a: Any, x: Any) -> Any:
+def igammac(xp: Xp, a: Array, x: Array) -> Array:
     """The upper regularized incomplete gamma function."""
     library = _library(xp, "gammaincc")
     return library(a, x) if library is not None else _igamma_pair(a, x)[1]
 
 
-def _lower_slope(a: Any, x: Any, log_slope: Any) -> Any:
+def _lower_slope(a: Array, x: Array, log_slope: Array) -> Array:
     total, slope = _igamma_series_slope(a, x)
     return ((log_slope - 1.0 / a) * total + slope) / a
 
 
-def _upper_slope(a: Any, x: Any, log_slope: Any) -> Any:
+def _upper_slope(a: Array, x: Array, log_slope: Array) -> Array:
     fraction, slope = _igammac_fraction_slope(a, x)
     return -(log_slope * fraction + slope)
 
 
-def igamma_grad_a(a: Any, x: Any) -> Any:
+def igamma_grad_a(a: Array, x: Array) -> Array:
     """The derivative of the lower regularized incomplete gamma function by a."""
     safe_a, safe_x, ordinary, by_series = _split_igamma(a, x)
     found = np.asarray(_prefix(safe_a, safe_x))
@@ -487,7 +489,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
     return np.where(ordinary, found, np.where(nan, np.nan, np.where(np.isinf(x), -0.0, 0.0)))
 
 
-def random_gamma_grad(alpha: Any, sample: Any) -> Any:
+def random_gamma_grad(alpha: Array, sample: Array) -> Array:
     """How a sample of the gamma distribution moves with alpha, its quantile kept."""
     safe_a, safe_x, ordinary, _ = _split_igamma(alpha, sample)
     density = _prefix(safe_a, safe_x) / safe_x
@@ -501,7 +503,7 @@ def random_gamma_grad(alpha: Any, sample: Any) -> Any:
 # ------------------------------------------------------------------------- incomplete beta function
 
 
-def _beta_fraction(a: Any, b: Any, x: Any) -> Any:
+def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
     """The continued fraction of the incomplete beta function (Lentz)."""
     tiny = 1e-300
     c = np.ones_like(x)
@@ -509,9 +511,9 @@ def _beta_fraction(a: Any, b: Any, x: Any) -> Any:
     d = 1.0 / np.where(np.abs(d) < tiny, tiny, d)
     value = d.copy()
     # What has converged stays: a thousand more factors of nearly 1 would cost it digits.
-    active: Any = np.True_
+    active: Array = np.True_
     for m in range(1, 2000):
-        moves: Any = np.False_
+        moves: Array = np.False_
         for numerator in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
@@ -529,7 +531,7 @@ def _beta_fraction(a: Any, b: Any, x: Any) -> Any:
     return value
 
 
-def betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
+def betainc(xp: Xp, a: Array, b: Array, x: Array) -> Array:
     """The regularized incomplete beta function."""
     library = _library(xp, "betainc")
     if library is not None:

@@ -6,7 +6,7 @@ The mathematics is in ``special_functions.py``.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,13 @@ from tfnb.ops.math.reduction_ops import reduce_sum
 from tfnb.ops.math.unbroadcast import unbroadcast_by_axes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -47,7 +53,7 @@ EXPORTS = {
 _FLOAT = "T: {bfloat16, half, float, double}"
 
 
-def precise(function: Any, xp: Any, *arguments: Any) -> Any:
+def precise(function: Callable[..., Array], xp: Xp, *arguments: Array) -> Array:
     """The function computed in float64, in the dtype of its first argument."""
     dtype = arguments[0].dtype
     wide = [xp.asarray(value, np.float64) for value in arguments]
@@ -58,53 +64,53 @@ def precise(function: Any, xp: Any, *arguments: Any) -> Any:
 
 
 @register_op("Erf", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="sparse_values")
-def erf(xp: Any, x: Any) -> Any:
+def erf(xp: Xp, x: Array) -> Array:
     """The error function."""
     return precise(functions.erf, xp, x)
 
 
 @erf.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     factor = convert_to_tensor(2 / math.sqrt(math.pi), dtype=grad.dtype)
     with control_dependencies([grad]):
         return grad * factor * exp_op(-square(op.inputs[0]))
 
 
 @register_op("Erfc", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
-def erfc(xp: Any, x: Any) -> Any:
+def erfc(xp: Xp, x: Array) -> Array:
     """1 - erf(x)."""
     return precise(functions.erfc, xp, x)
 
 
 @erfc.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     factor = convert_to_tensor(-2 / math.sqrt(math.pi), dtype=grad.dtype)
     with control_dependencies([grad]):
         return grad * factor * exp_op(-square(op.inputs[0]))
 
 
 @register_op("Erfinv", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
-def erfinv_op(xp: Any, x: Any) -> Any:
+def erfinv_op(xp: Xp, x: Array) -> Array:
     """The number whose error function is x."""
     # Zero has one sign here, whichever it had.
     return precise(functions.erfinv, xp, x) + x.dtype.type(0)
 
 
 @erfinv_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     factor = convert_to_tensor(math.sqrt(math.pi) / 2, dtype=grad.dtype)
     with control_dependencies([grad]):
         return grad * factor * exp_op(square(op.outputs[0]))
 
 
 @register_op("Ndtri", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
-def ndtri_op(xp: Any, x: Any) -> Any:
+def ndtri_op(xp: Xp, x: Array) -> Array:
     """The quantile of the normal distribution for the probability x."""
     return precise(functions.ndtri, xp, x)
 
 
 @ndtri_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     factor = convert_to_tensor(math.sqrt(2 * math.pi), dtype=grad.dtype)
     with control_dependencies([grad]):
         return grad * factor * exp_op(square(op.outputs[0]) / 2.0)
@@ -114,31 +120,31 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @register_op("Lgamma", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
-def lgamma(xp: Any, x: Any) -> Any:
+def lgamma(xp: Xp, x: Array) -> Array:
     """The logarithm of the modulus of the gamma function."""
     return precise(functions.lgamma, xp, x)
 
 
 @lgamma.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         return grad * digamma(op.inputs[0])
 
 
 @register_op("Digamma", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
-def digamma(xp: Any, x: Any) -> Any:
+def digamma(xp: Xp, x: Array) -> Array:
     """The derivative of lgamma."""
     return precise(functions.digamma, xp, x)
 
 
 @digamma.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x = op.inputs[0]
     with control_dependencies([grad]):
         return grad * polygamma(convert_to_tensor(1, dtype=x.dtype), x)
 
 
-def _binary(function: Any, xp: Any, x: Any, y: Any) -> Any:
+def _binary(function: Array, xp: Xp, x: Array, y: Array) -> Array:
     try:
         return precise(function, xp, x, y)
     except ValueError:
@@ -146,16 +152,16 @@ def _binary(function: Any, xp: Any, x: Any, y: Any) -> Any:
 
 
 @register_op("Igamma", "a: T, x: T -> z: T", _FLOAT, shape=broadcast_shape)
-def igamma(xp: Any, a: Any, x: Any) -> Any:
+def igamma(xp: Xp, a: Array, x: Array) -> Array:
     """The lower regularized incomplete gamma function."""
     return _binary(functions.igamma, xp, a, x)
 
 
-def igamma_gradients(op: Any, grad: Any) -> Any:
+def igamma_gradients(op: Operation, grad: Tensor) -> tuple[TensorResult, TensorResult]:
     """The gradients by both inputs of the lower function."""
     a, x = op.inputs
 
-    def gradients() -> tuple[Any, Any]:
+    def gradients() -> tuple[TensorResult, TensorResult]:
         by_a = igamma_grad_a(a, x)
         # The density of the gamma distribution; its logarithm does not overflow.
         by_x = exp_op(-x + (a - 1) * log(x) - lgamma(a))
@@ -168,13 +174,13 @@ igamma.gradient(igamma_gradients)
 
 
 @register_op("Igammac", "a: T, x: T -> z: T", _FLOAT, shape=broadcast_shape)
-def igammac(xp: Any, a: Any, x: Any) -> Any:
+def igammac(xp: Xp, a: Array, x: Array) -> Array:
     """The upper regularized incomplete gamma function."""
     return _binary(functions.igammac, xp, a, x)
 
 
 @igammac.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     by_a, by_x = igamma_gradients(op, grad)
     return -by_a, -by_x
 
@@ -186,7 +192,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=broadcast_shape,
     devices=("CPU",),
 )
-def igamma_grad_a(xp: Any, a: Any, x: Any) -> Any:
+def igamma_grad_a(xp: Xp, a: Array, x: Array) -> Array:
     """The derivative of Igamma by a."""
     return _binary(lambda _, p, q: functions.igamma_grad_a(p, q), xp, a, x)
 
@@ -198,31 +204,31 @@ def igamma_grad_a(xp: Any, a: Any, x: Any) -> Any:
     shape=broadcast_shape,
     devices=("CPU",),
 )
-def random_gamma_grad(xp: Any, alpha: Any, sample: Any) -> Any:
+def random_gamma_grad(xp: Xp, alpha: Array, sample: Array) -> Array:
     """The derivative of a gamma-distributed sample by alpha."""
     return _binary(lambda _, p, q: functions.random_gamma_grad(p, q), xp, alpha, sample)
 
 
 @register_op("Zeta", "x: T, q: T -> z: T", "T: {float, double}", shape=broadcast_shape)
-def zeta(xp: Any, x: Any, q: Any) -> Any:
+def zeta(xp: Xp, x: Array, q: Array) -> Array:
     """The Hurwitz zeta function: the sum of (q + k)**-x over k >= 0."""
     return _binary(functions.zeta, xp, x, q)
 
 
 @zeta.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x, q = op.inputs
     return unbroadcast_by_axes(x, q, lambda: (None, -x * zeta(x + 1, q) * grad), grad)
 
 
 @register_op("Polygamma", "a: T, x: T -> z: T", "T: {float, double}", shape=broadcast_shape)
-def polygamma(xp: Any, a: Any, x: Any) -> Any:
+def polygamma(xp: Xp, a: Array, x: Array) -> Array:
     """The a-th derivative of digamma."""
     return _binary(functions.polygamma, xp, a, x)
 
 
 @polygamma.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     n, x = op.inputs
     return unbroadcast_by_axes(n, x, lambda: (None, polygamma(n + 1, x) * grad), grad)
 
@@ -242,7 +248,7 @@ def _betainc_shape(c: InferenceContext) -> TensorShape:
 
 
 @register_op("Betainc", "a: T, b: T, x: T -> z: T", "T: {float, double}", shape=_betainc_shape)
-def betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
+def betainc(xp: Xp, a: Array, b: Array, x: Array) -> Array:
     """The regularized incomplete beta function; scalars serve for every element."""
     shapes = {value.shape for value in (a, b, x) if value.ndim}
     if len(shapes) > 1:
@@ -259,7 +265,7 @@ def betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
 
 
 @betainc.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     a, b, x = op.inputs
     shape = array_ops.shape(a), array_ops.shape(x)
     axes = array_ops.broadcast_gradient_args(*shape)[1]
@@ -272,26 +278,26 @@ def _(op: Any, grad: Any) -> Any:
 # ----------------------------------------------------------------------- functions of Python's side
 
 
-def erfinv(x: Any, name: str | None = None) -> Any:
+def erfinv(x: TensorLike, name: str | None = None) -> TensorResult:
     """The number whose error function is x."""
     with name_scope(name, "erfinv", [x]):
         return erfinv_op(x)
 
 
-def ndtri(x: Any, name: str | None = None) -> Any:
+def ndtri(x: TensorLike, name: str | None = None) -> TensorResult:
     """The quantile of the normal distribution for the probability x."""
     with name_scope(name, "ndtri", [x]):
         return ndtri_op(x)
 
 
-def erfcinv(x: Any, name: str | None = None) -> Any:
+def erfcinv(x: TensorLike, name: str | None = None) -> TensorResult:
     """The number whose complementary error function is x."""
     with name_scope(name, "erfcinv", [x]):
         x = convert_to_tensor(x, name="start")
         return -ndtri(0.5 * x) * math.sqrt(0.5)
 
 
-def lbeta(x: Any, name: str | None = None) -> Any:
+def lbeta(x: TensorLike, name: str | None = None) -> TensorResult:
     """The logarithm of the modulus of the multivariate beta function, along the last dimension."""
     with name_scope(name, "lbeta", [x]):
         x = convert_to_tensor(x, name="x")

@@ -11,6 +11,8 @@ from tfnb.ops.base import provided_functions as provided
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 
 def broadcast_axes(
     x: tuple[int | None, ...], y: tuple[int | None, ...]
@@ -37,8 +39,13 @@ def broadcast_axes(
 
 
 def unbroadcast(
-    x: Any, y: Any, grad_x: Any, grad_y: Any, *, skips_equal: bool = False
-) -> tuple[Any, Any]:
+    x: TensorLike,
+    y: TensorLike,
+    grad_x: TensorLike,
+    grad_y: TensorLike,
+    *,
+    skips_equal: bool = False,
+) -> tuple[TensorResult, TensorResult]:
     """Sums gradients that have the common shape of ``x`` and ``y`` back to the shapes of the two.
 
     The nodes are those that TensorFlow makes, name for name.
@@ -69,8 +76,13 @@ def unbroadcast(
 
 
 def unbroadcast_by_axes(
-    x: Any, y: Any, gradients: Callable[..., tuple[Any, Any]], after: Any, *, by_shape: bool = False
-) -> tuple[Any, Any]:
+    x: TensorLike,
+    y: TensorLike,
+    gradients: Callable[..., tuple[Any, Any]],
+    after: Any,
+    *,
+    by_shape: bool = False,
+) -> tuple[TensorResult, TensorResult]:
     """The same, with axes that are always taken while the graph runs, as in older gradients.
 
     Args:
@@ -83,7 +95,7 @@ def unbroadcast_by_axes(
     shapes = array_ops.shape(x), array_ops.shape(y)
     axes = array_ops.broadcast_gradient_args(*shapes)
 
-    def summed(grad: Any, index: int) -> Any:
+    def summed(grad: TensorLike, index: int) -> Any:
         if grad is None:
             return None
         return array_ops.reshape(provided.reduce_sum(grad, axes[index]), shapes[index])

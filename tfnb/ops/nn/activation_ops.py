@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from tfnb.ops.base.large_arrays import LARGE, at_least, choose, is_large, own, t
 from tfnb.ops.math.comparison_ops import less
 from tfnb.ops.math.cwise_binary_ops import maximum, mul
 from tfnb.ops.math.cwise_unary_ops import exp_op, neg, sigmoid_op
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "nn": [
@@ -41,12 +47,12 @@ _FLOAT = "T: {half, bfloat16, float, double}"
     shape=unchanged_shape,
     traits="same_layout",
 )
-def relu(xp: Any, features: Any) -> Any:
+def relu(xp: Xp, features: Array) -> Array:
     """max(features, 0)."""
     return at_least(xp, features, features.dtype.type(0))
 
 
-def _relu(xp: Any, features: Any, out: Any) -> Any:
+def _relu(xp: Xp, features: Array, out: Array) -> Array:
     return features.clip(features.dtype.type(0), xp.inf, out=out)
 
 
@@ -54,7 +60,7 @@ relu.tile("{relu}({np}, {features}, out={out})", relu=_relu, np=np)
 
 
 @relu.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return relu_grad(grad, op.outputs[0])
 
 
@@ -65,13 +71,13 @@ def _(op: Any, grad: Any) -> Any:
     shape=merge_both_inputs,
     traits="input_gradient",
 )
-def relu_grad(xp: Any, gradients: Any, features: Any) -> Any:
+def relu_grad(xp: Xp, gradients: Array, features: Array) -> Array:
     """The gradient where the feature is positive, else 0."""
     require_same_shape("ReluGrad", gradients, features)
     return tiled(xp, _where_positive, gradients, features)
 
 
-def _where_positive(xp: Any, gradients: Any, features: Any, out: Any = None) -> Any:
+def _where_positive(xp: Xp, gradients: Array, features: Array, out: Array | None = None) -> Array:
     return xp.multiply(gradients, features > 0, out=out)
 
 
@@ -85,13 +91,13 @@ relu_grad.expression(
 
 
 @relu_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x = op.inputs[1]
     return relu_grad(grad, x), array_ops.zeros_like(x)
 
 
 @register_op("Relu6", "features: T -> activations: T", "T: realnumbertype", shape=unchanged_shape)
-def relu6_op(xp: Any, features: Any) -> Any:
+def relu6_op(xp: Xp, features: Array) -> Array:
     """min(max(features, 0), 6)."""
     scalar = features.dtype.type
     if is_large(xp, features):
@@ -99,7 +105,7 @@ def relu6_op(xp: Any, features: Any) -> Any:
     return xp.minimum(xp.maximum(features, scalar(0)), scalar(6))
 
 
-def _relu6(features: Any, out: Any) -> Any:
+def _relu6(features: TensorLike, out: Any) -> Any:
     scalar = features.dtype.type
     return features.clip(scalar(0), scalar(6), out=out)
 
@@ -108,7 +114,7 @@ relu6_op.tile("{relu6}({features}, out={out})", relu6=_relu6)
 
 
 @relu6_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return relu6_grad(grad, op.outputs[0])
 
 
@@ -119,18 +125,18 @@ def _(op: Any, grad: Any) -> Any:
     shape=merge_both_inputs,
     traits="input_gradient",
 )
-def relu6_grad(xp: Any, gradients: Any, features: Any) -> Any:
+def relu6_grad(xp: Xp, gradients: Array, features: Array) -> Array:
     """The gradient where the feature lies between 0 and 6, else 0."""
     require_same_shape("Relu6Grad", gradients, features)
     return tiled(xp, _where_between, gradients, features)
 
 
-def _where_between(xp: Any, gradients: Any, features: Any, out: Any = None) -> Any:
+def _where_between(xp: Xp, gradients: Array, features: Array, out: Array | None = None) -> Array:
     return xp.multiply(gradients, (features > 0) & (features < 6), out=out)
 
 
 @relu6_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x = op.inputs[1]
     return relu6_grad(grad, x), array_ops.zeros_like(x)
 
@@ -139,7 +145,7 @@ _LEAKY = ("alpha: float = 0.200000003", "T: {half, bfloat16, float, double} = DT
 
 
 @register_op("LeakyRelu", "features: T -> activations: T", *_LEAKY, shape=unchanged_shape)
-def leaky_relu_op(xp: Any, features: Any, *, alpha: float) -> Any:
+def leaky_relu_op(xp: Xp, features: Array, *, alpha: float) -> Array:
     """The feature where it is positive, else alpha times the feature."""
     if 0 < alpha <= 1 and is_large(xp, features):
         # The larger one, as alpha makes positive ones smaller and negative ones larger.
@@ -149,7 +155,7 @@ def leaky_relu_op(xp: Any, features: Any, *, alpha: float) -> Any:
 
 
 @leaky_relu_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return leaky_relu_grad(grad, op.inputs[0], alpha=op.get_attr("alpha"))
 
 
@@ -160,10 +166,10 @@ def _(op: Any, grad: Any) -> Any:
     shape=merge_both_inputs,
     traits="input_gradient",
 )
-def leaky_relu_grad(xp: Any, gradients: Any, features: Any, *, alpha: float) -> Any:
+def leaky_relu_grad(xp: Xp, gradients: Array, features: Array, *, alpha: float) -> Array:
     """The gradient where the feature is positive, else alpha times the gradient."""
 
-    def formula(xp: Any, gradients: Any, features: Any, out: Any = None) -> Any:
+    def formula(xp: Xp, gradients: Array, features: Array, out: Array | None = None) -> Array:
         scaled = xp.multiply(gradients.dtype.type(alpha), gradients, out=out)
         return choose(xp, features > 0, gradients, scaled, out=own(scaled))
 
@@ -172,7 +178,7 @@ def leaky_relu_grad(xp: Any, gradients: Any, features: Any, *, alpha: float) -> 
 
 
 @leaky_relu_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     x = op.inputs[1]
     return leaky_relu_grad(grad, x, alpha=op.get_attr("alpha")), array_ops.zeros_like(x)
 
@@ -181,12 +187,12 @@ def _(op: Any, grad: Any) -> Any:
 
 
 @register_op("Elu", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
-def elu(xp: Any, features: Any) -> Any:
+def elu(xp: Xp, features: Array) -> Array:
     """The feature where it is positive, else exp(features) - 1."""
     return tiled(xp, _elu, features)
 
 
-def _elu(xp: Any, features: Any, out: Any = None) -> Any:
+def _elu(xp: Xp, features: Array, out: Array | None = None) -> Array:
     # Not expm1: TensorFlow subtracts, and so loses the digits that expm1 would keep near zero.
     below = xp.exp(features, out=out)
     below = xp.subtract(below, features.dtype.type(1), out=own(below))
@@ -194,7 +200,7 @@ def _elu(xp: Any, features: Any, out: Any = None) -> Any:
 
 
 @elu.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return elu_grad(grad, op.outputs[0])
 
 
@@ -205,20 +211,20 @@ def _(op: Any, grad: Any) -> Any:
     shape=merge_both_inputs,
     traits="input_gradient",
 )
-def elu_grad(xp: Any, gradients: Any, outputs: Any) -> Any:
+def elu_grad(xp: Xp, gradients: Array, outputs: Array) -> Array:
     """The gradient, times outputs + 1 where the output is negative."""
     require_same_shape("EluGrad", gradients, outputs)
     return tiled(xp, _elu_grad, gradients, outputs)
 
 
-def _elu_grad(xp: Any, gradients: Any, outputs: Any, out: Any = None) -> Any:
+def _elu_grad(xp: Xp, gradients: Array, outputs: Array, out: Array | None = None) -> Array:
     below = xp.add(outputs, outputs.dtype.type(1), out=out)
     below = xp.multiply(below, gradients, out=own(below))
     return choose(xp, outputs < 0, below, gradients, out=own(below))
 
 
 @elu_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     y = op.inputs[1]
     of_grad = elu_grad(grad, y)
     return of_grad, array_ops.where(less(y, 0), grad * op.inputs[0], array_ops.zeros_like(y))
@@ -229,12 +235,12 @@ _SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
 
 
 @register_op("Selu", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
-def selu(xp: Any, features: Any) -> Any:
+def selu(xp: Xp, features: Array) -> Array:
     """Elu scaled so that mean 0 and variance 1 are kept."""
     return tiled(xp, _selu, features)
 
 
-def _selu(xp: Any, features: Any, out: Any = None) -> Any:
+def _selu(xp: Xp, features: Array, out: Array | None = None) -> Array:
     scalar = features.dtype.type
     below = xp.exp(features, out=out)
     target = own(below)
@@ -244,7 +250,7 @@ def _selu(xp: Any, features: Any, out: Any = None) -> Any:
 
 
 @selu.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return selu_grad(grad, op.outputs[0])
 
 
@@ -255,13 +261,13 @@ def _(op: Any, grad: Any) -> Any:
     shape=merge_both_inputs,
     traits="input_gradient",
 )
-def selu_grad(xp: Any, gradients: Any, outputs: Any) -> Any:
+def selu_grad(xp: Xp, gradients: Array, outputs: Array) -> Array:
     """The gradient of Selu, from its output."""
     require_same_shape("SeluGrad", gradients, outputs)
     return tiled(xp, _selu_grad, gradients, outputs)
 
 
-def _selu_grad(xp: Any, gradients: Any, outputs: Any, out: Any = None) -> Any:
+def _selu_grad(xp: Xp, gradients: Array, outputs: Array, out: Array | None = None) -> Array:
     scalar = outputs.dtype.type
     below = xp.add(outputs, scalar(_SELU_SCALE_ALPHA), out=out)
     below = xp.multiply(gradients, below, out=own(below))
@@ -269,19 +275,19 @@ def _selu_grad(xp: Any, gradients: Any, outputs: Any, out: Any = None) -> Any:
 
 
 @selu_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     y = op.inputs[1]
     of_grad = selu_grad(grad, y)
     return of_grad, array_ops.where(less(y, 0), grad * op.inputs[0], array_ops.zeros_like(y))
 
 
 @register_op("Softplus", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
-def softplus_op(xp: Any, features: Any) -> Any:
+def softplus_op(xp: Xp, features: Array) -> Array:
     """log(1 + exp(features)); far from zero the feature itself, or its exponential."""
     return tiled(xp, _softplus, features)
 
 
-def _softplus(xp: Any, x: Any, out: Any = None) -> Any:
+def _softplus(xp: Xp, x: Array, out: Array | None = None) -> Array:
     eps = {np.dtype(np.float64): 2.0**-52, np.dtype(np.float32): 2.0**-23}.get(x.dtype)
     if eps is None:
         eps = 2.0**-13 if x.dtype == np.float16 else 2.0**-7
@@ -293,7 +299,7 @@ def _softplus(xp: Any, x: Any, out: Any = None) -> Any:
 
 
 @softplus_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad * sigmoid_op(op.inputs[0])
 
 
@@ -304,13 +310,13 @@ def _(op: Any, grad: Any) -> Any:
     shape=merge_both_inputs,
     traits="input_gradient",
 )
-def softplus_grad(xp: Any, gradients: Any, features: Any) -> Any:
+def softplus_grad(xp: Xp, gradients: Array, features: Array) -> Array:
     """Gradients / (1 + exp(-features))."""
     require_same_shape("SoftplusGrad", gradients, features)
     return tiled(xp, _softplus_grad, gradients, features)
 
 
-def _softplus_grad(xp: Any, gradients: Any, features: Any, out: Any = None) -> Any:
+def _softplus_grad(xp: Xp, gradients: Array, features: Array, out: Array | None = None) -> Array:
     grown = xp.negative(features, out=out)
     target = own(grown)
     grown = xp.add(xp.exp(grown, out=target), features.dtype.type(1), out=target)
@@ -318,39 +324,39 @@ def _softplus_grad(xp: Any, gradients: Any, features: Any, out: Any = None) -> A
 
 
 @softplus_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     dy, x = op.inputs
     curvature = grad * dy / (exp_op(neg(x)) + 2.0 + exp_op(x))
     return softplus_grad(grad, x), curvature
 
 
 @register_op("Softsign", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
-def softsign(xp: Any, features: Any) -> Any:
+def softsign(xp: Xp, features: Array) -> Array:
     """Compute features / (1 + |features|)."""
     return tiled(xp, _softsign, features)
 
 
-def _softsign(xp: Any, features: Any, out: Any = None) -> Any:
+def _softsign(xp: Xp, features: Array, out: Array | None = None) -> Array:
     below = xp.absolute(features, out=out)
     below = xp.add(below, features.dtype.type(1), out=own(below))
     return xp.divide(features, below, out=own(below))
 
 
 @softsign.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return softsign_grad(grad, op.inputs[0])
 
 
 @register_op(
     "SoftsignGrad", "gradients: T, features: T -> backprops: T", _FLOAT, shape=merge_both_inputs
 )
-def softsign_grad(xp: Any, gradients: Any, features: Any) -> Any:
+def softsign_grad(xp: Xp, gradients: Array, features: Array) -> Array:
     """Gradients / (1 + |features|)**2."""
     require_same_shape("SoftsignGrad", gradients, features)
     return tiled(xp, _softsign_grad, gradients, features)
 
 
-def _softsign_grad(xp: Any, gradients: Any, features: Any, out: Any = None) -> Any:
+def _softsign_grad(xp: Xp, gradients: Array, features: Array, out: Array | None = None) -> Array:
     below = xp.absolute(features, out=out)
     target = own(below)
     below = xp.add(below, features.dtype.type(1), out=target)
@@ -361,13 +367,15 @@ def _softsign_grad(xp: Any, gradients: Any, features: Any, out: Any = None) -> A
 # ----------------------------------------------------------------------- functions of Python's side
 
 
-def relu6(features: Any, name: str | None = None) -> Any:
+def relu6(features: TensorLike, name: str | None = None) -> TensorResult:
     """min(max(features, 0), 6)."""
     with name_scope(name, "Relu6", [features]) as scope:
         return relu6_op(convert_to_tensor(features, name="features"), name=scope)
 
 
-def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Any:
+def leaky_relu(
+    features: TensorLike, alpha: TensorLike = 0.2, name: str | None = None
+) -> TensorResult:
     """The feature where it is positive, else alpha times the feature."""
     with name_scope(name, "LeakyRelu", [features, alpha]) as scope:
         features = convert_to_tensor(features, name="features")
@@ -382,7 +390,7 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Any:
         return maximum(mul(alpha, features), features, name=scope)
 
 
-def crelu(features: Any, name: str | None = None, axis: int = -1) -> Any:
+def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> TensorResult:
     """Relu of the features and of their negatives, side by side along an axis."""
     with name_scope(name, "CRelu", [features]) as scope:
         features = convert_to_tensor(features, name="features")
@@ -390,13 +398,13 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Any:
         return relu(both)
 
 
-def softplus(features: Any, name: str | None = None) -> Any:
+def softplus(features: TensorLike, name: str | None = None) -> TensorResult:
     """log(1 + exp(features))."""
     return softplus_op(features, name=name)
 
 
 @dispatchable
-def log_sigmoid(x: Any, name: str | None = None) -> Any:
+def log_sigmoid(x: TensorLike, name: str | None = None) -> TensorResult:
     """log(1 / (1 + exp(-x))) without overflow."""
     with name_scope(name, "LogSigmoid", [x]) as scope:
         x = convert_to_tensor(x, name="x")

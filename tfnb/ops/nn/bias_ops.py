@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from tfnb.ops.base.large_arrays import LARGE, is_large, sum_over
 from tfnb.ops.math.reduction_ops import reduce_sum
 from tfnb.ops.math.sequence_ops import range_
 from tfnb.ops.nn.channel_rows import ChannelRows
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {"nn": ["bias_add"]}
 
@@ -40,7 +46,7 @@ def _bias_add_shape(c: InferenceContext) -> TensorShape:
     return TensorShape(dims)
 
 
-def _add_bias(xp: Any, value: Any, bias: Any, axis: int) -> Any:
+def _add_bias(xp: Xp, value: Array, bias: Array, axis: int) -> Array:
     if value.ndim < 2:
         raise errors.invalid_argument(
             f"Input tensor must be at least 2D: {shape_text(value.shape)}"
@@ -69,7 +75,7 @@ _SHORT = 256
 @register_op(
     "BiasAdd", "value: T, bias: T -> output: T", "T: numbertype", _FORMAT, shape=_bias_add_shape
 )
-def bias_add_op(xp: Any, value: Any, bias: Any, *, data_format: str) -> Any:
+def bias_add_op(xp: Xp, value: Array, bias: Array, *, data_format: str) -> Array:
     """Compute value + bias, one bias for each channel."""
     return _add_bias(xp, value, bias, 1 if data_format == "NCHW" else -1)
 
@@ -90,18 +96,18 @@ bias_add_op.expression(
 
 
 @bias_add_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad, bias_add_grad(grad, data_format=op.get_attr("data_format"))
 
 
 @register_op("BiasAddV1", "value: T, bias: T -> output: T", "T: numbertype", shape=_bias_add_shape)
-def bias_add_v1(xp: Any, value: Any, bias: Any) -> Any:
+def bias_add_v1(xp: Xp, value: Array, bias: Array) -> Array:
     """Compute value + bias, one bias for each entry of the last dimension."""
     return _add_bias(xp, value, bias, -1)
 
 
 @bias_add_v1.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     axes = range_(array_ops.rank(grad) - 1)
     return grad, reduce_sum(grad, axes)
 
@@ -120,7 +126,7 @@ def _bias_grad_shape(c: InferenceContext) -> TensorShape:
     shape=_bias_grad_shape,
     traits="input_gradient launches",
 )
-def bias_add_grad(xp: Any, out_backprop: Any, *, data_format: str) -> Any:
+def bias_add_grad(xp: Xp, out_backprop: Array, *, data_format: str) -> Array:
     """The sum over everything but the channels."""
     if out_backprop.ndim < 2:
         raise errors.invalid_argument(
@@ -138,7 +144,7 @@ bias_add_grad.float_ops(float_ops.reduction)
 
 
 @bias_add_grad.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     shape, bias_shape = array_ops.shape(op.inputs[0]), array_ops.shape(grad)
     if op.get_attr("data_format") in (b"NCHW", "NCHW"):
         head, tail = array_ops.ones_like(shape[:1]), array_ops.ones_like(shape[2:])
@@ -150,7 +156,9 @@ def _(op: Any, grad: Any) -> Any:
     return array_ops.tile(array_ops.reshape(grad, expanded), times)
 
 
-def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Any:
+def bias_add(
+    value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None
+) -> TensorResult:
     """Compute value + bias, one bias for each channel.
 
     Raises:

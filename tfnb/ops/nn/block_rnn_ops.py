@@ -19,7 +19,11 @@ from tfnb.ops.math.matmul_ops import matmul
 from tfnb.ops.nn.bias_ops import bias_add_grad
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 # Where the gates stand: input, cell, forget, output.
 _ICFO, _IFCO = (0, 1, 2, 3), (0, 2, 1, 3)
@@ -32,7 +36,7 @@ _T = "T: {half, float}"
 # ------------------------------------------------------------------------------------------- shapes
 
 
-def _require(name: str, value: Any, shape: tuple[int, ...]) -> None:
+def _require(name: str, value: Array, shape: tuple[int, ...]) -> None:
     """Refuses a value that has another shape.
 
     Raises:
@@ -52,7 +56,7 @@ def _require(name: str, value: Any, shape: tuple[int, ...]) -> None:
     )
 
 
-def _cell_sizes(x: Any, cs_prev: Any) -> tuple[int, int, int]:
+def _cell_sizes(x: Array, cs_prev: Array) -> tuple[int, int, int]:
     """Batch, input and cell size of one step."""
     for name, value in (("x", x), ("cs_prev", cs_prev)):
         if value.ndim != 2:
@@ -60,7 +64,7 @@ def _cell_sizes(x: Any, cs_prev: Any) -> tuple[int, int, int]:
     return x.shape[0], x.shape[1], cs_prev.shape[1]
 
 
-def _check_step(x: Any, cs_prev: Any, h_prev: Any, weights: tuple[Any, ...]) -> None:
+def _check_step(x: Array, cs_prev: Array, h_prev: Array, weights: tuple[Array, ...]) -> None:
     batch, inputs, cells = _cell_sizes(x, cs_prev)
     w, wci, wcf, wco, b = weights
     _require("cs_prev", cs_prev, (batch, cells))
@@ -105,16 +109,16 @@ def _block_grad_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _lstm_step(
-    xp: Any,
-    x: Any,
-    cs_prev: Any,
-    h_prev: Any,
-    weights: tuple[Any, ...],
+    xp: Xp,
+    x: Array,
+    cs_prev: Array,
+    h_prev: Array,
+    weights: tuple[Array, ...],
     forget_bias: float,
     cell_clip: float,
     use_peephole: bool,
     layout: tuple[int, ...],
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """One step: i, cs, f, o, ci, co, h."""
     w, wci, wcf, wco, b = weights
     gates = xp.matmul(xp.concatenate([x, h_prev], axis=1), w) + b
@@ -134,15 +138,15 @@ def _lstm_step(
 
 
 def _lstm_step_grad(
-    xp: Any,
-    cs_prev: Any,
-    peepholes: tuple[Any, Any, Any],
-    states: tuple[Any, ...],
-    cs_grad: Any,
-    h_grad: Any,
+    xp: Xp,
+    cs_prev: Array,
+    peepholes: tuple[Array, Array, Array],
+    states: tuple[Array, ...],
+    cs_grad: Array,
+    h_grad: Array,
     use_peephole: bool,
     layout: tuple[int, ...],
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """Gradients by the former state, by the gates, and by the three peepholes."""
     wci, wcf, wco = peepholes
     i, cs, f, o, ci, co = states
@@ -176,20 +180,20 @@ def _lstm_step_grad(
     shape=_step_shape,
 )
 def lstm_block_cell(
-    xp: Any,
-    x: Any,
-    cs_prev: Any,
-    h_prev: Any,
-    w: Any,
-    wci: Any,
-    wcf: Any,
-    wco: Any,
-    b: Any,
+    xp: Xp,
+    x: Array,
+    cs_prev: Array,
+    h_prev: Array,
+    w: Array,
+    wci: Array,
+    wcf: Array,
+    wco: Array,
+    b: Array,
     *,
     forget_bias: float,
     cell_clip: float,
     use_peephole: bool,
-) -> Any:
+) -> Outputs:
     """One step of an LSTM: the gates, the new state, and the output h."""
     weights = (w, wci, wcf, wco, b)
     _check_step(x, cs_prev, h_prev, weights)
@@ -201,9 +205,11 @@ def lstm_block_cell(
 
 
 @lstm_block_cell.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     x, cs_prev, h_prev, w = op.inputs[:4]
     dims, cells = x.shape.with_rank(2).dim_values, cs_prev.shape.with_rank(2).dim_values
+    assert dims is not None
+    assert cells is not None
     if dims[1] is None:
         raise ValueError("input_size from `x` must not be None.")
     if cells[1] is None:
@@ -235,26 +241,26 @@ def _(op: Any, *grads: Any) -> Any:
     shape=_step_grad_shape,
 )
 def lstm_block_cell_grad(
-    xp: Any,
-    x: Any,
-    cs_prev: Any,
-    h_prev: Any,
-    w: Any,
-    wci: Any,
-    wcf: Any,
-    wco: Any,
-    b: Any,
-    i: Any,
-    cs: Any,
-    f: Any,
-    o: Any,
-    ci: Any,
-    co: Any,
-    cs_grad: Any,
-    h_grad: Any,
+    xp: Xp,
+    x: Array,
+    cs_prev: Array,
+    h_prev: Array,
+    w: Array,
+    wci: Array,
+    wcf: Array,
+    wco: Array,
+    b: Array,
+    i: Array,
+    cs: Array,
+    f: Array,
+    o: Array,
+    ci: Array,
+    co: Array,
+    cs_grad: Array,
+    h_grad: Array,
     *,
     use_peephole: bool,
-) -> Any:
+) -> Outputs:
     """Gradients of LSTMBlockCell by the former state, the gates and the peepholes."""
     _check_step(x, cs_prev, h_prev, (w, wci, wcf, wco, b))
     states = {"i": i, "cs": cs, "f": f, "o": o, "ci": ci, "co": co}
@@ -275,7 +281,7 @@ def lstm_block_cell_grad(
 # ----------------------------------------------------------------------------------- LSTM over time
 
 
-def _sequence_length(seq_len_max: Any, steps: int) -> int:
+def _sequence_length(seq_len_max: Array, steps: int) -> int:
     if seq_len_max.ndim:
         raise errors.invalid_argument(
             f"`seq_len_max_tensor` must be rank 0 but is rank {seq_len_max.ndim}"
@@ -286,7 +292,9 @@ def _sequence_length(seq_len_max: Any, steps: int) -> int:
     return length
 
 
-def _check_block(x: Any, cs_prev: Any, h_prev: Any, weights: tuple[Any, ...]) -> None:
+def _check_block(
+    x: TensorLike, cs_prev: TensorLike, h_prev: Any, weights: tuple[TensorLike, ...]
+) -> None:
     for name, value, rank in (("x", x, 3), ("cs_prev", cs_prev, 2)):
         if value.ndim != rank:
             raise errors.invalid_argument(f"{name} must be {rank}D")
@@ -301,18 +309,18 @@ def _check_block(x: Any, cs_prev: Any, h_prev: Any, weights: tuple[Any, ...]) ->
 
 
 def _block_lstm(
-    xp: Any,
-    seq_len_max: Any,
-    x: Any,
-    cs_prev: Any,
-    h_prev: Any,
-    weights: tuple[Any, ...],
+    xp: Xp,
+    seq_len_max: Array,
+    x: Array,
+    cs_prev: Array,
+    h_prev: Array,
+    weights: tuple[Array, ...],
     *,
     forget_bias: float,
     cell_clip: float,
     use_peephole: bool,
     layout: tuple[int, ...],
-) -> Any:
+) -> Array:
     _check_block(x, cs_prev, h_prev, weights)
     steps = x.shape[0]
     # Steps beyond the longest sequence give zeros.
@@ -341,21 +349,21 @@ _BLOCK = f"seq_len_max: int64, x: T, cs_prev: T, h_prev: T, {_WEIGHTS}"
     host_memory=("seq_len_max",),
 )
 def block_lstm(
-    xp: Any,
-    seq_len_max: Any,
-    x: Any,
-    cs_prev: Any,
-    h_prev: Any,
-    w: Any,
-    wci: Any,
-    wcf: Any,
-    wco: Any,
-    b: Any,
+    xp: Xp,
+    seq_len_max: Array,
+    x: Array,
+    cs_prev: Array,
+    h_prev: Array,
+    w: Array,
+    wci: Array,
+    wcf: Array,
+    wco: Array,
+    b: Array,
     *,
     forget_bias: float,
     cell_clip: float,
     use_peephole: bool,
-) -> Any:
+) -> Outputs:
     """An LSTM over all time steps: the gates, states and outputs of each."""
     weights = (w, wci, wcf, wco, b)
     return _block_lstm(
@@ -382,20 +390,20 @@ def block_lstm(
     host_memory=("seq_len_max",),
 )
 def block_lstm_v2(
-    xp: Any,
-    seq_len_max: Any,
-    x: Any,
-    cs_prev: Any,
-    h_prev: Any,
-    w: Any,
-    wci: Any,
-    wcf: Any,
-    wco: Any,
-    b: Any,
+    xp: Xp,
+    seq_len_max: Array,
+    x: Array,
+    cs_prev: Array,
+    h_prev: Array,
+    w: Array,
+    wci: Array,
+    wcf: Array,
+    wco: Array,
+    b: Array,
     *,
     cell_clip: float,
     use_peephole: bool,
-) -> Any:
+) -> Outputs:
     """BlockLSTM with the forget gate before the cell's, and no bias of its own."""
     weights = (w, wci, wcf, wco, b)
     return _block_lstm(
@@ -412,7 +420,7 @@ def block_lstm_v2(
     )
 
 
-def _block_lstm_gradient(op: Any, *grads: Any) -> Any:
+def _block_lstm_gradient(op: Operation, *grads: Tensor) -> Gradients:
     # TensorFlow takes the gradient of the first version for both.
     found = block_lstm_grad(
         *op.inputs,
@@ -429,19 +437,19 @@ block_lstm_v2.gradient(_block_lstm_gradient)
 
 
 def _block_lstm_grad(
-    xp: Any,
-    seq_len_max: Any,
-    x: Any,
-    cs_prev: Any,
-    h_prev: Any,
-    weights: tuple[Any, ...],
-    states: tuple[Any, ...],
-    cs_grad: Any,
-    h_grad: Any,
+    xp: Xp,
+    seq_len_max: Array,
+    x: Array,
+    cs_prev: Array,
+    h_prev: Array,
+    weights: tuple[Array, ...],
+    states: tuple[Array, ...],
+    cs_grad: Array,
+    h_grad: Array,
     *,
     use_peephole: bool,
     layout: tuple[int, ...],
-) -> Any:
+) -> Outputs:
     w, *peepholes, b = weights
     _check_block(x, cs_prev, h_prev, weights)
     steps, _, inputs = x.shape
@@ -477,28 +485,28 @@ def _block_lstm_grad(
 
 def _block_lstm_grad_op(name: str, layout: tuple[int, ...]) -> OpDefinition:
     def kernel(
-        xp: Any,
-        seq_len_max: Any,
-        x: Any,
-        cs_prev: Any,
-        h_prev: Any,
-        w: Any,
-        wci: Any,
-        wcf: Any,
-        wco: Any,
-        b: Any,
-        i: Any,
-        cs: Any,
-        f: Any,
-        o: Any,
-        ci: Any,
-        co: Any,
-        h: Any,
-        cs_grad: Any,
-        h_grad: Any,
+        xp: Xp,
+        seq_len_max: Array,
+        x: Array,
+        cs_prev: Array,
+        h_prev: Array,
+        w: Array,
+        wci: Array,
+        wcf: Array,
+        wco: Array,
+        b: Array,
+        i: Array,
+        cs: Array,
+        f: Array,
+        o: Array,
+        ci: Array,
+        co: Array,
+        h: Array,
+        cs_grad: Array,
+        h_grad: Array,
         *,
         use_peephole: bool,
-    ) -> Any:
+    ) -> Outputs:
         return _block_lstm_grad(
             xp,
             seq_len_max,
@@ -534,7 +542,7 @@ block_lstm_grad_v2 = _block_lstm_grad_op("BlockLSTMGradV2", _IFCO)
 # --------------------------------------------------------------------------------- single GRU steps
 
 
-def _check_gru(x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> None:
+def _check_gru(x: Array, h_prev: Array, w_ru: Array, w_c: Array, b_ru: Array, b_c: Array) -> None:
     for name, value in (("x", x), ("h_prev", h_prev)):
         if value.ndim != 2:
             raise errors.invalid_argument(f"Rank of {name} must be 2, got {value.ndim}")
@@ -552,7 +560,9 @@ _GRU_WEIGHTS = "x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T"
 @register_op(
     "GRUBlockCell", f"{_GRU_WEIGHTS} -> r: T, u: T, c: T, h: T", "T: {float}", shape=_step_shape
 )
-def gru_block_cell(xp: Any, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> Any:
+def gru_block_cell(
+    xp: Xp, x: Array, h_prev: Array, w_ru: Array, w_c: Array, b_ru: Array, b_c: Array
+) -> Outputs:
     """One step of a GRU: reset, update, candidate, and the output u h_prev + (1 - u) c."""
     _check_gru(x, h_prev, w_ru, w_c, b_ru, b_c)
     cells = h_prev.shape[1]
@@ -563,7 +573,7 @@ def gru_block_cell(xp: Any, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any,
 
 
 @gru_block_cell.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     x, h_prev = op.inputs[:2]
     r, u, c, _ = op.outputs
     d_x, d_h_prev, d_c_bar, d_r_bar_u_bar = gru_block_cell_grad(*op.inputs, r, u, c, grads[3])
@@ -593,18 +603,18 @@ def _gru_grad_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_gru_grad_shape,
 )
 def gru_block_cell_grad(
-    xp: Any,
-    x: Any,
-    h_prev: Any,
-    w_ru: Any,
-    w_c: Any,
-    b_ru: Any,
-    b_c: Any,
-    r: Any,
-    u: Any,
-    c: Any,
-    d_h: Any,
-) -> Any:
+    xp: Xp,
+    x: Array,
+    h_prev: Array,
+    w_ru: Array,
+    w_c: Array,
+    b_ru: Array,
+    b_c: Array,
+    r: Array,
+    u: Array,
+    c: Array,
+    d_h: Array,
+) -> Outputs:
     """Gradients of GRUBlockCell by input, former state, candidate and gates."""
     _check_gru(x, h_prev, w_ru, w_c, b_ru, b_c)
     for name, value in (("r", r), ("u", u), ("c", c), ("d_h", d_h)):

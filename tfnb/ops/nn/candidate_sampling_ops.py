@@ -30,8 +30,10 @@ from tfnb.ops.random.philox import generator_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 _FUNCTIONS = [
     "all_candidate_sampler", "compute_accidental_hits", "fixed_unigram_candidate_sampler",
@@ -62,10 +64,10 @@ def _sampler_shape(c: InferenceContext) -> list[TensorShape]:
 
 def _sample(
     ctx: OpKernelContext,
-    true_classes: Any,
+    true_classes: Array,
     attrs: tuple[int, int, bool, int, int],
     make: Callable[[], RangeSampler],
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     num_true, num_sampled, is_unique, seed, seed2 = attrs
     if true_classes.ndim != 2:
         raise errors.invalid_argument("true_classes must be a matrix")
@@ -101,7 +103,7 @@ def _sample(
 )
 def log_uniform_candidate_sampler_op(
     ctx: OpKernelContext,
-    true_classes: Any,
+    true_classes: Array,
     *,
     num_true: int,
     num_sampled: int,
@@ -109,7 +111,7 @@ def log_uniform_candidate_sampler_op(
     range_max: int,
     seed: int,
     seed2: int,
-) -> Any:
+) -> Outputs:
     """Draws class k with probability log((k + 2) / (k + 1)) / log(range_max + 1)."""
     attrs = (num_true, num_sampled, unique, seed, seed2)
     return _sample(ctx, true_classes, attrs, lambda: LogUniformSampler(range_max))
@@ -120,7 +122,7 @@ def log_uniform_candidate_sampler_op(
 )
 def uniform_candidate_sampler_op(
     ctx: OpKernelContext,
-    true_classes: Any,
+    true_classes: Array,
     *,
     num_true: int,
     num_sampled: int,
@@ -128,7 +130,7 @@ def uniform_candidate_sampler_op(
     range_max: int,
     seed: int,
     seed2: int,
-) -> Any:
+) -> Outputs:
     """Draws each class with the same probability."""
     attrs = (num_true, num_sampled, unique, seed, seed2)
     return _sample(ctx, true_classes, attrs, lambda: UniformSampler(range_max))
@@ -137,7 +139,7 @@ def uniform_candidate_sampler_op(
 def _learned(name: str) -> Any:
     def sample(
         ctx: OpKernelContext,
-        true_classes: Any,
+        true_classes: Array,
         *,
         num_true: int,
         num_sampled: int,
@@ -145,7 +147,7 @@ def _learned(name: str) -> Any:
         range_max: int,
         seed: int,
         seed2: int,
-    ) -> Any:
+    ) -> Outputs:
         """Draws each class as often as it was a true class so far (and once more)."""
         attrs = (num_true, num_sampled, unique, seed, seed2)
         return _sample(ctx, true_classes, attrs, lambda: LearnedUnigramSampler(range_max))
@@ -162,14 +164,14 @@ thread_unsafe_unigram_candidate_sampler = _learned("ThreadUnsafeUnigramCandidate
 @register_op("AllCandidateSampler", _SIGNATURE, *_COUNTS, *_SEEDS, shape=_sampler_shape, **_CPU)
 def all_candidate_sampler_op(
     ctx: OpKernelContext,
-    true_classes: Any,
+    true_classes: Array,
     *,
     num_true: int,
     num_sampled: int,
     unique: bool,
     seed: int,
     seed2: int,
-) -> Any:
+) -> Outputs:
     """Every class, in order."""
     attrs = (num_true, num_sampled, unique, seed, seed2)
     return _sample(ctx, true_classes, attrs, lambda: AllSampler(num_sampled))
@@ -194,7 +196,7 @@ def all_candidate_sampler_op(
 )
 def fixed_unigram_candidate_sampler_op(
     ctx: OpKernelContext,
-    true_classes: Any,
+    true_classes: Array,
     *,
     num_true: int,
     num_sampled: int,
@@ -208,7 +210,7 @@ def fixed_unigram_candidate_sampler_op(
     unigrams: list[float],
     seed: int,
     seed2: int,
-) -> Any:
+) -> Outputs:
     """Draws classes with given weights, raised to the power `distortion`."""
 
     def make() -> FixedUnigramSampler:
@@ -242,8 +244,8 @@ def _hits_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
 )
 def compute_accidental_hits_op(
-    xp: Any, true_classes: Any, sampled_candidates: Any, *, num_true: int
-) -> Any:
+    xp: Xp, true_classes: Array, sampled_candidates: Array, *, num_true: int
+) -> Outputs:
     """Where a sampled class is a true class of a row: row, position, and a weight near -inf."""
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
         raise errors.invalid_argument("true_classes must be a batch_size * num_true matrix")
@@ -268,14 +270,14 @@ def compute_accidental_hits_op(
 
 
 def uniform_candidate_sampler(
-    true_classes: Any,
+    true_classes: TensorLike,
     num_true: int,
     num_sampled: int,
     unique: bool,
     range_max: int,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Classes drawn uniformly: sampled classes, expected counts of the true and of these."""
     seed1, seed2 = get_seed(seed)
     return uniform_candidate_sampler_op(
@@ -284,14 +286,14 @@ def uniform_candidate_sampler(
 
 
 def log_uniform_candidate_sampler(
-    true_classes: Any,
+    true_classes: TensorLike,
     num_true: int,
     num_sampled: int,
     unique: bool,
     range_max: int,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Classes drawn by Zipf's law, for classes sorted by falling frequency."""
     seed1, seed2 = get_seed(seed)
     return log_uniform_candidate_sampler_op(
@@ -300,14 +302,14 @@ def log_uniform_candidate_sampler(
 
 
 def learned_unigram_candidate_sampler(
-    true_classes: Any,
+    true_classes: TensorLike,
     num_true: int,
     num_sampled: int,
     unique: bool,
     range_max: int,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Classes drawn as often as they were true classes so far."""
     seed1, seed2 = get_seed(seed)
     return learned_unigram_candidate_sampler_op(
@@ -316,7 +318,7 @@ def learned_unigram_candidate_sampler(
 
 
 def fixed_unigram_candidate_sampler(
-    true_classes: Any,
+    true_classes: TensorLike,
     num_true: int,
     num_sampled: int,
     unique: bool,
@@ -326,10 +328,10 @@ def fixed_unigram_candidate_sampler(
     num_reserved_ids: int = 0,
     num_shards: int = 1,
     shard: int = 0,
-    unigrams: Any = (),
+    unigrams: TensorLike = (),
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Classes drawn with given weights, from a file (last column) or a list."""
     seed1, seed2 = get_seed(seed)
     return fixed_unigram_candidate_sampler_op(
@@ -351,13 +353,13 @@ def fixed_unigram_candidate_sampler(
 
 
 def all_candidate_sampler(
-    true_classes: Any,
+    true_classes: TensorLike,
     num_true: int,
     num_sampled: int,
     unique: bool,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Every class, for tests."""
     seed1, seed2 = get_seed(seed)
     return all_candidate_sampler_op(
@@ -366,12 +368,12 @@ def all_candidate_sampler(
 
 
 def compute_accidental_hits(
-    true_classes: Any,
-    sampled_candidates: Any,
+    true_classes: TensorLike,
+    sampled_candidates: TensorLike,
     num_true: int,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Positions of sampled classes that are true classes: indices, ids, weights near -inf."""
     seed1, seed2 = get_seed(seed)
     return compute_accidental_hits_op(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from tfnb.ops.base.large_arrays import is_large, sum_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tfnb.core.kernel_types import Array, Xp
 
 # Approximate number of elements of a row: the repeated vector fits into a core's L1 cache.
 _ROW = 2048
@@ -33,7 +35,7 @@ def _repeats(positions: int, channels: int) -> int:
 class ChannelRows:
     """Converts arrays of one shape to rows, and vectors of channels to match them."""
 
-    def __init__(self, xp: Any, shape: Sequence[int], axis: int) -> None:
+    def __init__(self, xp: Xp, shape: Sequence[int], axis: int) -> None:
         self._xp = xp
         self._shape = tuple(shape)
         self._axis = axis
@@ -41,7 +43,7 @@ class ChannelRows:
         self._others = tuple(i for i in range(len(shape)) if i != axis)
         self._lifted = tuple(-1 if i == axis else 1 for i in range(len(shape)))
 
-    def rows(self, x: Any) -> Any:
+    def rows(self, x: Array) -> Array:
         """Return an array of the shape as rows; must be called first."""
         if not is_large(self._xp, x) or not x.flags.c_contiguous:
             return x
@@ -51,20 +53,20 @@ class ChannelRows:
             return x.reshape(-1, self._repeats * channels)
         return x
 
-    def spread(self, vector: Any) -> Any:
+    def spread(self, vector: Array) -> Array:
         """Return a vector of the channels in a form that broadcasts with rows."""
         if self._repeats:
             return np.tile(vector, self._repeats) if self._repeats > 1 else vector
         return vector.reshape(self._lifted)
 
-    def sum(self, rows: Any) -> Any:
+    def sum(self, rows: Array) -> Array:
         """Return the sum per channel."""
         if not self._repeats:
             return sum_over(self._xp, rows, self._others)
         folded = sum_over(np, rows, (0,))
         return folded.reshape(self._repeats, -1).sum(axis=0)
 
-    def whole(self, rows: Any) -> Any:
+    def whole(self, rows: Array) -> Array:
         """Return rows as an array of the shape."""
         return rows.reshape(self._shape)
 

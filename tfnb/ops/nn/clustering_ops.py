@@ -6,7 +6,7 @@ Distances are squared.  Corresponds to ``clustering_ops.cc``.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,16 +19,18 @@ from tfnb.ops.random.philox import Philox
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tfnb.core.kernel_types import Array, Xp
+
 # Number of points compared with all centers at once.
 _POINTS_AT_ONCE = 4096
 
 
-def _require_matrix(value: Any, name: str) -> None:
+def _require_matrix(value: Array, name: str) -> None:
     if value.ndim != 2:
         raise errors.invalid_argument(f"Input {name} should be a matrix.")
 
 
-def _scalar(value: Any, name: str) -> int:
+def _scalar(value: Array, name: str) -> int:
     if np.ndim(value):
         raise errors.invalid_argument(f"Input {name} should be a scalar.")
     return int(value)
@@ -40,7 +42,7 @@ def _scalar(value: Any, name: str) -> int:
     "nearest_center_indices: int64, nearest_center_distances: float",
     devices=("CPU",),
 )
-def nearest_neighbors(xp: Any, points: Any, centers: Any, k: Any) -> tuple[Any, Any]:
+def nearest_neighbors(xp: Xp, points: Array, centers: Array, k: Array) -> tuple[Array, Array]:
     """Return the k nearest centers of each point, nearest first, and the squared distances."""
     _require_matrix(points, "points")
     _require_matrix(centers, "centers")
@@ -72,7 +74,7 @@ def nearest_neighbors(xp: Any, points: Any, centers: Any, k: Any) -> tuple[Any, 
 nearest_neighbors.not_differentiable()
 
 
-def _sum(values: Any) -> Any:
+def _sum(values: Array) -> Array:
     """Sum in TensorFlow's order: 2 times 8 at a time, then halves of the remainder, then the rest.
 
     When nearly all points are taken, rounding alone decides which is next.
@@ -95,8 +97,8 @@ def _sum(values: Any) -> Any:
     devices=("CPU",),
 )
 def kmeans_plus_plus_initialization(
-    xp: Any, points: Any, num_to_sample: Any, seed: Any, num_retries_per_sample: Any
-) -> Any:
+    xp: Xp, points: Array, num_to_sample: Array, seed: Array, num_retries_per_sample: Array
+) -> Array:
     """Choose points by k-means++: the probability is proportional to the squared distance.
 
     Among several candidates, the one with the smallest remaining sum of distances is taken.
@@ -161,7 +163,7 @@ kmeans_plus_plus_initialization.not_differentiable()
     shape=scalar_shape,
     devices=("CPU",),
 )
-def kmc2_chain_initialization(xp: Any, distances: Any, seed: Any) -> Any:
+def kmc2_chain_initialization(xp: Xp, distances: Array, seed: Array) -> Array:
     """Return the last state of a Markov chain over candidates, drawn by squared distance."""
     if distances.ndim != 1:
         raise errors.invalid_argument("Input distances should be a vector.")

@@ -7,7 +7,7 @@ computed in float32 and rounded once.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,12 @@ from tfnb.ops.nn.softmax_ops import (
     softmax_op,
     widened,
 )
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "nn": [
@@ -71,7 +77,7 @@ def _xent_shape(c: InferenceContext) -> list[TensorShape]:
     _FLOAT,
     shape=_xent_shape,
 )
-def softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
+def softmax_cross_entropy(xp: Xp, features: Array, labels: Array) -> Outputs:
     """Return -sum(labels * log_softmax(features)) per row, and softmax(features) - labels."""
     dtype = features.dtype
     if features.shape != labels.shape:
@@ -100,7 +106,7 @@ def softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
     return loss.astype(dtype, copy=False), grown.astype(dtype, copy=False)
 
 
-def _large_cross_entropy(features: Any, labels: Any, dtype: Any) -> tuple[Any, Any]:
+def _large_cross_entropy(features: Array, labels: Array, dtype: Attr) -> tuple[Array, Array]:
     loss = np.empty(len(features), features.dtype)
     backprop = np.empty(features.shape, features.dtype)
 
@@ -119,11 +125,11 @@ def _large_cross_entropy(features: Any, labels: Any, dtype: Any) -> tuple[Any, A
     return loss, backprop
 
 
-def _scale_rows(vector: Any, matrix: Any) -> Any:
+def _scale_rows(vector: TensorLike, matrix: TensorLike) -> TensorResult:
     return array_ops.expand_dims(vector, -1) * matrix
 
 
-def _is_zero(grad: Any) -> bool:
+def _is_zero(grad: TensorLike) -> bool:
     """Whether a gradient is known to be zero because the output is unused."""
     if grad is None or grad.op.type in ("ZerosLike", "Zeros"):
         return True
@@ -131,7 +137,7 @@ def _is_zero(grad: Any) -> bool:
     return value is not None and not np.asarray(value).any()
 
 
-def _second_order(grad: Any, grad_grad: Any, logits: Any) -> Any:
+def _second_order(grad: TensorLike, grad_grad: TensorLike, logits: TensorLike) -> TensorResult:
     if _is_zero(grad_grad):
         return grad
     softmax_value = softmax_op(logits)
@@ -140,7 +146,7 @@ def _second_order(grad: Any, grad_grad: Any, logits: Any) -> Any:
 
 
 @softmax_cross_entropy.gradient
-def _(op: Any, grad_loss: Any, grad_grad: Any) -> Any:
+def _(op: Operation, grad_loss: Tensor, grad_grad: Tensor) -> Gradients:
     logits = op.inputs[0]
     grad = _second_order(_scale_rows(grad_loss, op.outputs[1]), grad_grad, logits)
     return grad, _scale_rows(grad_loss, -log_softmax_op(logits))
@@ -161,7 +167,7 @@ def _sparse_xent_shape(c: InferenceContext) -> list[TensorShape]:
     "Tlabels: {int32, int64} = DT_INT64",
     shape=_sparse_xent_shape,
 )
-def sparse_softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
+def sparse_softmax_cross_entropy(xp: Xp, features: Array, labels: Array) -> Outputs:
     """Return -log_softmax(features)[label] per row, and its gradient."""
     dtype = features.dtype
     if features.ndim != 2:
@@ -202,7 +208,7 @@ def sparse_softmax_cross_entropy(xp: Any, features: Any, labels: Any) -> Any:
 
 
 @sparse_softmax_cross_entropy.gradient
-def _(op: Any, grad_loss: Any, grad_grad: Any) -> Any:
+def _(op: Operation, grad_loss: Tensor, grad_grad: Tensor) -> Gradients:
     grad = _scale_rows(grad_loss, op.outputs[1])
     return _second_order(grad, grad_grad, op.inputs[0]), None
 
@@ -211,7 +217,11 @@ def _(op: Any, grad_loss: Any, grad_grad: Any) -> Any:
 
 
 def softmax_cross_entropy_with_logits_v2(
-    labels: Any, logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None
+    labels: TensorLike,
+    logits: TensorLike,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: TensorLike | None = None,
 ) -> Any:
     """Cross entropy of labels and softmax(logits) along an axis; gradients reach both."""
     axis = renamed("axis", axis, "dim", dim)
@@ -240,12 +250,12 @@ def softmax_cross_entropy_with_logits_v2(
         return cast(cost, logits.dtype) if as_float32 else cost
 
 
-def _move_to_end(x: Any, axis: Any, rank: Any) -> Any:
+def _move_to_end(x: TensorLike, axis: TensorLike, rank: TensorLike) -> TensorResult:
     order = array_ops.concat([range_(axis), range_(axis + 1, rank), [axis]], 0)
     return array_ops.transpose(x, order)
 
 
-def _flatten_outer(logits: Any) -> Any:
+def _flatten_outer(logits: TensorLike) -> TensorResult:
     """Flatten all axes but the last into one."""
     rank = array_ops.rank(logits)
     last_dim = array_ops.slice(array_ops.shape(logits), [sub(rank, 1)], [1])
@@ -260,8 +270,8 @@ def _flatten_outer(logits: Any) -> Any:
 
 
 def softmax_cross_entropy_with_logits(
-    labels: Any = None,
-    logits: Any = None,
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
     dim: int = -1,
     name: str | None = None,
     axis: int | None = None,
@@ -274,7 +284,7 @@ def softmax_cross_entropy_with_logits(
     return softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, axis=axis, name=scope)
 
 
-def _check_both(labels: Any, logits: Any) -> None:
+def _check_both(labels: TensorLike, logits: TensorLike) -> None:
     if labels is None or logits is None:
         raise ValueError(
             "Both `labels` and `logits` must be provided for softmax_cross_entropy_with_logits"
@@ -282,7 +292,7 @@ def _check_both(labels: Any, logits: Any) -> None:
         )
 
 
-def _of_one_shape(logits: Any, labels: Any) -> tuple[Any, Any]:
+def _of_one_shape(logits: TensorLike, labels: TensorLike) -> tuple[TensorResult, TensorResult]:
     logits = convert_to_tensor(logits, name="logits")
     labels = convert_to_tensor(labels, name="labels")
     try:
@@ -296,8 +306,8 @@ def _of_one_shape(logits: Any, labels: Any) -> tuple[Any, Any]:
 
 
 def sigmoid_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = None
-) -> Any:
+    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+) -> TensorResult:
     """max(x, 0) - x * z + log(1 + exp(-|x|)) for logits x and labels z.
 
     Raises:
@@ -314,12 +324,12 @@ def sigmoid_cross_entropy_with_logits(
 
 
 def weighted_cross_entropy_with_logits(
-    labels: Any = None,
-    logits: Any = None,
-    pos_weight: Any = None,
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    pos_weight: TensorLike = None,
     name: str | None = None,
-    targets: Any = None,
-) -> Any:
+    targets: TensorLike | None = None,
+) -> TensorResult:
     """Sigmoid cross entropy in which positive labels count `pos_weight` times.
 
     Raises:
@@ -337,8 +347,11 @@ def weighted_cross_entropy_with_logits(
 
 
 def log_poisson_loss(
-    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
-) -> Any:
+    targets: TensorLike,
+    log_input: TensorLike,
+    compute_full_loss: bool = False,
+    name: str | None = None,
+) -> TensorResult:
     """exp(c) - z * c for the logarithm c of the rate and targets z.
 
     Raises:

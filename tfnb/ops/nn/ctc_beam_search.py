@@ -12,12 +12,14 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from tfnb.core.kernel_types import Array
 
 _NEVER: Final = -math.inf
 
@@ -136,7 +138,7 @@ def _step(branches: list[_Beam], frame: NDArray[np.float64], width: int) -> _Lea
 
 
 def beam_search(
-    logits: Any, width: int, top_paths: int, merge_repeated: bool
+    logits: Array, width: int, top_paths: int, merge_repeated: bool
 ) -> tuple[list[list[int]], list[float]] | None:
     """The likeliest sequences and the logarithms of their probabilities.
 

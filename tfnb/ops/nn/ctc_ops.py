@@ -26,7 +26,11 @@ from tfnb.ops.sparse.sparse_indices import check_valid
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 EXPORTS = {
     "nn": [
@@ -63,7 +67,7 @@ def _loss_shape(c: InferenceContext) -> list[TensorShape]:
     return [TensorShape([batch]), TensorShape([inputs[0], batch, inputs[2]])]
 
 
-def _labels_by_row(indices: Any, values: Any, batch: int) -> list[list[int]]:
+def _labels_by_row(indices: TensorLike, values: TensorLike, batch: int) -> list[list[int]]:
     if indices.ndim != 2:
         raise errors.invalid_argument("labels_indices is not a matrix")
     if values.ndim != 1:
@@ -136,12 +140,12 @@ def _loss_of_one(
 
 
 def _ctc_loss(
-    inputs: Any,
-    indices: Any,
-    values: Any,
-    lengths: Any,
+    inputs: Array,
+    indices: Array,
+    values: Array,
+    lengths: Array,
     flags: tuple[bool, bool, bool],
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     collapse, merge_repeated, ignore_longer = flags
     if inputs.ndim != 3:
         raise errors.invalid_argument("inputs is not a 3-Tensor")
@@ -211,16 +215,16 @@ def _until_blank(labels: list[int], blank: int, row: int) -> list[int]:
     **_CPU,
 )
 def ctc_loss_op(
-    xp: Any,
-    inputs: Any,
-    labels_indices: Any,
-    labels_values: Any,
-    sequence_length: Any,
+    xp: Xp,
+    inputs: Array,
+    labels_indices: Array,
+    labels_values: Array,
+    sequence_length: Array,
     *,
     preprocess_collapse_repeated: bool,
     ctc_merge_repeated: bool,
     ignore_longer_outputs_than_inputs: bool,
-) -> Any:
+) -> Outputs:
     """The loss of each row and its gradient by the logits; the last class is the blank."""
     flags = (preprocess_collapse_repeated, ctc_merge_repeated, ignore_longer_outputs_than_inputs)
     return _ctc_loss(inputs, labels_indices, labels_values, sequence_length, flags)
@@ -238,7 +242,7 @@ ctc_loss_v2: OpDefinition = register_op(
 
 @ctc_loss_v2.gradient
 @ctc_loss_op.gradient
-def _(op: Any, grad_loss: Any, _: Any) -> Any:
+def _(op: Operation, grad_loss: Tensor, _: Tensor) -> Gradients:
     slopes = array_ops.prevent_gradient(
         op.outputs[1], message="There is no second derivative of ctc_loss"
     )
@@ -264,7 +268,7 @@ def _greedy_shape(c: InferenceContext) -> list[TensorShape]:
     ]
 
 
-def _checked_lengths(inputs: Any, sequence_length: Any) -> list[int]:
+def _checked_lengths(inputs: TensorLike, sequence_length: TensorLike) -> list[int]:
     """Return the number of valid frames of each row, after checks.
 
     Raises:
@@ -290,7 +294,7 @@ def _checked_lengths(inputs: Any, sequence_length: Any) -> list[int]:
     return lengths
 
 
-def _as_sparse(rows: list[list[int]]) -> tuple[Any, Any, Any]:
+def _as_sparse(rows: list[list[int]]) -> tuple[Array, Array, Array]:
     """Return rows of labels as a sparse matrix: indices, values, shape."""
     places = [(row, place) for row, labels in enumerate(rows) for place in range(len(labels))]
     return (
@@ -311,8 +315,8 @@ def _as_sparse(rows: list[list[int]]) -> tuple[Any, Any, Any]:
     **_CPU,
 )
 def ctc_greedy_decoder_op(
-    xp: Any, inputs: Any, sequence_length: Any, *, merge_repeated: bool, blank_index: int
-) -> Any:
+    xp: Xp, inputs: Array, sequence_length: Array, *, merge_repeated: bool, blank_index: int
+) -> Outputs:
     """The likeliest class of every frame, without blanks, as a sparse matrix of labels."""
     lengths = _checked_lengths(inputs, sequence_length)
     classes = inputs.shape[2]
@@ -356,14 +360,14 @@ ctc_greedy_decoder_op.not_differentiable()
     **_CPU,
 )
 def ctc_beam_search_decoder_op(
-    xp: Any,
-    inputs: Any,
-    sequence_length: Any,
+    xp: Xp,
+    inputs: Array,
+    sequence_length: Array,
     *,
     beam_width: int,
     top_paths: int,
     merge_repeated: bool,
-) -> Any:
+) -> Outputs:
     """The likeliest label sequences of every row, as sparse matrices, likeliest first."""
     lengths = _checked_lengths(inputs, sequence_length)
     scores = np.zeros((len(lengths), top_paths), inputs.dtype)
@@ -395,14 +399,14 @@ ctc_beam_search_decoder_op.not_differentiable()
 
 
 def ctc_loss(
-    labels: Any,
-    inputs: Any = None,
-    sequence_length: Any = None,
+    labels: TensorLike,
+    inputs: TensorLike | None = None,
+    sequence_length: TensorLike | None = None,
     preprocess_collapse_repeated: bool = False,
     ctc_merge_repeated: bool = True,
     ignore_longer_outputs_than_inputs: bool = False,
     time_major: bool = True,
-    logits: Any = None,
+    logits: TensorLike | None = None,
 ) -> Any:
     """The loss of each row of a batch.
 
@@ -444,7 +448,10 @@ def ctc_loss(
 
 
 def ctc_greedy_decoder(
-    inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
+    inputs: TensorLike,
+    sequence_length: TensorLike,
+    merge_repeated: bool = True,
+    blank_index: int | None = None,
 ) -> Any:
     """A list with one SparseTensor of labels, and -(sum of the largest logits) of each row."""
     indices, values, shape, scores = ctc_greedy_decoder_op(
@@ -457,8 +464,8 @@ def ctc_greedy_decoder(
 
 
 def ctc_beam_search_decoder(
-    inputs: Any,
-    sequence_length: Any,
+    inputs: TensorLike,
+    sequence_length: TensorLike,
     beam_width: int = 100,
     top_paths: int = 1,
     merge_repeated: bool = True,
@@ -487,7 +494,7 @@ def ctc_beam_search_decoder(
 
 
 def ctc_beam_search_decoder_v2(
-    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+    inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> Any:
     """Like ``ctc_beam_search_decoder``, but keeps repeated labels."""
     return ctc_beam_search_decoder(

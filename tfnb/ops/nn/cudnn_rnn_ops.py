@@ -15,6 +15,10 @@ from tfnb.core.tensor_shape import TensorShape
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
+
 _T = "T: {bfloat16, half, float, double}"
 _MODES = (
     "rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'",
@@ -195,7 +199,7 @@ def _link(forward: OpDefinition, backward: OpDefinition, *more_attrs: str) -> No
     """Makes `backward` the gradient of `forward`."""
 
     @forward.gradient
-    def _(op: Any, *grads: Any) -> Any:
+    def _(op: Operation, *grads: Tensor) -> Gradients:
         if not op.get_attr("is_training"):
             raise ValueError(
                 f"To use {forward.name} in gradients, is_training must be set to True."

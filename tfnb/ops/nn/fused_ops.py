@@ -6,7 +6,7 @@ Corresponds to TensorFlow's ``matmul_op_fused.cc`` and ``conv_ops_fused_impl.h``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -23,13 +23,14 @@ from tfnb.ops.nn.normalization_ops import fused_batch_norm_v3
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.tensor_shape import TensorShape
 
 _ACTIVATIONS = ("Relu", "Relu6", "Elu", "LeakyRelu")
 _PRODUCT_ACTIVATIONS = (*_ACTIVATIONS, "Tanh", "Sigmoid")
 
 
-def _activated(xp: Any, x: Any, name: str, alpha: float) -> Any:
+def _activated(xp: Xp, x: Array, name: str, alpha: float) -> Array:
     """The activation of that name."""
     if name == "LeakyRelu":
         return leaky_relu_op.function(xp, x, alpha=alpha)  # type: ignore[misc]
@@ -39,7 +40,7 @@ def _activated(xp: Any, x: Any, name: str, alpha: float) -> Any:
     return known[name].function(xp, x)  # type: ignore[misc]
 
 
-def _parts(fused_ops: Sequence[str], firsts: Sequence[str], activations: Sequence[str]) -> Any:
+def _parts(fused_ops: Sequence[str], firsts: Sequence[str], activations: Sequence[str]) -> Outputs:
     """What comes first and which activation follows ("" for none).
 
     Raises:
@@ -68,16 +69,16 @@ def _parts(fused_ops: Sequence[str], firsts: Sequence[str], activations: Sequenc
     shape=matmul_shape,
 )
 def _fused_mat_mul(
-    xp: Any,
-    a: Any,
-    b: Any,
-    args: Any,
+    xp: Xp,
+    a: Array,
+    b: Array,
+    args: Array,
     *,
     transpose_a: bool,
     transpose_b: bool,
-    fused_ops: Any,
+    fused_ops: list[str],
     leakyrelu_alpha: float,
-) -> Any:
+) -> Array:
     """The activation of a b + bias."""
     _, activation = _parts(fused_ops, ("BiasAdd",), _PRODUCT_ACTIVATIONS)
     if len(args) != 1:
@@ -91,7 +92,7 @@ def _fused_mat_mul(
     return _activated(xp, result, activation, leakyrelu_alpha) if activation else result
 
 
-def _bias(bias: Any, channels: int) -> Any:
+def _bias(bias: Array, channels: int) -> Array:
     if bias.ndim != 1 or bias.shape[0] != channels:
         raise errors.invalid_argument(
             f"bias must be a vector of {channels} values, one per column of the result, but has "
@@ -120,11 +121,11 @@ def _bias(bias: Any, channels: int) -> Any:
     shape=conv2d_op.shape_function,
 )
 def _fused_conv2d(
-    xp: Any,
-    x: Any,
-    filter: Any,
-    args: Any,
-    host_args: Any,
+    xp: Xp,
+    x: Array,
+    filter: Array,
+    args: Array,
+    host_args: Array,
     *,
     strides: list[int],
     padding: str,
@@ -132,10 +133,10 @@ def _fused_conv2d(
     data_format: str,
     filter_format: str,
     dilations: list[int],
-    fused_ops: Any,
+    fused_ops: list[str],
     epsilon: float,
     leakyrelu_alpha: float,
-) -> Any:
+) -> Array:
     """The activation of a convolution plus bias, or of its batch normalization."""
     first, activation = _parts(fused_ops, ("BiasAdd", "FusedBatchNorm"), _ACTIVATIONS)
     if data_format != "NHWC" or filter_format != "HWIO" or x.dtype.kind != "f":
@@ -189,18 +190,18 @@ def _fused_conv2d(
     shape=depthwise_conv2d_native_op.shape_function,
 )
 def _fused_depthwise_conv2d(
-    xp: Any,
-    x: Any,
-    filter: Any,
-    args: Any,
+    xp: Xp,
+    x: Array,
+    filter: Array,
+    args: Array,
     *,
     strides: list[int],
     padding: str,
     data_format: str,
     dilations: list[int],
-    fused_ops: Any,
+    fused_ops: list[str],
     leakyrelu_alpha: float,
-) -> Any:
+) -> Array:
     """The activation of a convolution of each channel by itself plus bias."""
     _, activation = _parts(fused_ops, ("BiasAdd",), _ACTIVATIONS)
     if len(args) != 1:
@@ -232,7 +233,7 @@ _COMPOSED = (
     "op_names: list(string)",
     shape=unchanged_shape,
 )
-def _unary_ops_composition(xp: Any, x: Any, *, op_names: Any) -> Any:
+def _unary_ops_composition(xp: Xp, x: Array, *, op_names: list[str]) -> Array:
     """What the ops of these names make of x, one after the other."""
     if not op_names:
         raise errors.invalid_argument("Unary op composition must have at least one op")
@@ -271,20 +272,20 @@ def _fused_norm_ex_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_fused_norm_ex_shape,
 )
 def fused_batch_norm_ex(
-    xp: Any,
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any,
-    variance: Any,
-    side_input: Any,
+    xp: Xp,
+    x: Array,
+    scale: Array,
+    offset: Array,
+    mean: Array,
+    variance: Array,
+    side_input: Array,
     *,
     epsilon: float,
     exponential_avg_factor: float,
     activation_mode: str,
     data_format: str,
     is_training: bool,
-) -> Any:
+) -> Outputs:
     """The activation of a batch normalization plus at most one more tensor."""
     if activation_mode not in ("Identity", "Relu"):
         raise errors.invalid_argument(f"Unsupported activation mode: {activation_mode}")

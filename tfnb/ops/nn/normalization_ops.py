@@ -6,7 +6,7 @@ Corresponds to TensorFlow's ``fused_batch_norm_op.cc``, ``batch_norm_op.cc``, ``
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,14 @@ from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large, sum_of_squares, sum_over
 from tfnb.ops.nn.channel_rows import ChannelRows
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorResult
+
 EXPORTS = {
     "nn": ["l2_loss", "local_response_normalization:lrn", "lrn"],
 }
@@ -36,7 +44,7 @@ EXPORTS = {
 @register_op(
     "L2Loss", "t: T -> output: T", "T: {half, bfloat16, float, double}", shape=scalar_shape
 )
-def l2_loss(xp: Any, t: Any) -> Any:
+def l2_loss(xp: Xp, t: Array) -> Array:
     """sum(t**2) / 2."""
     wide = t.astype(np.float32) if t.dtype.itemsize == 2 else t
     total = sum_of_squares(xp, wide)
@@ -47,7 +55,7 @@ l2_loss.float_ops(float_ops.per_input(3, -1))
 
 
 @l2_loss.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return op.inputs[0] * grad
 
 
@@ -101,11 +109,11 @@ def _fused_norm_grad_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _check_norm_inputs(
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any,
-    variance: Any,
+    x: Array,
+    scale: Array,
+    offset: Array,
+    mean: Array,
+    variance: Array,
     factor: float,
     data_format: str,
     is_training: bool,
@@ -138,17 +146,17 @@ def _check_norm_inputs(
 
 
 def _batch_norm(
-    xp: Any,
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any,
-    variance: Any,
+    xp: Xp,
+    x: Array,
+    scale: Array,
+    offset: Array,
+    mean: Array,
+    variance: Array,
     epsilon: float,
     factor: float,
     data_format: str,
     is_training: bool,
-) -> tuple[Any, Any, Any, Any, Any]:
+) -> tuple[Array, Array, Array, Array, Array]:
     axis = _check_norm_inputs(x, scale, offset, mean, variance, factor, data_format, is_training)
     dtype, stat_dtype = x.dtype, scale.dtype
     wide = x.astype(np.float32, copy=False)
@@ -204,18 +212,18 @@ _NORM_OUTPUTS = (
     shape=lambda c: _fused_norm_shape(c, 0),
 )
 def fused_batch_norm_op(
-    xp: Any,
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any,
-    variance: Any,
+    xp: Xp,
+    x: Array,
+    scale: Array,
+    offset: Array,
+    mean: Array,
+    variance: Array,
     *,
     epsilon: float,
     exponential_avg_factor: float,
     data_format: str,
     is_training: bool,
-) -> Any:
+) -> Outputs:
     """(x - mean) / sqrt(variance + epsilon) * scale + offset per channel, and the statistics."""
     return _batch_norm(
         xp,
@@ -232,7 +240,7 @@ def fused_batch_norm_op(
 
 
 @fused_batch_norm_op.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     return _fused_norm_gradient(op, fused_batch_norm_grad, grads[0], has_third=False)
 
 
@@ -245,18 +253,18 @@ def _(op: Any, *grads: Any) -> Any:
     shape=lambda c: _fused_norm_shape(c, 0),
 )
 def fused_batch_norm_v2(
-    xp: Any,
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any,
-    variance: Any,
+    xp: Xp,
+    x: Array,
+    scale: Array,
+    offset: Array,
+    mean: Array,
+    variance: Array,
     *,
     epsilon: float,
     exponential_avg_factor: float,
     data_format: str,
     is_training: bool,
-) -> Any:
+) -> Outputs:
     """FusedBatchNorm whose statistics have a type of their own."""
     return _batch_norm(
         xp,
@@ -273,7 +281,7 @@ def fused_batch_norm_v2(
 
 
 @fused_batch_norm_v2.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     return _fused_norm_gradient(op, fused_batch_norm_grad_v2, grads[0], has_third=False)
 
 
@@ -290,18 +298,18 @@ def _(op: Any, *grads: Any) -> Any:
     shape=lambda c: _fused_norm_shape(c, 1),
 )
 def fused_batch_norm_v3(
-    xp: Any,
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any,
-    variance: Any,
+    xp: Xp,
+    x: Array,
+    scale: Array,
+    offset: Array,
+    mean: Array,
+    variance: Array,
     *,
     epsilon: float,
     exponential_avg_factor: float,
     data_format: str,
     is_training: bool,
-) -> Any:
+) -> Outputs:
     """FusedBatchNorm with one more output, which only cuDNN fills."""
     results = _batch_norm(
         xp,
@@ -319,7 +327,7 @@ def fused_batch_norm_v3(
 
 
 @fused_batch_norm_v3.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     return _fused_norm_gradient(op, fused_batch_norm_grad_v3, grads[0], has_third=True)
 
 
@@ -327,7 +335,9 @@ _NCHW_TO_NHWC = {4: [0, 2, 3, 1], 5: [0, 2, 3, 4, 1]}
 _NHWC_TO_NCHW = {4: [0, 3, 1, 2], 5: [0, 4, 1, 2, 3]}
 
 
-def _fused_norm_gradient(op: Any, grad_op: Any, grad_y: Any, *, has_third: bool) -> Any:
+def _fused_norm_gradient(
+    op: Operation, grad_op: Callable[..., TensorResult], grad_y: Tensor, *, has_third: bool
+) -> Any:
     x, scale = op.inputs[:2]
     is_training = op.get_attr("is_training")
     data_format = op.get_attr("data_format")
@@ -357,16 +367,16 @@ def _fused_norm_gradient(op: Any, grad_op: Any, grad_y: Any, *, has_third: bool)
 
 
 def _batch_norm_grad(
-    xp: Any,
-    y_backprop: Any,
-    x: Any,
-    scale: Any,
-    mean: Any,
-    variance: Any,
+    xp: Xp,
+    y_backprop: Array,
+    x: Array,
+    scale: Array,
+    mean: Array,
+    variance: Array,
     epsilon: float,
     data_format: str,
     is_training: bool,
-) -> tuple[Any, Any, Any, Any, Any]:
+) -> tuple[Array, Array, Array, Array, Array]:
     rank = 5 if data_format in ("NDHWC", "NCDHW") else 4
     for array in (y_backprop, x):
         if array.ndim not in (4, 5):
@@ -441,17 +451,17 @@ _NORM_GRAD_OUTPUTS = (
     shape=_fused_norm_grad_shape,
 )
 def fused_batch_norm_grad(
-    xp: Any,
-    y_backprop: Any,
-    x: Any,
-    scale: Any,
-    reserve_space_1: Any,
-    reserve_space_2: Any,
+    xp: Xp,
+    y_backprop: Array,
+    x: Array,
+    scale: Array,
+    reserve_space_1: Array,
+    reserve_space_2: Array,
     *,
     epsilon: float,
     data_format: str,
     is_training: bool,
-) -> Any:
+) -> Outputs:
     """Gradients of FusedBatchNorm with respect to x, scale and offset."""
     return _batch_norm_grad(
         xp,
@@ -477,17 +487,17 @@ def fused_batch_norm_grad(
     shape=_fused_norm_grad_shape,
 )
 def fused_batch_norm_grad_v2(
-    xp: Any,
-    y_backprop: Any,
-    x: Any,
-    scale: Any,
-    reserve_space_1: Any,
-    reserve_space_2: Any,
+    xp: Xp,
+    y_backprop: Array,
+    x: Array,
+    scale: Array,
+    reserve_space_1: Array,
+    reserve_space_2: Array,
     *,
     epsilon: float,
     data_format: str,
     is_training: bool,
-) -> Any:
+) -> Outputs:
     """Gradients of FusedBatchNormV2 with respect to x, scale and offset."""
     return _batch_norm_grad(
         xp,
@@ -514,18 +524,18 @@ def fused_batch_norm_grad_v2(
     shape=_fused_norm_grad_shape,
 )
 def fused_batch_norm_grad_v3(
-    xp: Any,
-    y_backprop: Any,
-    x: Any,
-    scale: Any,
-    reserve_space_1: Any,
-    reserve_space_2: Any,
-    reserve_space_3: Any,
+    xp: Xp,
+    y_backprop: Array,
+    x: Array,
+    scale: Array,
+    reserve_space_1: Array,
+    reserve_space_2: Array,
+    reserve_space_3: Array,
     *,
     epsilon: float,
     data_format: str,
     is_training: bool,
-) -> Any:
+) -> Outputs:
     """Gradients of FusedBatchNormV3 with respect to x, scale and offset."""
     return _batch_norm_grad(
         xp,
@@ -540,7 +550,7 @@ def fused_batch_norm_grad_v3(
     )
 
 
-def _second_gradient(op: Any, *grads: Any) -> Any:
+def _second_gradient(op: Operation, *grads: Tensor) -> Gradients:
     from tfnb.ops.nn.second_batch_norm import second_gradients
 
     return second_gradients(op, grads)
@@ -578,16 +588,16 @@ _GLOBAL_NORM_DEPRECATED = (9, "Use tf.nn.batch_normalization()")
     deprecated=_GLOBAL_NORM_DEPRECATED,
 )
 def batch_norm_with_global_normalization(
-    xp: Any,
-    t: Any,
-    m: Any,
-    v: Any,
-    beta: Any,
-    gamma: Any,
+    xp: Xp,
+    t: Array,
+    m: Array,
+    v: Array,
+    beta: Array,
+    gamma: Array,
     *,
     variance_epsilon: float,
     scale_after_normalization: bool,
-) -> Any:
+) -> Array:
     """(t - m) / sqrt(v + epsilon) * gamma + beta over the last dimension."""
     if t.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(t.shape)}")
@@ -598,7 +608,7 @@ def batch_norm_with_global_normalization(
 
 
 @batch_norm_with_global_normalization.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     t, m, v, _, gamma = op.inputs
     dx, dm, dv, db, dg = batch_norm_with_global_normalization_grad(
         t,
@@ -629,16 +639,16 @@ def _global_norm_grad_shape(c: InferenceContext) -> list[TensorShape]:
     deprecated=_GLOBAL_NORM_DEPRECATED,
 )
 def batch_norm_with_global_normalization_grad(
-    xp: Any,
-    t: Any,
-    m: Any,
-    v: Any,
-    gamma: Any,
-    backprop: Any,
+    xp: Xp,
+    t: Array,
+    m: Array,
+    v: Array,
+    gamma: Array,
+    backprop: Array,
     *,
     variance_epsilon: float,
     scale_after_normalization: bool,
-) -> Any:
+) -> Outputs:
     """Gradients of BatchNormWithGlobalNormalization."""
     scalar = t.dtype.type
     axes = (0, 1, 2)
@@ -668,8 +678,8 @@ _WIDEST_BAND = 256
 
 
 def _window_sum(
-    xp: Any, values: Any, radius: int, spreads: bool = False, itself: bool = True
-) -> Any:
+    xp: Xp, values: Array, radius: int, spreads: bool = False, itself: bool = True
+) -> Array:
     """Sums over the neighbours within `radius` along the last axis, each among its own or not.
 
     With `spreads` a non-finite value makes its whole row NaN, as TensorFlow's product does.
@@ -697,7 +707,7 @@ def _lrn_shape(c: InferenceContext) -> TensorShape:
 
 
 @register_op("LRN", "input: T -> output: T", *_LRN_ATTRS, shape=_lrn_shape)
-def lrn(xp: Any, x: Any, *, depth_radius: int, bias: float, alpha: float, beta: float) -> Any:
+def lrn(xp: Xp, x: Array, *, depth_radius: int, bias: float, alpha: float, beta: float) -> Array:
     """Compute x / (bias + alpha * sum of squares of the neighbouring channels)**beta."""
     if x.ndim != 4:
         raise errors.invalid_argument("in must be 4-dimensional")
@@ -708,7 +718,7 @@ def lrn(xp: Any, x: Any, *, depth_radius: int, bias: float, alpha: float, beta: 
     return (wide * _power(xp, norm, -beta)).astype(x.dtype, copy=False)
 
 
-def _power(xp: Any, x: Any, exponent: float) -> Any:
+def _power(xp: Xp, x: Array, exponent: float) -> Array:
     """``x ** exponent``, by a root where it is a half."""
     if exponent == -0.5 and is_large(xp, x):
         root = np.sqrt(x, out=x)
@@ -717,7 +727,7 @@ def _power(xp: Any, x: Any, exponent: float) -> Any:
 
 
 @lrn.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return lrn_grad(
         grad,
         op.inputs[0],
@@ -740,16 +750,16 @@ def _lrn_grad_shape(c: InferenceContext) -> TensorShape:
     shape=_lrn_grad_shape,
 )
 def lrn_grad(
-    xp: Any,
-    input_grads: Any,
-    input_image: Any,
-    output_image: Any,
+    xp: Xp,
+    input_grads: Array,
+    input_image: Array,
+    output_image: Array,
     *,
     depth_radius: int,
     bias: float,
     alpha: float,
     beta: float,
-) -> Any:
+) -> Array:
     """The gradient of LRN with respect to its input."""
     for value in (input_grads, input_image, output_image):
         if value.ndim != 4:

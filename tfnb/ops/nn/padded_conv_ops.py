@@ -6,7 +6,7 @@ TensorFlow's graph transforms write these ops into frozen graphs. Corresponds to
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_dims, require_rank
@@ -15,6 +15,9 @@ from tfnb.ops.array.pad_ops import mirror_pad
 from tfnb.ops.conv.conv_ops import conv2d_op
 from tfnb.ops.conv.windows import output_dim
 from tfnb.ops.image.image_resize_ops import resize_bilinear_op
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
 
 _CONV = (
     "mode: {'REFLECT', 'SYMMETRIC'}",
@@ -60,8 +63,8 @@ def _padded_conv_shape(c: InferenceContext, *, resized: bool) -> TensorShape:
 
 
 def _convolved(
-    xp: Any, x: Any, paddings: Any, kernel: Any, mode: str, strides: list[int], padding: str
-) -> Any:
+    xp: Xp, x: Array, paddings: Array, kernel: Array, mode: str, strides: list[int], padding: str
+) -> Array:
     padded = mirror_pad.function(xp, x, paddings, mode=mode)  # type: ignore[misc]
     return conv2d_op.function(  # type: ignore[misc]
         xp,
@@ -84,15 +87,15 @@ def _convolved(
     host_memory=("paddings",),
 )
 def fused_pad_conv2d(
-    xp: Any,
-    input: Any,
-    paddings: Any,
-    filter: Any,
+    xp: Xp,
+    input: Array,
+    paddings: Array,
+    filter: Array,
     *,
     mode: str,
     strides: list[int],
     padding: str,
-) -> Any:
+) -> Array:
     """The convolution of the input with its mirror image around it."""
     return _convolved(xp, input, paddings, filter, mode, strides, padding)
 
@@ -107,17 +110,17 @@ def fused_pad_conv2d(
     host_memory=("size", "paddings"),
 )
 def fused_resize_and_pad_conv2d(
-    xp: Any,
-    input: Any,
-    size: Any,
-    paddings: Any,
-    filter: Any,
+    xp: Xp,
+    input: Array,
+    size: Array,
+    paddings: Array,
+    filter: Array,
     *,
     resize_align_corners: bool,
     mode: str,
     strides: list[int],
     padding: str,
-) -> Any:
+) -> Array:
     """The convolution of the resized input with its mirror image around it."""
     resized = resize_bilinear_op.function(  # type: ignore[misc]
         xp, input, size, align_corners=resize_align_corners, half_pixel_centers=False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tfnb.core.files import file_system
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tfnb.core.kernel_types import Array
     from tfnb.ops.random.philox import Philox
 
 _WORD = 2**32
@@ -90,8 +91,8 @@ class RangeSampler:
         raise NotImplementedError
 
     def sample(
-        self, words: WordStream, count: int, is_unique: bool, true_classes: Any
-    ) -> tuple[Any, Any, Any]:
+        self, words: WordStream, count: int, is_unique: bool, true_classes: Array
+    ) -> tuple[Array, Array, Array]:
         """Classes, the expected counts of the true classes, and those of the drawn ones."""
         drawn: dict[int, None] | list[int]
         if is_unique:
@@ -108,7 +109,7 @@ class RangeSampler:
             self._expected(classes, count, tries),
         )
 
-    def _expected(self, classes: Any, count: int, tries: int) -> Any:
+    def _expected(self, classes: Array, count: int, tries: int) -> Array:
         counts = [self._expected_count(value, count, tries) for value in classes.ravel().tolist()]
         return np.array(counts, np.float32).reshape(classes.shape)
 
@@ -125,8 +126,8 @@ class AllSampler(RangeSampler):
     """Every class once."""
 
     def sample(
-        self, words: WordStream, count: int, is_unique: bool, true_classes: Any
-    ) -> tuple[Any, Any, Any]:
+        self, words: WordStream, count: int, is_unique: bool, true_classes: Array
+    ) -> tuple[Array, Array, Array]:
         """All classes; each is expected once."""
         ones = np.ones(count, np.float32)
         return np.arange(count, dtype=np.int64), np.ones(true_classes.shape, np.float32), ones
@@ -185,8 +186,8 @@ class LearnedUnigramSampler(RangeSampler):
         return float(np.float32(self._weights[value]) / np.float32(self._sums[-1]))
 
     def sample(
-        self, words: WordStream, count: int, is_unique: bool, true_classes: Any
-    ) -> tuple[Any, Any, Any]:
+        self, words: WordStream, count: int, is_unique: bool, true_classes: Array
+    ) -> tuple[Array, Array, Array]:
         """Draws, then counts the true classes."""
         with self._lock:
             result = super().sample(words, count, is_unique, true_classes)

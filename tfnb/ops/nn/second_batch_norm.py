@@ -6,17 +6,29 @@ TensorFlow's ``nn_fused_batch_norm_grad.py``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
 from tfnb.ops.array import array_ops
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.math import math_ops
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 
 def _written_out(
-    grad_y: Any, x: Any, scale: Any, mean: Any, variance: Any, attrs: dict[str, Any]
-) -> tuple[Any, Any, Any]:
+    grad_y: TensorLike,
+    x: TensorLike,
+    scale: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    attrs: dict[str, Any],
+) -> tuple[TensorResult, TensorResult, TensorResult]:
     """Gradients with respect to x, scale and offset, in elementary ops."""
     layout, epsilon = attrs["data_format"], attrs["epsilon"]
     kind = x.dtype.base_dtype
@@ -55,7 +67,7 @@ def _written_out(
     return math_ops.cast(grad_y * scale * root, kind), grad_scale, grad_offset
 
 
-def second_gradients(op: Any, grads: Any) -> list[Any]:
+def second_gradients(op: Operation, grads: Sequence[Tensor]) -> list[TensorResult]:
     """Gradients with respect to the inputs of a FusedBatchNormGrad op."""
     attrs = {name: op.get_attr(name) for name in ("epsilon", "data_format", "is_training")}
     attrs["data_format"] = attrs["data_format"].decode()

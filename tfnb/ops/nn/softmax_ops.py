@@ -23,8 +23,14 @@ from tfnb.ops.math.reduction_ops import reduce_sum
 from tfnb.ops.math.sequence_ops import range_
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {"nn": ["log_softmax", "softmax"], "math": ["log_softmax", "softmax"]}
 
@@ -35,26 +41,26 @@ def _rank_one_or_more(c: InferenceContext) -> TensorShape:
     return c.with_rank_at_least(0, 1)
 
 
-def widened(x: Any) -> Any:
+def widened(x: Array) -> Array:
     """`x` in the dtype it is computed in: float32 for the two-byte floats."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 else x
 
 
-def _check_rank(logits: Any) -> None:
+def _check_rank(logits: Array) -> None:
     if logits.ndim < 1:
         raise errors.invalid_argument(
             f"logits must have >= 1 dimension, got {shape_text(logits.shape)}"
         )
 
 
-def shifted_logits(xp: Any, logits: Any) -> Any:
+def shifted_logits(xp: Xp, logits: Array) -> Array:
     """Logits minus their largest, so that no exponential overflows."""
     if logits.size == 0:
         return logits
     return logits - logits.max(axis=-1, keepdims=True)
 
 
-def _stepwise_sum(terms: Any) -> Any:
+def _stepwise_sum(terms: Array) -> Array:
     """The sum along the last axis of two-byte floats: rounded at each step if it is short."""
     count = terms.shape[-1]
     if not 0 < count < 8:
@@ -67,7 +73,7 @@ def _stepwise_sum(terms: Any) -> Any:
 
 
 @register_op("Softmax", "logits: T -> softmax: T", _FLOAT, shape=_rank_one_or_more)
-def softmax_op(xp: Any, logits: Any) -> Any:
+def softmax_op(xp: Xp, logits: Array) -> Array:
     """exp(logits) / sum(exp(logits)) along the last axis."""
     _check_rank(logits)
     if logits.dtype.itemsize == 2 and xp is np:
@@ -84,7 +90,7 @@ def softmax_op(xp: Any, logits: Any) -> Any:
 softmax_op.float_ops(float_ops.per_input(5))
 
 
-def _large(function: Any, x: Any) -> Any:
+def _large(function: Callable[..., Array], x: Array) -> Array:
     """``function(rows, out)`` of the rows of `x`, on several threads."""
     out = np.empty(x.shape, x.dtype)
     rows, target = x.reshape(-1, x.shape[-1]), out.reshape(-1, x.shape[-1])
@@ -99,7 +105,7 @@ def _large(function: Any, x: Any) -> Any:
 _LEAST_SUM, _LARGEST_SUM = 0.5, 1e30
 
 
-def _softmax_rows(x: Any, out: Any) -> None:
+def _softmax_rows(x: Array, out: Array) -> None:
     np.exp(x, out=out)
     total = sum_over(np, out, (1,), True)
     if not (total.min() >= _LEAST_SUM and total.max() <= _LARGEST_SUM):
@@ -109,20 +115,20 @@ def _softmax_rows(x: Any, out: Any) -> None:
     np.multiply(out, x.dtype.type(1) / total, out=out)
 
 
-def _log_softmax_rows(x: Any, out: Any) -> None:
+def _log_softmax_rows(x: Array, out: Array) -> None:
     np.subtract(x, x.max(axis=1, keepdims=True), out=out)
     np.subtract(out, np.log(sum_over(np, np.exp(out), (1,), True)), out=out)
 
 
 @softmax_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     softmax_value = op.outputs[0]
     total = reduce_sum(grad * softmax_value, -1, keepdims=True)
     return (grad - total) * softmax_value
 
 
 @register_op("LogSoftmax", "logits: T -> logsoftmax: T", _FLOAT, shape=_rank_one_or_more)
-def log_softmax_op(xp: Any, logits: Any) -> Any:
+def log_softmax_op(xp: Xp, logits: Array) -> Array:
     """Compute logits - log(sum(exp(logits))) along the last axis."""
     _check_rank(logits)
     if logits.dtype.itemsize == 2 and xp is np:
@@ -137,7 +143,7 @@ def log_softmax_op(xp: Any, logits: Any) -> Any:
 
 
 @log_softmax_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     softmax_value = exp_op(op.outputs[0])
     return grad - reduce_sum(grad, -1, keepdims=True) * softmax_value
 
@@ -145,7 +151,7 @@ def _(op: Any, grad: Any) -> Any:
 # ----------------------------------------------------------------------- functions of Python's side
 
 
-def _along(op: Any, logits: Any, axis: int, name: str | None) -> Any:
+def _along(op: Callable[..., TensorResult], logits: TensorLike, axis: int, name: str | None) -> Any:
     """Applies an op of the last axis along another one."""
     logits = convert_to_tensor(logits)
     rank = logits.shape.ndims
@@ -166,7 +172,7 @@ def _along(op: Any, logits: Any, axis: int, name: str | None) -> Any:
             f"dimensions in the input. Received: dim={axis}",
         )
     shape = logits.shape
-    position: Any = array_ops.rank(logits)
+    position: TensorResult = array_ops.rank(logits)
     position = axis + position if axis < 0 else axis
     dynamic_rank = array_ops.rank(logits)
     position = position % rank
@@ -177,20 +183,30 @@ def _along(op: Any, logits: Any, axis: int, name: str | None) -> Any:
     return output
 
 
-def swap_axes(x: Any, axis: Any, last: Any, name: str | None = None) -> Any:
+def swap_axes(
+    x: TensorLike, axis: TensorLike, last: TensorLike, name: str | None = None
+) -> TensorResult:
     """`x` with an axis and the last one exchanged."""
     order = array_ops.concat([range_(axis), [last], range_(axis + 1, last), [axis]], 0)
     return array_ops.transpose(x, order, name=name)
 
 
-def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None) -> Any:
+def softmax(
+    logits: TensorLike,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: TensorLike | None = None,
+) -> Any:
     """exp(logits) / sum(exp(logits)) along an axis (the last by default)."""
     axis = renamed("axis", axis, "dim", dim)
     return _along(softmax_op, logits, -1 if axis is None else axis, name)
 
 
 def log_softmax(
-    logits: Any, axis: int | None = None, name: str | None = None, dim: Any = None
+    logits: TensorLike,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: TensorLike | None = None,
 ) -> Any:
     """Compute logits - log(sum(exp(logits))) along an axis (the last by default)."""
     axis = renamed("axis", axis, "dim", dim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,13 @@ from tfnb.ops.math.comparison_ops import equal
 from tfnb.ops.math.reduction_ops import reduce_prod, reduce_sum
 from tfnb.ops.math.sequence_ops import range_
 from tfnb.ops.nn.top_n import unsorted_top
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["approx_top_k"],
@@ -47,11 +54,13 @@ _MOST_IN_HEAPS = 1_000_000
 _ROW_IN_ELEMENTS = 16
 
 
-def _fits_heaps(x: Any, k: int) -> bool:
+def _fits_heaps(x: Array, k: int) -> bool:
     return bool(x.size // x.shape[-1] * (k + _ROW_IN_ELEMENTS) <= _MOST_IN_HEAPS)
 
 
-def _top_k(xp: Any, x: Any, k: int, index_type: Any, is_sorted: bool = True) -> tuple[Any, Any]:
+def _top_k(
+    xp: Xp, x: Array, k: int, index_type: Array, is_sorted: bool = True
+) -> tuple[Array, Array]:
     if k < 0:
         raise errors.invalid_argument(f"Need k >= 0, got {k}")
     if x.ndim < 1:
@@ -73,7 +82,7 @@ def _top_k(xp: Any, x: Any, k: int, index_type: Any, is_sorted: bool = True) -> 
     return values, indices.astype(index_type)
 
 
-def _largest_few(xp: Any, x: Any, k: int) -> Any:
+def _largest_few(xp: Xp, x: Array, k: int) -> Array:
     """Indices of the k largest per row, found by partitioning; lower indices first among equals."""
     size = x.shape[-1]
     rows = x.reshape(-1, size)
@@ -97,13 +106,13 @@ def _largest_few(xp: Any, x: Any, k: int) -> Any:
     shape=lambda c: _top_k_shape(c, c.attr("k")),
     deprecated=(7, "Use TopKV2 instead"),
 )
-def top_k_op(xp: Any, x: Any, *, k: int, sorted: bool) -> Any:
+def top_k_op(xp: Xp, x: Array, *, k: int, sorted: bool) -> Outputs:
     """The k largest elements of every row, largest first if asked, and their indices."""
     return _top_k(xp, x, k, np.int32, sorted)
 
 
 @top_k_op.gradient
-def _(op: Any, grad: Any, _: Any) -> Any:
+def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
     return _scatter_back(op, grad)
 
 
@@ -116,7 +125,7 @@ def _(op: Any, grad: Any, _: Any) -> Any:
     "index_type: {int16, int32, int64} = DT_INT32",
     host_memory=("k",),
 )
-def top_k_v2(xp: Any, x: Any, k: Any, *, sorted: bool, index_type: Any) -> Any:
+def top_k_v2(xp: Xp, x: Array, k: Array, *, sorted: bool, index_type: DType) -> Outputs:
     """The k largest elements of every row, largest first if asked, and their indices."""
     if k.ndim:
         raise errors.invalid_argument(f"k must be scalar, got shape {shape_text(k.shape)}")
@@ -132,11 +141,11 @@ def _(c: InferenceContext) -> list[TensorShape]:
 
 
 @top_k_v2.gradient
-def _(op: Any, grad: Any, _: Any) -> Any:
+def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
     return _scatter_back(op, grad), array_ops.zeros([], dtype=dtypes.int32)
 
 
-def _scatter_back(op: Any, grad: Any) -> Any:
+def _scatter_back(op: Operation, grad: Tensor) -> TensorResult:
     """The gradient put where the elements came from."""
     x, indices = op.inputs[0], op.outputs[1]
     shape, index_shape = array_ops.shape(x), array_ops.shape(indices)
@@ -153,12 +162,12 @@ def _scatter_back(op: Any, grad: Any) -> Any:
 
 
 def top_k(
-    input: Any,
-    k: Any = 1,
+    input: TensorLike,
+    k: TensorLike = 1,
     sorted: bool = True,
     index_type: Any = dtypes.int32,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The k largest entries of the last dimension and their indices."""
     return top_k_v2(input, k, sorted=sorted, index_type=index_type, name=name)
 
@@ -191,8 +200,8 @@ def _approx_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_approx_shape,
 )
 def approx_top_k(
-    xp: Any, x: Any, *, k: int, reduction_dimension: int, is_max_k: bool
-) -> tuple[Any, Any]:
+    xp: Xp, x: Array, *, k: int, reduction_dimension: int, is_max_k: bool
+) -> tuple[Array, Array]:
     """The k largest or smallest along an axis: exactly these, as on TensorFlow's CPU."""
     rows = xp.moveaxis(x, reduction_dimension, -1)
     values, indices = _top_k(xp, rows if is_max_k else -rows, k, np.int32)
@@ -201,7 +210,7 @@ def approx_top_k(
 
 
 @approx_top_k.gradient
-def _(op: Any, grad: Any, _: Any) -> Any:
+def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
     axis, x, places = op.get_attr("reduction_dimension"), op.inputs[0], op.outputs[1]
     axis = axis % x.shape.with_rank_at_least(1).ndims
     # Along a new axis behind the chosen ones: whether a place is where one of them was.
@@ -210,14 +219,14 @@ def _(op: Any, grad: Any, _: Any) -> Any:
 
 
 def approx_max_k(
-    operand: Any,
+    operand: TensorLike,
     k: int,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The k largest entries along an axis and their indices, exactly."""
     return approx_top_k(
         operand, k=k, reduction_dimension=reduction_dimension, recall_target=recall_target,
@@ -227,14 +236,14 @@ def approx_max_k(
 
 
 def approx_min_k(
-    operand: Any,
+    operand: TensorLike,
     k: int,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """The k smallest entries along an axis and their indices, exactly."""
     return approx_top_k(
         operand, k=k, reduction_dimension=reduction_dimension, recall_target=recall_target,
@@ -253,7 +262,7 @@ def _in_top_k_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([merge_dims(predictions[0], targets[0])])
 
 
-def _in_top_k(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
+def _in_top_k(xp: Xp, predictions: Array, targets: Array, k: int) -> Array:
     if predictions.ndim != 2:
         raise errors.invalid_argument("predictions must be 2-dimensional")
     if targets.ndim != 1:
@@ -278,7 +287,7 @@ def _in_top_k(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
     "T: {int32, int64} = DT_INT32",
     shape=_in_top_k_shape,
 )
-def in_top_k_op(xp: Any, predictions: Any, targets: Any, *, k: int) -> Any:
+def in_top_k_op(xp: Xp, predictions: Array, targets: Array, *, k: int) -> Array:
     """Whether fewer than k classes of a row are predicted more strongly than the target."""
     return _in_top_k(xp, predictions, targets, k)
 
@@ -290,14 +299,16 @@ def in_top_k_op(xp: Any, predictions: Any, targets: Any, *, k: int) -> Any:
     shape=_in_top_k_shape,
     host_memory=("k",),
 )
-def in_top_k_v2(xp: Any, predictions: Any, targets: Any, k: Any) -> Any:
+def in_top_k_v2(xp: Xp, predictions: Array, targets: Array, k: Array) -> Array:
     """Whether fewer than k classes of a row are predicted more strongly than the target."""
     if k.ndim:
         raise errors.invalid_argument(f"k must be 0-D, got shape {shape_text(k.shape)}")
     return _in_top_k(xp, predictions, targets, int(k))
 
 
-def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Any:
+def in_top_k(
+    predictions: TensorLike, targets: TensorLike, k: TensorLike, name: str | None = None
+) -> TensorResult:
     """Whether the targets are among the k strongest predictions."""
     with name_scope(name, "in_top_k"):
         return in_top_k_v2(predictions, targets, k, name=name)
@@ -313,7 +324,7 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
     "T: realnumbertype",
     host_memory=("n",),
 )
-def nth_element_op(xp: Any, x: Any, n: Any, *, reverse: bool) -> Any:
+def nth_element_op(xp: Xp, x: Array, n: Array, *, reverse: bool) -> Array:
     """The n-th smallest element (largest with `reverse`) of every row, counted from 0."""
     if n.ndim:
         raise errors.invalid_argument(f"N must be scalar but has rank {n.ndim}")
@@ -343,7 +354,7 @@ def _(c: InferenceContext) -> TensorShape:
 
 
 @nth_element_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     # Equal elements share the gradient.
     x, output = op.inputs[0], op.outputs[0]
     chosen = cast(equal(array_ops.expand_dims(output, -1), x), grad.dtype)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array
 
 type_of_comes_first = Callable[[int, int], bool]
 
 
-def unsorted_top(x: Any, k: int) -> Any:
+def unsorted_top(x: Array, k: int) -> Array:
     """Indices of the k largest elements along the last axis, of which there are more than k."""
     rows = x.reshape(-1, x.shape[-1])
     if x.dtype.kind not in "iu":
@@ -27,7 +30,7 @@ def unsorted_top(x: Any, k: int) -> Any:
     return found.reshape(*x.shape[:-1], k)
 
 
-def _top_of_row(row: Any, k: int) -> list[int]:
+def _top_of_row(row: Array, k: int) -> list[int]:
     # Of equal elements the later is the worse.
     heap = [(value, -index) for index, value in enumerate(row[: k + 1].tolist())]
     heapq.heapify(heap)
@@ -48,7 +51,7 @@ def _top_of_row(row: Any, k: int) -> list[int]:
 # ------------------------------------------------------------------------------------ with a NaN
 
 
-def _top_with_nan(row: Any, k: int) -> list[int]:
+def _top_with_nan(row: Array, k: int) -> list[int]:
     def is_better(one: int, other: int) -> bool:
         left, right = row[one], row[other]
         return bool(left > right or (not left < right and one < other))

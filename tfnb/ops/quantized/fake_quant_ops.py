@@ -6,7 +6,7 @@ TensorFlow's ``fake_quant_ops.cc``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,12 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_dims, merge_shapes, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import require_same_shape, shape_text
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
 
 _NAMES = [
     "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
@@ -31,7 +37,7 @@ _LEVELS = ("num_bits: int = 8", "narrow_range: bool = false")
 class _Range:
     """The moved range: float32 numbers, or a vector with one per channel."""
 
-    def __init__(self, xp: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> None:
+    def __init__(self, xp: Xp, low: Array, high: Array, num_bits: int, narrow_range: bool) -> None:
         if not 2 <= num_bits <= 16:
             raise errors.invalid_argument(
                 f"num_bits must be between 2 and 16, inclusive: {num_bits}"
@@ -47,14 +53,14 @@ class _Range:
         self.low = (first - zero) * self.scale
         self.high = (last - zero) * self.scale
 
-    def rounded(self, xp: Any, x: Any) -> Any:
+    def rounded(self, xp: Xp, x: Array) -> Array:
         """The level nearest to each number."""
         inverse = np.float32(1) / self.scale
         shifted = xp.maximum(xp.minimum(x, self.high), self.low) - self.low
         levels = xp.floor(shifted * inverse + np.float32(0.5))
         return (levels * self.scale + self.low).astype(np.float32)
 
-    def holds(self, x: Any) -> Any:
+    def holds(self, x: Array) -> Array:
         """Whether each number is in the range."""
         return (x >= self.low) & (x <= self.high)
 
@@ -72,8 +78,8 @@ def _check_limits(low: float, high: float) -> None:
     shape=unchanged_shape,
 )
 def fake_quant_with_min_max_args(
-    xp: Any, inputs: Any, *, min: float, max: float, num_bits: int, narrow_range: bool
-) -> Any:
+    xp: Xp, inputs: Array, *, min: float, max: float, num_bits: int, narrow_range: bool
+) -> Array:
     """Rounds to the levels of a fixed range."""
     _check_limits(min, max)
     return _Range(xp, min, max, num_bits, narrow_range).rounded(xp, inputs)
@@ -87,15 +93,15 @@ def fake_quant_with_min_max_args(
     shape=unchanged_shape,
 )
 def fake_quant_with_min_max_args_gradient(
-    xp: Any,
-    gradients: Any,
-    inputs: Any,
+    xp: Xp,
+    gradients: Array,
+    inputs: Array,
     *,
     min: float,
     max: float,
     num_bits: int,
     narrow_range: bool,
-) -> Any:
+) -> Array:
     """The gradients of what is in the range."""
     require_same_shape("FakeQuantWithMinMaxArgsGradient", gradients, inputs)
     _check_limits(min, max)
@@ -106,12 +112,12 @@ def fake_quant_with_min_max_args_gradient(
 fake_quant_with_min_max_args_gradient.not_differentiable()
 
 
-def _levels(op: Any) -> dict[str, Any]:
+def _levels(op: Operation) -> dict[str, Any]:
     return {name: op.get_attr(name) for name in ("num_bits", "narrow_range")}
 
 
 @fake_quant_with_min_max_args.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     limits = {name: op.get_attr(name) for name in ("min", "max")}
     return fake_quant_with_min_max_args_gradient(grad, op.inputs[0], **limits, **_levels(op))
 
@@ -131,7 +137,7 @@ def _vars_gradient_shape(c: InferenceContext) -> list[TensorShape]:
     return [inputs, low, low]
 
 
-def _scalar(value: Any, name: str) -> Any:
+def _scalar(value: Array, name: str) -> Array:
     if value.ndim:
         raise errors.invalid_argument(f"`{name}` must be rank 0 but is rank {value.ndim}")
     return value
@@ -145,8 +151,8 @@ def _scalar(value: Any, name: str) -> Any:
     devices=("CPU",),
 )
 def fake_quant_with_min_max_vars(
-    xp: Any, inputs: Any, low: Any, high: Any, *, num_bits: int, narrow_range: bool
-) -> Any:
+    xp: Xp, inputs: Array, low: Array, high: Array, *, num_bits: int, narrow_range: bool
+) -> Array:
     """Rounds to the levels of a range that is learned; an empty range at zero gives zeros."""
     low, high = _scalar(low, "min"), _scalar(high, "max")
     if low == 0 and high == 0:
@@ -163,15 +169,15 @@ def fake_quant_with_min_max_vars(
     devices=("CPU",),
 )
 def fake_quant_with_min_max_vars_gradient(
-    xp: Any,
-    gradients: Any,
-    inputs: Any,
-    low: Any,
-    high: Any,
+    xp: Xp,
+    gradients: Array,
+    inputs: Array,
+    low: Array,
+    high: Array,
     *,
     num_bits: int,
     narrow_range: bool,
-) -> Any:
+) -> Outputs:
     """The gradients go to what is in the range; of what is not, to its nearer end."""
     require_same_shape("FakeQuantWithMinMaxVarsGradient", gradients, inputs)
     low, high = _scalar(low, "min"), _scalar(high, "max")
@@ -189,7 +195,7 @@ fake_quant_with_min_max_vars_gradient.not_differentiable()
 
 
 @fake_quant_with_min_max_vars.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return fake_quant_with_min_max_vars_gradient(grad, *op.inputs, **_levels(op))
 
 
@@ -212,7 +218,7 @@ def _channels_gradient_shape(c: InferenceContext) -> list[TensorShape]:
     return [merge_shapes(c.inputs[0], inputs), channels, channels]
 
 
-def _check_channels(inputs: Any, low: Any, high: Any) -> None:
+def _check_channels(inputs: Array, low: Array, high: Array) -> None:
     for name, value in (("min", low), ("max", high)):
         if value.ndim != 1:
             raise errors.invalid_argument(f"`{name}` must be rank 1 but is rank {value.ndim}")
@@ -231,8 +237,8 @@ def _check_channels(inputs: Any, low: Any, high: Any) -> None:
     devices=("CPU",),
 )
 def fake_quant_with_min_max_vars_per_channel(
-    xp: Any, inputs: Any, low: Any, high: Any, *, num_bits: int, narrow_range: bool
-) -> Any:
+    xp: Xp, inputs: Array, low: Array, high: Array, *, num_bits: int, narrow_range: bool
+) -> Array:
     """Rounds each channel (the last dimension) to the levels of its own range."""
     _check_channels(inputs, low, high)
     result = _Range(xp, low, high, num_bits, narrow_range).rounded(xp, inputs)
@@ -248,15 +254,15 @@ def fake_quant_with_min_max_vars_per_channel(
     devices=("CPU",),
 )
 def fake_quant_with_min_max_vars_per_channel_gradient(
-    xp: Any,
-    gradients: Any,
-    inputs: Any,
-    low: Any,
-    high: Any,
+    xp: Xp,
+    gradients: Array,
+    inputs: Array,
+    low: Array,
+    high: Array,
     *,
     num_bits: int,
     narrow_range: bool,
-) -> Any:
+) -> Outputs:
     """The same as for one range, channel by channel."""
     require_same_shape("FakeQuantWithMinMaxVarsPerChannelGradient", gradients, inputs)
     _check_channels(inputs, low, high)
@@ -278,5 +284,5 @@ fake_quant_with_min_max_vars_per_channel_gradient.not_differentiable()
 
 
 @fake_quant_with_min_max_vars_per_channel.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return fake_quant_with_min_max_vars_per_channel_gradient(grad, *op.inputs, **_levels(op))

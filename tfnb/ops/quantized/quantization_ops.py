@@ -37,7 +37,10 @@ from tfnb.ops.base.quantized_values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["dequantize", "quantize", "quantize_v2"],
@@ -72,7 +75,7 @@ def range_shape(c: InferenceContext, first: int = 0, alike: bool = True) -> Tens
     return ends
 
 
-def check_slices(x: Any, low: Any, high: Any, axis: int) -> None:
+def check_slices(x: Array, low: Array, high: Array, axis: int) -> None:
     """TensorFlow's refusals of min and max that do not fit the input.
 
     Raises:
@@ -96,12 +99,14 @@ def check_slices(x: Any, low: Any, high: Any, axis: int) -> None:
             )
 
 
-def _as_int32(numbers: Any) -> Any:
+def _as_int32(numbers: Array) -> Array:
     """Whole floats as they come back from int32, of which the largest one becomes the lowest."""
     return np.where(numbers < 2.0**31, numbers, np.float32(-(2.0**31)))
 
 
-def _by_slice(x: Any, low: Any, high: Any, axis: int, one: Callable[[Any, Any, Any], Any]) -> Any:
+def _by_slice(
+    x: Array, low: Array, high: Array, axis: int, one: Callable[[Array, Array, Array], Array]
+) -> Outputs:
     """The results of ``one(slice, low, high)`` for the slices along an axis, joined again."""
     slices = np.moveaxis(x, axis, 0)
     done = [one(part, low[i], high[i]) for i, part in enumerate(slices)]
@@ -111,7 +116,7 @@ def _by_slice(x: Any, low: Any, high: Any, axis: int, one: Callable[[Any, Any, A
 # ------------------------------------------------------------------------------------- from floats
 
 
-def _widened(low: Any, high: Any, least: float) -> tuple[np.float32, np.float32]:
+def _widened(low: Array, high: Array, least: float) -> tuple[np.float32, np.float32]:
     """The range with zero in it, not too narrow to be divided."""
     if high < low:
         raise errors.invalid_argument("max_range must be larger than min_range.")
@@ -124,11 +129,11 @@ def _widened(low: Any, high: Any, least: float) -> tuple[np.float32, np.float32]
 class _Quantizer:
     """QuantizeV2's attrs, and what they do to one slice with one range."""
 
-    def __init__(self, dtype: Any, mode: str, round_mode: str, narrow: bool, least: float) -> None:
+    def __init__(self, dtype: Attr, mode: str, round_mode: str, narrow: bool, least: float) -> None:
         self.dtype, self.mode, self.round_mode = dtype, mode, round_mode
         self.narrow, self.least = narrow, least
 
-    def __call__(self, x: Any, low: Any, high: Any) -> tuple[Any, np.float32, np.float32]:
+    def __call__(self, x: Array, low: Array, high: Array) -> tuple[Array, np.float32, np.float32]:
         """The integers, and the range they stand for."""
         low, high = _widened(np.float32(low), np.float32(high), self.least)
         if self.mode == "MIN_FIRST":
@@ -157,7 +162,7 @@ class _Quantizer:
         return _to_integers(numbers, self.dtype), low, high
 
 
-def _to_integers(numbers: Any, dtype: Any) -> Any:
+def _to_integers(numbers: Array, dtype: Attr) -> Array:
     """Whole floats as integers, by way of int64, which has its lowest number for NaN."""
     wide = np.where(np.abs(numbers) < 2.0**63, numbers, np.float32(-(2.0**63)))
     return wide.astype(np.int64).astype(dtype)
@@ -176,10 +181,10 @@ def _to_integers(numbers: Any, dtype: Any) -> Any:
     **_CPU,
 )
 def quantize_v2_op(
-    xp: Any,
-    x: Any,
-    min_range: Any,
-    max_range: Any,
+    xp: Xp,
+    x: Array,
+    min_range: Array,
+    max_range: Array,
     *,
     T: dtypes.DType,
     mode: str,
@@ -187,7 +192,7 @@ def quantize_v2_op(
     narrow_range: bool,
     axis: int,
     ensure_minimum_range: float,
-) -> Any:
+) -> Outputs:
     """Floats as quantized numbers, and the range that these stand for.
 
     MIN_COMBINED and MIN_FIRST spread the range over all integers; SCALED keeps zero at 0.
@@ -233,16 +238,16 @@ def _(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def dequantize_op(
-    xp: Any,
-    x: Any,
-    min_range: Any,
-    max_range: Any,
+    xp: Xp,
+    x: Array,
+    min_range: Array,
+    max_range: Array,
     *,
     mode: str,
     narrow_range: bool,
     axis: int,
     dtype: dtypes.DType,
-) -> Any:
+) -> Array:
     """The floats that quantized numbers stand for."""
     check_slices(x, min_range, max_range, axis)
     if mode == "MIN_FIRST" and axis != -1:
@@ -254,7 +259,7 @@ def dequantize_op(
             f"When output type is bfloat16, Mode string must be 'MIN_COMBINED', is '{mode}'"
         )
 
-    def one(part: Any, low: Any, high: Any) -> Any:
+    def one(part: Array, low: Array, high: Array) -> Array:
         low, high = np.float32(low), np.float32(high)
         if mode == "MIN_FIRST":
             return dequantized(part, low, high)
@@ -295,7 +300,7 @@ _RANGE_OUT = "output_min: float, output_max: float"
 _INPUT_RANGE = "input: Tinput, input_min: float, input_max: float"
 
 
-def _used_range(x: Any, low: Any, high: Any) -> tuple[np.float32, np.float32]:
+def _used_range(x: Array, low: Array, high: Array) -> tuple[np.float32, np.float32]:
     """The floats of the smallest number there is, or zero, and of the largest."""
     lowest, highest = limits(x.dtype)
     least = int(x.min()) if x.size else highest
@@ -316,15 +321,15 @@ def _used_range(x: Any, low: Any, high: Any) -> tuple[np.float32, np.float32]:
     **_CPU,
 )
 def requantize(
-    xp: Any,
-    x: Any,
-    input_min: Any,
-    input_max: Any,
-    requested_min: Any,
-    requested_max: Any,
+    xp: Xp,
+    x: Array,
+    input_min: Array,
+    input_max: Array,
+    requested_min: Array,
+    requested_max: Array,
     *,
     out_type: dtypes.DType,
-) -> Any:
+) -> Outputs:
     """Quantized numbers of a given type and range that stand for the same floats."""
     old = number_of(input_min, "input_min"), number_of(input_max, "input_max")
     low = number_of(requested_min, "requested_output_min")
@@ -350,7 +355,7 @@ def _two_scalars(c: InferenceContext) -> list[TensorShape]:
     shape=_two_scalars,
     **_CPU,
 )
-def requantization_range(xp: Any, x: Any, input_min: Any, input_max: Any) -> Any:
+def requantization_range(xp: Xp, x: Array, input_min: Array, input_max: Array) -> Outputs:
     """The range of the floats that really occur, with zero in it."""
     return _used_range(x, single(input_min, "input_min"), single(input_max, "input_max"))
 
@@ -364,8 +369,8 @@ def requantization_range(xp: Any, x: Any, input_min: Any, input_max: Any) -> Any
     **_CPU,
 )
 def quantize_down_and_shrink_range(
-    xp: Any, x: Any, input_min: Any, input_max: Any, *, out_type: dtypes.DType
-) -> Any:
+    xp: Xp, x: Array, input_min: Array, input_max: Array, *, out_type: dtypes.DType
+) -> Outputs:
     """Quantized numbers of a smaller type that share out the range which really occurs."""
     old = number_of(input_min, "input_min"), number_of(input_max, "input_max")
     new = _used_range(x, *old)
@@ -375,7 +380,7 @@ def quantize_down_and_shrink_range(
 # ----------------------------------------------------------------------------------- per channel
 
 
-def _check_channels(x: Any, low: Any, high: Any) -> None:
+def _check_channels(x: Array, low: Array, high: Array) -> None:
     if x.ndim != 4:
         raise errors.invalid_argument(
             "Current RequantizePerChannel operator supports 4D tensors only; the input must be in "
@@ -388,7 +393,7 @@ def _check_channels(x: Any, low: Any, high: Any) -> None:
             )
 
 
-def _widest(low: Any, high: Any) -> Any:
+def _widest(low: Array, high: Array) -> Array:
     low, high = (np.abs(end).astype(np.float32).ravel() for end in (low, high))
     return np.where(low < high, high, low)
 
@@ -402,15 +407,15 @@ def _widest(low: Any, high: Any) -> Any:
     **_CPU,
 )
 def requantize_per_channel(
-    xp: Any,
-    x: Any,
-    input_min: Any,
-    input_max: Any,
-    requested_min: Any,
-    requested_max: Any,
+    xp: Xp,
+    x: Array,
+    input_min: Array,
+    input_max: Array,
+    requested_min: Array,
+    requested_max: Array,
     *,
     out_type: dtypes.DType,
-) -> Any:
+) -> Outputs:
     """Numbers with a range per channel (the last dimension) as numbers with one range."""
     _check_channels(x, input_min, input_max)
     low = single(requested_min, "requested_output_min")
@@ -445,8 +450,8 @@ def _(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def requantization_range_per_channel(
-    xp: Any, x: Any, input_min: Any, input_max: Any, *, clip_value_max: float
-) -> Any:
+    xp: Xp, x: Array, input_min: Array, input_max: Array, *, clip_value_max: float
+) -> Outputs:
     """One range for all channels, as wide as the floats that occur but for a clip value."""
     _check_channels(x, input_min, input_max)
     if not (input_min.ndim and input_max.ndim):
@@ -473,7 +478,7 @@ def _(c: InferenceContext) -> list[TensorShape]:
 # ------------------------------------------------------------------------------ functions of users
 
 
-def axis_of(x: Any, axis: int | None) -> int:
+def axis_of(x: TensorLike, axis: int | None) -> int:
     """The attr for an axis of a tensor, counted from its end if negative; -1 for none.
 
     Raises:
@@ -489,9 +494,9 @@ def axis_of(x: Any, axis: int | None) -> int:
 
 
 def quantize_v2(
-    input: Any,
-    min_range: Any,
-    max_range: Any,
+    input: TensorLike,
+    min_range: TensorLike,
+    max_range: TensorLike,
     T: Any,
     mode: str = "MIN_COMBINED",
     name: str | None = None,
@@ -499,7 +504,7 @@ def quantize_v2(
     narrow_range: bool = False,
     axis: int | None = None,
     ensure_minimum_range: float = 0.01,
-) -> Any:
+) -> TensorResult:
     """The same as ``tf.quantization.quantize``, with the arguments in their old order."""
     if axis is not None and axis < 0:
         input = convert_to_tensor(input, dtypes.float32)
@@ -518,9 +523,9 @@ def quantize_v2(
 
 
 def quantize(
-    input: Any,
-    min_range: Any,
-    max_range: Any,
+    input: TensorLike,
+    min_range: TensorLike,
+    max_range: TensorLike,
     T: Any,
     mode: str = "MIN_COMBINED",
     round_mode: str = "HALF_AWAY_FROM_ZERO",
@@ -528,7 +533,7 @@ def quantize(
     narrow_range: bool = False,
     axis: int | None = None,
     ensure_minimum_range: float = 0.01,
-) -> Any:
+) -> TensorResult:
     """Floats as quantized numbers.
 
     Args:
@@ -564,15 +569,15 @@ def quantize(
 
 
 def dequantize(
-    input: Any,
-    min_range: Any,
-    max_range: Any,
+    input: TensorLike,
+    min_range: TensorLike,
+    max_range: TensorLike,
     mode: str = "MIN_COMBINED",
     name: str | None = None,
     axis: int | None = None,
     narrow_range: bool = False,
-    dtype: Any = dtypes.float32,
-) -> Any:
+    dtype: DTypeLike = dtypes.float32,
+) -> TensorResult:
     """The floats that quantized numbers stand for; arguments as in ``tf.quantization.quantize``.
 
     Raises:

@@ -5,7 +5,7 @@ Corresponds to TensorFlow's ``quantize_and_dequantize_op.cc``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,11 @@ from tfnb.ops.base.broadcasting import require_same_shape
 from tfnb.ops.quantized.quantization_ops import axis_of, range_shape
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "quantization": ["quantize_and_dequantize", "quantize_and_dequantize_v2"],
@@ -36,7 +40,7 @@ def _ends_like_input(c: InferenceContext) -> TensorShape:
     return c.inputs[0]
 
 
-def _check_range(x: Any, low: Any, high: Any, axis: int, given: bool, scalars: bool) -> None:
+def _check_range(x: Array, low: Array, high: Array, axis: int, given: bool, scalars: bool) -> None:
     if axis < -1:
         raise errors.invalid_argument(f"Axis must be at least -1. Found {axis}")
     if axis != -1 and axis >= x.ndim:
@@ -64,10 +68,10 @@ def _check_range(x: Any, low: Any, high: Any, axis: int, given: bool, scalars: b
 
 
 def _rounded(
-    xp: Any,
-    x: Any,
-    low: Any,
-    high: Any,
+    xp: Xp,
+    x: Array,
+    low: Array,
+    high: Array,
     *,
     signed_input: bool,
     num_bits: int,
@@ -76,7 +80,7 @@ def _rounded(
     narrow_range: bool = False,
     axis: int = -1,
     scalars: bool = True,
-) -> Any:
+) -> Array:
     """The level nearest to each number; zero is one of the levels."""
     if not 0 < num_bits < (62 if signed_input else 63):
         raise errors.invalid_argument(
@@ -128,15 +132,15 @@ def _rounded(
     deprecated=(22, "Replaced by QuantizeAndDequantizeV2"),
 )
 def quantize_and_dequantize_op(
-    xp: Any,
-    x: Any,
+    xp: Xp,
+    x: Array,
     *,
     signed_input: bool,
     num_bits: int,
     range_given: bool,
     input_min: float,
     input_max: float,
-) -> Any:
+) -> Array:
     """Rounds to the levels of a range that is an attribute, or the numbers' own."""
     low, high = (np.asarray(end, x.dtype) for end in (input_min, input_max))
     return _rounded(
@@ -145,7 +149,7 @@ def quantize_and_dequantize_op(
 
 
 @quantize_and_dequantize_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad
 
 
@@ -160,10 +164,10 @@ _ATTRS = (_SIGNED, _BITS, "range_given: bool = false", _T, _ROUND, _NARROW, _AXI
     shape=_ends_like_input,
 )
 def quantize_and_dequantize_v2_op(
-    xp: Any,
-    x: Any,
-    input_min: Any,
-    input_max: Any,
+    xp: Xp,
+    x: Array,
+    input_min: Array,
+    input_max: Array,
     *,
     signed_input: bool,
     num_bits: int,
@@ -171,7 +175,7 @@ def quantize_and_dequantize_v2_op(
     round_mode: str,
     narrow_range: bool,
     axis: int,
-) -> Any:
+) -> Array:
     """Rounds to the levels of a range, or one per slice; gradients pass unchanged."""
     return _rounded(
         xp,
@@ -188,7 +192,7 @@ def quantize_and_dequantize_v2_op(
 
 
 @quantize_and_dequantize_v2_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad, None, None
 
 
@@ -204,17 +208,17 @@ def _(op: Any, grad: Any) -> Any:
     host_memory=("num_bits",),
 )
 def quantize_and_dequantize_v3(
-    xp: Any,
-    x: Any,
-    input_min: Any,
-    input_max: Any,
-    num_bits: Any,
+    xp: Xp,
+    x: Array,
+    input_min: Array,
+    input_max: Array,
+    num_bits: Array,
     *,
     signed_input: bool,
     range_given: bool,
     narrow_range: bool,
     axis: int,
-) -> Any:
+) -> Array:
     """The same with the number of bits as an input."""
     if axis >= x.ndim or not x.ndim:
         raise errors.invalid_argument(
@@ -245,7 +249,7 @@ def quantize_and_dequantize_v3(
 
 
 @quantize_and_dequantize_v3.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad, None, None, None
 
 
@@ -256,10 +260,10 @@ def _(op: Any, grad: Any) -> Any:
     shape=_ends_like_input,
 )
 def quantize_and_dequantize_v4(
-    xp: Any,
-    x: Any,
-    input_min: Any,
-    input_max: Any,
+    xp: Xp,
+    x: Array,
+    input_min: Array,
+    input_max: Array,
     *,
     signed_input: bool,
     num_bits: int,
@@ -267,7 +271,7 @@ def quantize_and_dequantize_v4(
     round_mode: str,
     narrow_range: bool,
     axis: int,
-) -> Any:
+) -> Array:
     """As V2, but numbers outside the range have no gradient."""
     return _rounded(
         xp,
@@ -284,7 +288,7 @@ def quantize_and_dequantize_v4(
 
 
 @quantize_and_dequantize_v4.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return quantize_and_dequantize_v4_grad(grad, *op.inputs, axis=op.get_attr("axis"))
 
 
@@ -296,8 +300,8 @@ def _(op: Any, grad: Any) -> Any:
     _AXIS,
 )
 def quantize_and_dequantize_v4_grad(
-    xp: Any, gradients: Any, x: Any, input_min: Any, input_max: Any, *, axis: int
-) -> Any:
+    xp: Xp, gradients: Array, x: Array, input_min: Array, input_max: Array, *, axis: int
+) -> Outputs:
     """The gradients of what is in the range; like TensorFlow's, its ends get zeros."""
     require_same_shape("QuantizeAndDequantizeV4Grad", gradients, x)
     depth = 1 if axis == -1 else x.shape[axis]
@@ -329,9 +333,9 @@ def _(c: InferenceContext) -> list[TensorShape]:
 
 
 def quantize_and_dequantize(
-    input: Any,
-    input_min: Any,
-    input_max: Any,
+    input: TensorLike,
+    input_min: TensorLike,
+    input_max: TensorLike,
     signed_input: bool = True,
     num_bits: int = 8,
     range_given: bool = False,
@@ -339,7 +343,7 @@ def quantize_and_dequantize(
     name: str | None = None,
     narrow_range: bool = False,
     axis: int | None = None,
-) -> Any:
+) -> TensorResult:
     """Floats rounded to the levels that quantized numbers could stand for.
 
     Gradients pass through unchanged, also where a number lies outside the range.
@@ -376,9 +380,9 @@ def quantize_and_dequantize(
 
 
 def quantize_and_dequantize_v2(
-    input: Any,
-    input_min: Any,
-    input_max: Any,
+    input: TensorLike,
+    input_min: TensorLike,
+    input_max: TensorLike,
     signed_input: bool = True,
     num_bits: int = 8,
     range_given: bool = False,
@@ -386,7 +390,7 @@ def quantize_and_dequantize_v2(
     name: str | None = None,
     narrow_range: bool = False,
     axis: int | None = None,
-) -> Any:
+) -> TensorResult:
     """As ``tf.quantization.quantize_and_dequantize``, without gradients outside of the range.
 
     Raises:

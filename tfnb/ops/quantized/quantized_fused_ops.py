@@ -24,8 +24,11 @@ from tfnb.ops.conv.windows import output_dim, window
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.kernel_types import Array, Outputs
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.tensor_types import TensorLike
     from tfnb.ops.conv.windows import Window
 
 _RANGES = "min_input: float, max_input: float, min_filter: float, max_filter: float"
@@ -38,11 +41,11 @@ _SPATIAL = (
 )
 
 
-def _largest(dtype: Any) -> int:
+def _largest(dtype: DTypeLike) -> int:
     return int(np.iinfo(dtype).max)
 
 
-def _reach(low: Any, high: Any) -> Any:
+def _reach(low: TensorLike, high: TensorLike) -> Any:
     """How far a range, or each of several, goes from zero."""
     return np.maximum(np.abs(low), np.abs(high)).astype(np.float32)
 
@@ -151,7 +154,7 @@ class _Variant:
         ends = np.iinfo(dtype)
         return np.clip(np.rint(found), ends.min, ends.max).astype(dtype), *frozen
 
-    def _sums(self, x: Any, kernel: Any, attrs: Any) -> tuple[Any, int]:
+    def _sums(self, x: TensorLike, kernel: TensorLike, attrs: Any) -> tuple[Any, int]:
         """The sums of products, exact in double precision, and how many channels they have."""
         strides, dilations = attrs["strides"], attrs["dilations"]
         for name, value in (("input", x), ("filter", kernel)):
@@ -180,17 +183,19 @@ class _Variant:
         return conv_kernels.forward(np, image, weights, windows), kernel.shape[3]
 
 
-def _depthwise(x: Any, kernel: Any, windows: Sequence[Window]) -> Any:
+def _depthwise(x: TensorLike, kernel: TensorLike, windows: Sequence[Window]) -> Any:
     """Every channel with filters of its own."""
     height, width, depth, multiplier = kernel.shape
     grouped = kernel.reshape(height, width, 1, depth * multiplier)
     return conv_kernels.forward(np, x, grouped, windows)
 
 
-def _range_of_sums(dtype: Any, range_x: tuple[Any, Any], low: Any, high: Any) -> tuple[Any, Any]:
+def _range_of_sums(
+    dtype: DTypeLike, range_x: tuple[Any, Any], low: TensorLike, high: TensorLike
+) -> tuple[Any, Any]:
     """The range that qint32 sums of products stand for; a vector where the filter has many."""
 
-    def step(start: Any, end: Any, kind: Any) -> Any:
+    def step(start: TensorLike, end: TensorLike, kind: Any) -> Any:
         info = np.iinfo(kind)
         levels = info.max - max(info.min, -info.max)
         return ((end - start) / np.float32(levels)).astype(np.float32)
@@ -210,7 +215,7 @@ def _register(variant: _Variant, out: str, *, pads: bool) -> OpDefinition:
     else:
         attrs += _SPATIAL
 
-    def kernel(ctx: OpKernelContext, *inputs: Any) -> Any:
+    def kernel(ctx: OpKernelContext, *inputs: Array) -> Outputs:
         return variant.compute(ctx, *inputs)
 
     kernel.__doc__ = "A convolution of quantized numbers, and what follows it."

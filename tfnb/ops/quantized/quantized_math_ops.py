@@ -35,9 +35,12 @@ from tfnb.ops.base.quantized_values import (
 from tfnb.ops.math.matmul_ops import matmul_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {"tf": ["quantized_concat"], "quantization": ["quantized_concat"]}
 
@@ -47,19 +50,19 @@ _TWO_OUT = " -> z: Toutput, min_z: float, max_z: float"
 _TYPES = ("T1: quantizedtype", "T2: quantizedtype", "Toutput: quantizedtype = DT_QINT32")
 
 
-def wrapped(values: Any, dtype: Any = np.int32) -> Any:
+def wrapped(values: Array, dtype: Attr = np.int32) -> Array:
     """Whole numbers, floats or int64, as a type that keeps their lowest bits."""
     return values.astype(np.int64).astype(dtype)
 
 
-def quotient(values: Any, divisor: int) -> Any:
+def quotient(values: Array, divisor: int) -> Array:
     """Whole numbers divided as C divides them: rounded towards zero."""
     return np.where(values < 0, -(-values // divisor), values // divisor)
 
 
 def less_zeros(
-    x: Any, range_x: tuple[Any, Any], y: Any, range_y: tuple[Any, Any]
-) -> tuple[Any, Any, int]:
+    x: Array, range_x: tuple[Array, Array], y: Array, range_y: tuple[Array, Array]
+) -> tuple[Array, Array, int]:
     """Both less what stands for zero in their ranges, so that sums of products are exact.
 
     Double precision holds the sum of 2 ** 28 of them; where zero is far away, from ranges that are
@@ -74,7 +77,11 @@ def less_zeros(
 
 
 def proper_range(
-    low: Any, high: Any, name: str, find_low: Any = number_of, find_high: Any = number_of
+    low: Array,
+    high: Array,
+    name: str,
+    find_low: Callable[..., Array] = number_of,
+    find_high: Callable[..., Array] = number_of,
 ) -> tuple[np.float32, np.float32]:
     """A range whose ends must be scalars and differ.
 
@@ -87,7 +94,7 @@ def proper_range(
     return ends
 
 
-def _require_broadcast(x: Any, y: Any) -> int:
+def _require_broadcast(x: Array, y: Array) -> int:
     """As those of how many dimensions the broadcast can be seen; TensorFlow knows two."""
     try:
         whole = np.broadcast_shapes(x.shape, y.shape)
@@ -107,8 +114,8 @@ def _require_broadcast(x: Any, y: Any) -> int:
 
 
 def _moved(
-    x: Any, low: Any, high: Any, end: np.float32, dtype: Any, *, is_exact: bool = False
-) -> Any:
+    x: Array, low: Array, high: Array, end: np.float32, dtype: Attr, *, is_exact: bool = False
+) -> Array:
     """The numbers in the range [-end, end], which is coarse: all steps are the same whole number.
 
     Or each converted by itself.
@@ -129,8 +136,16 @@ def _moved(
     **_CPU,
 )
 def quantized_add(
-    xp: Any, x: Any, y: Any, min_x: Any, max_x: Any, min_y: Any, max_y: Any, *, Toutput: Any
-) -> Any:
+    xp: Xp,
+    x: Array,
+    y: Array,
+    min_x: Array,
+    max_x: Array,
+    min_y: Array,
+    max_y: Array,
+    *,
+    Toutput: DType,
+) -> Outputs:
     """Sums, in a range around zero with room to spare."""
     range_x, range_y = proper_range(min_x, max_x, "x"), proper_range(min_y, max_y, "y")
     runs = _require_broadcast(x, y)
@@ -154,8 +169,16 @@ def quantized_add(
     **_CPU,
 )
 def quantized_mul(
-    xp: Any, x: Any, y: Any, min_x: Any, max_x: Any, min_y: Any, max_y: Any, *, Toutput: Any
-) -> Any:
+    xp: Xp,
+    x: Array,
+    y: Array,
+    min_x: Array,
+    max_x: Array,
+    min_y: Array,
+    max_y: Array,
+    *,
+    Toutput: DType,
+) -> Outputs:
     """Products; the range is that of all products there could be."""
     range_x, range_y = proper_range(min_x, max_x, "x"), proper_range(min_y, max_y, "y")
     if _require_broadcast(x, y) == 2 and not (x.size and y.size):
@@ -178,18 +201,18 @@ def quantized_mul(
     **_CPU,
 )
 def quantized_mat_mul(
-    xp: Any,
-    a: Any,
-    b: Any,
-    min_a: Any,
-    max_a: Any,
-    min_b: Any,
-    max_b: Any,
+    xp: Xp,
+    a: Array,
+    b: Array,
+    min_a: Array,
+    max_a: Array,
+    min_b: Array,
+    max_b: Array,
     *,
     Toutput: dtypes.DType,
     transpose_a: bool,
     transpose_b: bool,
-) -> Any:
+) -> Outputs:
     """The matrix product of what the numbers stand for, as sums of products of integers."""
     # Only of the first does TensorFlow ask that it be a scalar.
     range_a = proper_range(min_a, max_a, "a", number_of, single)
@@ -200,7 +223,7 @@ def quantized_mat_mul(
     return wrapped(product, dtype), *range_of_products(range_a, a.dtype, range_b, b.dtype, dtype)
 
 
-def matrices(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> tuple[Any, Any]:
+def matrices(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> tuple[Array, Array]:
     """The factors of a matrix product, turned as asked.
 
     Raises:
@@ -234,14 +257,14 @@ def _concat_shape(c: InferenceContext, axis_index: int) -> list[TensorShape]:
 
 
 def _joined(
-    values: Sequence[Any],
-    axis: Any,
-    lows: Sequence[Any],
-    highs: Sequence[Any],
+    values: Sequence[Array],
+    axis: Attr,
+    lows: Sequence[Array],
+    highs: Sequence[Array],
     argument: str,
     *,
     scaled: bool,
-) -> Any:
+) -> Outputs:
     """The tensors joined; with `scaled`, the range begins at zero or is as wide on both sides."""
     starts, ends = ([single(end, "input range") for end in found] for found in (lows, highs))
     low, high = min(np.float32(0), *starts), max(-LARGEST, *ends)  # in an order that skips NaN
@@ -276,8 +299,8 @@ _CONCAT_OUT = " -> output: T, output_min: float, output_max: float"
     **_CPU,
 )
 def quantized_concat_op(
-    xp: Any, concat_dim: Any, values: Any, input_mins: Any, input_maxes: Any
-) -> Any:
+    xp: Xp, concat_dim: Array, values: Array, input_mins: Array, input_maxes: Array
+) -> Outputs:
     """Tensors joined along a dimension, brought to one range that has zero in it."""
     rank = values[0].ndim
     if concat_dim.ndim:
@@ -301,7 +324,9 @@ def quantized_concat_op(
     shape=lambda c: _concat_shape(c, c.input_range("axis").start),
     **_CPU,
 )
-def quantized_concat_v2(xp: Any, values: Any, axis: Any, input_mins: Any, input_maxes: Any) -> Any:
+def quantized_concat_v2(
+    xp: Xp, values: Array, axis: Array, input_mins: Array, input_maxes: Array
+) -> Outputs:
     """The same, in a range that begins at zero, or for signed numbers is as wide on both sides."""
     return _joined(values, axis, input_mins, input_maxes, "axis", scaled=True)
 
@@ -322,7 +347,9 @@ def _reshape_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_reshape_shape,
     **_CPU,
 )
-def quantized_reshape(xp: Any, tensor: Any, shape: Any, input_min: Any, input_max: Any) -> Any:
+def quantized_reshape(
+    xp: Xp, tensor: Array, shape: Array, input_min: Array, input_max: Array
+) -> Outputs:
     """The same numbers in another shape, with their range."""
     low, high = single(input_min, "input_min"), single(input_max, "input_max")
     return reshape_op.kernels["CPU"](np, tensor, shape), low, high
@@ -332,8 +359,12 @@ def quantized_reshape(xp: Any, tensor: Any, shape: Any, input_min: Any, input_ma
 
 
 def quantized_concat(
-    concat_dim: Any, values: Any, input_mins: Any, input_maxes: Any, name: str | None = None
-) -> Any:
+    concat_dim: TensorLike,
+    values: TensorLike,
+    input_mins: TensorLike,
+    input_maxes: TensorLike,
+    name: str | None = None,
+) -> TensorResult:
     """Quantized tensors joined along a dimension.
 
     Args:

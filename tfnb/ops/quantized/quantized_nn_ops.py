@@ -45,6 +45,7 @@ from tfnb.ops.quantized.quantized_math_ops import less_zeros, quotient, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.ops.conv.windows import Window
 
@@ -99,7 +100,7 @@ def conv_shape(c: InferenceContext) -> TensorShape:
 
 
 def conv_windows(
-    x: Any, kernel: Any, strides: Sequence[int], dilations: Sequence[int], padding: str
+    x: Array, kernel: Array, strides: Sequence[int], dilations: Sequence[int], padding: str
 ) -> list[Window]:
     """The windows of a convolution of images.
 
@@ -137,18 +138,18 @@ def conv_windows(
 )
 def quantized_conv2_d(
     ctx: OpKernelContext,
-    x: Any,
-    kernel: Any,
-    min_input: Any,
-    max_input: Any,
-    min_filter: Any,
-    max_filter: Any,
+    x: Array,
+    kernel: Array,
+    min_input: Array,
+    max_input: Array,
+    min_filter: Array,
+    max_filter: Array,
     *,
     out_type: dtypes.DType,
     strides: list[int],
     padding: str,
     dilations: list[int],
-) -> Any:
+) -> Outputs:
     """The convolution of what the numbers stand for, as sums of products of integers.
 
     With a filter of signed numbers they stand for other floats; see quantized_fused_ops.py.
@@ -206,16 +207,16 @@ def _bias_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def quantized_bias_add(
-    xp: Any,
-    x: Any,
-    bias: Any,
-    min_input: Any,
-    max_input: Any,
-    min_bias: Any,
-    max_bias: Any,
+    xp: Xp,
+    x: Array,
+    bias: Array,
+    min_input: Array,
+    max_input: Array,
+    min_bias: Array,
+    max_bias: Array,
     *,
     out_type: dtypes.DType,
-) -> Any:
+) -> Outputs:
     """The sum with a vector along the last dimension, in a range with room for many sums."""
     range_x = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     range_bias = number_of(min_bias, "min_bias"), number_of(max_bias, "max_bias")
@@ -252,7 +253,7 @@ _ACTIVATION_TYPES = ("Tinput: quantizedtype", "out_type: quantizedtype = DT_QUIN
     shape=lambda c: with_scalar_range(c, c.inputs[0], 1),
     **_CPU,
 )
-def quantized_relu(xp: Any, features: Any, min_features: Any, max_features: Any) -> Any:
+def quantized_relu(xp: Xp, features: Array, min_features: Array, max_features: Array) -> Outputs:
     """max(features, 0) of what the numbers stand for, in the same range."""
     low, high = number_of(min_features, "min_features"), number_of(max_features, "max_features")
     zero = quantized_number(0.0, low, high, features.dtype)
@@ -266,7 +267,7 @@ def quantized_relu(xp: Any, features: Any, min_features: Any, max_features: Any)
     shape=lambda c: with_scalar_range(c, c.inputs[0], 1),
     **_CPU,
 )
-def quantized_relu6(xp: Any, features: Any, min_features: Any, max_features: Any) -> Any:
+def quantized_relu6(xp: Xp, features: Array, min_features: Array, max_features: Array) -> Outputs:
     """min(max(features, 0), 6) of what the numbers stand for, in the same range."""
     low, high = number_of(min_features, "min_features"), number_of(max_features, "max_features")
     zero, six = (quantized_number(end, low, high, features.dtype) for end in (0.0, 6.0))
@@ -311,7 +312,7 @@ def _pool_shape(c: InferenceContext, pools_depth: bool) -> list[TensorShape]:
 
 
 def _pool_windows(
-    x: Any, ksize: Sequence[int], strides: Sequence[int], padding: str
+    x: Array, ksize: Sequence[int], strides: Sequence[int], padding: str
 ) -> list[Window]:
     for name, values in (("ksize", ksize), ("stride", strides)):
         if len(values) != 4:
@@ -332,15 +333,15 @@ def _pool_windows(
     **_CPU,
 )
 def quantized_max_pool(
-    xp: Any,
-    x: Any,
-    min_input: Any,
-    max_input: Any,
+    xp: Xp,
+    x: Array,
+    min_input: Array,
+    max_input: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
-) -> Any:
+) -> Outputs:
     """The largest number of every window, in the same range."""
     low, high = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     windows = _pool_windows(x, ksize, strides, padding)
@@ -357,15 +358,15 @@ def quantized_max_pool(
     **_CPU,
 )
 def quantized_avg_pool(
-    xp: Any,
-    x: Any,
-    min_input: Any,
-    max_input: Any,
+    xp: Xp,
+    x: Array,
+    min_input: Array,
+    max_input: Array,
     *,
     ksize: list[int],
     strides: list[int],
     padding: str,
-) -> Any:
+) -> Outputs:
     """The mean of every window, rounded towards zero, in the same range."""
     low, high = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     windows = _pool_windows(x, ksize, strides, padding)
@@ -403,27 +404,27 @@ def _batch_norm_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def quantized_batch_norm_with_global_normalization(
-    xp: Any,
-    t: Any,
-    t_min: Any,
-    t_max: Any,
-    m: Any,
-    m_min: Any,
-    m_max: Any,
-    v: Any,
-    v_min: Any,
-    v_max: Any,
-    beta: Any,
-    beta_min: Any,
-    beta_max: Any,
-    gamma: Any,
-    gamma_min: Any,
-    gamma_max: Any,
+    xp: Xp,
+    t: Array,
+    t_min: Array,
+    t_max: Array,
+    m: Array,
+    m_min: Array,
+    m_max: Array,
+    v: Array,
+    v_min: Array,
+    v_max: Array,
+    beta: Array,
+    beta_min: Array,
+    beta_max: Array,
+    gamma: Array,
+    gamma_min: Array,
+    gamma_max: Array,
     *,
     out_type: dtypes.DType,
     variance_epsilon: float,
     scale_after_normalization: bool,
-) -> Any:
+) -> Outputs:
     """(t - m) / sqrt(v + epsilon) * gamma + beta, in whole numbers of a range of its own."""
     if t.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(t.shape)}")
@@ -473,17 +474,17 @@ def quantized_batch_norm_with_global_normalization(
     **_CPU,
 )
 def quantized_instance_norm(
-    xp: Any,
-    x: Any,
-    x_min: Any,
-    x_max: Any,
+    xp: Xp,
+    x: Array,
+    x_min: Array,
+    x_max: Array,
     *,
     output_range_given: bool,
     given_y_min: float,
     given_y_max: float,
     variance_epsilon: float,
     min_separation: float,
-) -> Any:
+) -> Outputs:
     """Every image's channels brought to mean 0 and variance 1, quantized again."""
     low, high = number_of(x_min, "x_min"), number_of(x_max, "x_max")
     if not low < high:
@@ -529,15 +530,15 @@ def _resize_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def quantized_resize_bilinear(
-    xp: Any,
-    images: Any,
-    size: Any,
-    low: Any,
-    high: Any,
+    xp: Xp,
+    images: Array,
+    size: Array,
+    low: Array,
+    high: Array,
     *,
     align_corners: bool,
     half_pixel_centers: bool,
-) -> Any:
+) -> Outputs:
     """Images of another size; a pixel is made of the four around its place."""
     low, high = number_of(low, "min"), number_of(high, "max")
     height, width = checked_size(images, size)
@@ -556,7 +557,7 @@ def quantized_resize_bilinear(
     return _between(corners, x, y, images.dtype), low, high
 
 
-def _between(corners: Sequence[Any], x: Any, y: Any, dtype: Any) -> Any:
+def _between(corners: Sequence[Array], x: Array, y: Array, dtype: Attr) -> Array:
     """The numbers between four others, in whole numbers with 7 binary places, or 30 for qint32."""
     one = 1 << (7 if dtype == np.uint8 else 30)
     along, down = (np.trunc(part * np.float32(one)).astype(np.int64) for part in (x, y))

@@ -6,7 +6,7 @@ It differentiates the distribution function that a sample is an inverse of (Figu
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +16,13 @@ from tfnb.ops.array.constant_ops import constant
 from tfnb.ops.math import cwise_unary_ops, math_ops, special_math_ops
 from tfnb.ops.math.clip_value_ops import clip_by_value
 
+if TYPE_CHECKING:
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
-def _normal_cdf(x: Any) -> Any:
+
+def _normal_cdf(x: TensorLike) -> TensorResult:
     half_sqrt_2 = constant(0.5 * np.sqrt(2.0), dtype=x.dtype, name="half_sqrt_2")
     w = x * half_sqrt_2
     z = math_ops.abs(w)
@@ -29,7 +34,7 @@ def _normal_cdf(x: Any) -> Any:
     return 0.5 * array_ops.where(near, middle, tails)
 
 
-def bounded_normal_gradient(op: Any, grad: Any) -> list[Any]:
+def bounded_normal_gradient(op: Operation, grad: Tensor) -> list[TensorResult]:
     """Gradients of a StatelessParameterizedTruncatedNormal op's inputs."""
     shape = op.inputs[0]
     mean, stddev, low, high = op.inputs[2:]

@@ -15,13 +15,14 @@ import secrets
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.op_kernel import OpKernelContext
 
 _MASK32 = 2**32 - 1
@@ -64,7 +65,7 @@ class Philox:
         """Return the position ``blocks`` blocks later."""
         return Philox(self.key, (self.counter + blocks) & _MASK128)
 
-    def blocks(self, xp: Any, count: int) -> Any:
+    def blocks(self, xp: Xp, count: int) -> Array:
         """Return the next blocks: uint32 of shape (count, 4)."""
         if count <= _FEW:
             few = [self.skip(index).block() for index in range(count)]
@@ -83,14 +84,14 @@ class Philox:
             key_a, key_b = key_a + _WEYL_A & _MASK32, key_b + _WEYL_B & _MASK32
         return c0, c1, c2, c3
 
-    def blocks_at(self, xp: Any, offsets: Any) -> Any:
+    def blocks_at(self, xp: Xp, offsets: Array) -> Array:
         """Return the blocks at uint64 offsets from here: uint32 of shape (n, 4)."""
         out = xp.empty((len(offsets), 4), np.uint32)
         for start in range(0, len(offsets), _CHUNK):
             self._fill(xp, offsets[start : start + _CHUNK], out[start : start + _CHUNK])
         return out
 
-    def _fill(self, xp: Any, offsets: Any, out: Any) -> None:
+    def _fill(self, xp: Xp, offsets: Array, out: Array) -> None:
         low_start, high = np.uint64(self.counter & _MASK64), self.counter >> 64
         low = offsets + low_start
         # Words are kept in 64 bits, so that a product needs no conversion: `even` holds the first
@@ -155,7 +156,7 @@ def generator_of(ctx: OpKernelContext, seed: int, seed2: int) -> GuardedPhilox:
     return generator
 
 
-def generator_of_seed(seed: Any) -> Philox:
+def generator_of_seed(seed: Array) -> Philox:
     """Return the generator that a stateless op derives from its two seeds.
 
     The seeds are scrambled, so that any bits in which they differ give different numbers.

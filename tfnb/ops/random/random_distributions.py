@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.ops.random.philox import Philox
 
 _TRUNCATED_AT = 2.0
@@ -32,8 +33,12 @@ def per_block(dtype: DType) -> int:
 
 
 def fill(
-    xp: Any, generator: Philox, count: int, dtype: DType, numbers_from: Callable[[Any, Any], Any]
-) -> Any:
+    xp: Xp,
+    generator: Philox,
+    count: int,
+    dtype: DType,
+    numbers_from: Callable[[Array, Array], Array],
+) -> Array:
     """``count`` numbers of a distribution that uses each block once."""
     blocks = generator.blocks(xp, -(-count // per_block(dtype)))
     return numbers_from(xp, blocks).reshape(-1)[:count]
@@ -42,24 +47,24 @@ def fill(
 # ------------------------------------------------------------------------------------------ uniform
 
 
-def _float_in_unit(xp: Any, bits: Any) -> Any:
+def _float_in_unit(xp: Xp, bits: Array) -> Array:
     """[0, 1) from the low 23 bits."""
     return ((bits & np.uint32(0x7FFFFF)) | np.uint32(0x3F800000)).view(np.float32) - np.float32(1)
 
 
-def doubles_from(xp: Any, blocks: Any) -> Any:
+def doubles_from(xp: Xp, blocks: Array) -> Array:
     """[0, 1) in double precision, two per block."""
     high = (blocks[:, 0::2] & np.uint32(0xFFFFF)).astype(np.uint64) << np.uint64(32)
     bits = high | blocks[:, 1::2] | np.uint64(0x3FF0000000000000)
     return bits.view(np.float64) - 1.0
 
 
-def _halves_from(xp: Any, blocks: Any) -> Any:
+def _halves_from(xp: Xp, blocks: Array) -> Array:
     bits = (blocks & np.uint32(0x3FF)).astype(np.uint16) | np.uint16(0x3C00)
     return bits.view(np.float16) - np.float16(1)
 
 
-def _bfloat16s_from(xp: Any, blocks: Any) -> Any:
+def _bfloat16s_from(xp: Xp, blocks: Array) -> Array:
     bits = ((blocks & np.uint32(0x7F)) | np.uint32(0x3F80)) << np.uint32(16)
     return (bits.view(np.float32) - np.float32(1)).astype(dtypes.bfloat16.as_numpy_dtype)
 
@@ -72,31 +77,31 @@ _UNIFORM: dict[DType, Callable[[Any, Any], Any]] = {
 }
 
 
-def uniforms_from(dtype: DType) -> Callable[[Any, Any], Any]:
+def uniforms_from(dtype: DType) -> Callable[[Array, Array], Array]:
     """The function that makes numbers in [0, 1) of a type."""
     return _UNIFORM[dtype]
 
 
-def uniform(xp: Any, generator: Philox, count: int, dtype: DType) -> Any:
+def uniform(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
     """Numbers in [0, 1)."""
     return fill(xp, generator, count, dtype, _UNIFORM[dtype])
 
 
-def full_integers(xp: Any, generator: Philox, count: int, dtype: DType) -> Any:
+def full_integers(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
     """Integers of the whole range of a type of 32 or 64 bits."""
     return fill(xp, generator, count, dtype, _words_from(dtype)).view(dtype.as_numpy_dtype)
 
 
-def _words_from(dtype: DType) -> Callable[[Any, Any], Any]:
-    def words(xp: Any, blocks: Any) -> Any:
+def _words_from(dtype: DType) -> Callable[[Array, Array], Array]:
+    def words(xp: Xp, blocks: Array) -> Array:
         return blocks if dtype.size == 4 else blocks.view(np.uint64)
 
     return words
 
 
 def uniform_integers(
-    xp: Any, generator: Philox, count: int, dtype: DType, low: int, high: int
-) -> Any:
+    xp: Xp, generator: Philox, count: int, dtype: DType, low: int, high: int
+) -> Array:
     """Integers in [low, high), with the slight bias of a remainder."""
     unsigned = np.uint32 if dtype.size == 4 else np.uint64
     bits = 8 * dtype.size
@@ -108,7 +113,7 @@ def uniform_integers(
 # ------------------------------------------------------------------------------------------- normal
 
 
-def _floats_by_box_muller(xp: Any, blocks: Any) -> Any:
+def _floats_by_box_muller(xp: Xp, blocks: Array) -> Array:
     """Normal numbers from pairs of words, four per block."""
     first = xp.maximum(_float_in_unit(xp, blocks[:, 0::2]), np.float32(_EPSILON))
     angle = (2 * math.pi * _float_in_unit(xp, blocks[:, 1::2]).astype(np.float64)).astype(
@@ -123,7 +128,7 @@ def _floats_by_box_muller(xp: Any, blocks: Any) -> Any:
     return out
 
 
-def normal_doubles_from(xp: Any, blocks: Any) -> Any:
+def normal_doubles_from(xp: Xp, blocks: Array) -> Array:
     """Normal numbers in double precision, two per block."""
     numbers = doubles_from(xp, blocks)
     angle = 2 * math.pi * numbers[:, 1]
@@ -131,18 +136,18 @@ def normal_doubles_from(xp: Any, blocks: Any) -> Any:
     return xp.stack([xp.sin(angle) * radius, xp.cos(angle) * radius], axis=1)
 
 
-def normals_from(dtype: DType) -> Callable[[Any, Any], Any]:
+def normals_from(dtype: DType) -> Callable[[Array, Array], Array]:
     """The function that makes normal numbers of a type; short types are rounded from float32."""
     return normal_doubles_from if dtype is dtypes.float64 else _floats_by_box_muller
 
 
-def normal(xp: Any, generator: Philox, count: int, dtype: DType) -> Any:
+def normal(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
     """Numbers with mean 0 and standard deviation 1."""
     numbers = fill(xp, generator, count, dtype, normals_from(dtype))
     return numbers.astype(dtype.as_numpy_dtype, copy=False)
 
 
-def truncated_normal(xp: Any, generator: Philox, count: int, dtype: DType) -> Any:
+def truncated_normal(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
     """Normal numbers between -2 and 2: those outside are drawn again.
 
     Each group of numbers (as many as a block gives) has blocks of its own, which it uses up in

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops.array.pad_ops import pad
 from tfnb.ops.base.broadcasting import shape_text
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {"random.experimental": ["index_shuffle"], "tf": ["random_index_shuffle"]}
 
@@ -53,17 +57,17 @@ def _right(word: int, count: int, bits: int) -> int:
     return ((word >> count) | (word << (bits - count))) & ((1 << bits) - 1)
 
 
-def _mixed(words: Any, bits: int) -> Any:
+def _mixed(words: Array, bits: int) -> Array:
     """What a round adds to the other half of a block."""
     mask = np.uint64((1 << bits) - 1)
 
-    def left(count: int) -> Any:
+    def left(count: int) -> Array:
         return (words << np.uint64(count)) | (words >> np.uint64(bits - count))
 
     return ((left(1) & left(8)) ^ left(2)) & mask
 
 
-def _encrypted(values: Any, keys: list[int], bits: int) -> Any:
+def _encrypted(values: Array, keys: list[int], bits: int) -> Array:
     """The blocks, an array of uint64, after all rounds; ``bits`` are those of half a block."""
     mask = np.uint64((1 << bits) - 1)
     first, second = (values >> np.uint64(bits)) & mask, values & mask
@@ -88,7 +92,7 @@ def _table(key: tuple[int, ...], rounds: int) -> list[int]:
     return found
 
 
-def shuffled_indices(indices: Any, key: tuple[int, ...], largest: int, rounds: int) -> Any:
+def shuffled_indices(indices: Array, key: tuple[int, ...], largest: int, rounds: int) -> Array:
     """The places of some indices in the permutation of 0 to ``largest`` that a key stands for.
 
     >>> shuffled_indices(np.arange(4, dtype=np.uint64), (498247692, 5, 9), 3, 4).tolist()
@@ -108,7 +112,7 @@ def shuffled_indices(indices: Any, key: tuple[int, ...], largest: int, rounds: i
         out[beyond] = _encrypted(out[beyond], keys, bits)
 
 
-def _walked_in_table(indices: Any, table: list[int], largest: int) -> Any:
+def _walked_in_table(indices: Array, table: list[int], largest: int) -> Array:
     # Different numbers walk through different parts of the table: no more steps than it has places.
     distinct, places = np.unique(indices, return_inverse=True)
     found = []
@@ -169,7 +173,9 @@ def _shapes_differ(name: str, found: int | None, size: int | None, by_index: int
     shape=_shuffle_shape,
     devices=("CPU",),
 )
-def random_index_shuffle(xp: Any, index: Any, seed: Any, max_index: Any, *, rounds: int) -> Any:
+def random_index_shuffle(
+    xp: Xp, index: Array, seed: Array, max_index: Array, *, rounds: int
+) -> Array:
     """The place of each index in the permutation of 0 to max_index that its seed stands for."""
     if rounds < 4 or rounds % 2:
         raise errors.invalid_argument(f"rounds must be even, and 4 at least, but was {rounds}")
@@ -207,7 +213,7 @@ def random_index_shuffle(xp: Any, index: Any, seed: Any, max_index: Any, *, roun
 random_index_shuffle.not_differentiable()
 
 
-def _check_indices(index: Any, max_index: Any) -> None:
+def _check_indices(index: Array, max_index: Array) -> None:
     low = index < 0
     if low.any():
         raise errors.invalid_argument(f"index must be >= 0 but was {_first(index, low)}")
@@ -221,14 +227,14 @@ def _check_indices(index: Any, max_index: Any) -> None:
         )
 
 
-def _first(values: Any, where: Any) -> Any:
+def _first(values: Array, where: Array) -> Array:
     return np.broadcast_to(values, where.shape)[where].reshape(-1)[0]
 
 
 # ---------------------------------------------------------------------------------- public function
 
 
-def index_shuffle(index: Any, seed: Any, max_index: Any) -> Any:
+def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) -> TensorResult:
     """The place of an index in a random permutation of 0 to ``max_index``.
 
     The permutation itself is never made, so that ``max_index`` may be large.

@@ -33,9 +33,12 @@ from tfnb.ops.random.philox import generator_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -80,7 +83,7 @@ def multinomial_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([rows[0] if rows else None, None if samples is None else int(samples)])
 
 
-def wanted_shape(shape: Any, dtype: DType | None = None, xp: Any = np) -> tuple[int, ...]:
+def wanted_shape(shape: Array, dtype: DType | None = None, xp: Xp = np) -> tuple[int, ...]:
     """Return the shape that a kernel's input requests; with `dtype` its tensor must fit in memory.
 
     Raises:
@@ -109,7 +112,7 @@ def product(sizes: tuple[int, ...]) -> int:
     return count
 
 
-def checked_limits(minval: Any, maxval: Any, *, is_empty: bool = False) -> tuple[int, int]:
+def checked_limits(minval: Array, maxval: Array, *, is_empty: bool = False) -> tuple[int, int]:
     """Return the limits of uniform integers.
 
     Raises:
@@ -128,12 +131,12 @@ def checked_limits(minval: Any, maxval: Any, *, is_empty: bool = False) -> tuple
 
 def _draw(
     ctx: OpKernelContext,
-    shape: Any,
+    shape: Array,
     seeds: tuple[int, int],
     dtype: DType,
-    draw: Callable[..., Any],
+    draw: Callable[..., Array],
     *limits: int,
-) -> Any:
+) -> Array:
     sizes = wanted_shape(shape, dtype, ctx.xp)
     count = product(sizes)
     generator = generator_of(ctx, *seeds).reserve_outputs(count)
@@ -156,8 +159,8 @@ def _draw(
     traits="c_order draws unseen_state",
 )
 def random_uniform_op(
-    ctx: OpKernelContext, shape: Any, *, seed: int, seed2: int, dtype: DType
-) -> Any:
+    ctx: OpKernelContext, shape: Array, *, seed: int, seed2: int, dtype: DType
+) -> Array:
     """Numbers in [0, 1)."""
     return _draw(ctx, shape, (seed, seed2), dtype, distributions.uniform)
 
@@ -179,14 +182,14 @@ random_uniform_op.not_differentiable()
 )
 def random_uniform_int(
     ctx: OpKernelContext,
-    shape: Any,
-    minval: Any,
-    maxval: Any,
+    shape: Array,
+    minval: Array,
+    maxval: Array,
     *,
     seed: int,
     seed2: int,
     Tout: DType,
-) -> Any:
+) -> Array:
     """Integers in [minval, maxval)."""
     is_empty = not product(wanted_shape(shape))
     limits = checked_limits(minval, maxval, is_empty=is_empty)
@@ -210,8 +213,8 @@ random_uniform_int.not_differentiable()
     traits="c_order draws unseen_state",
 )
 def random_standard_normal(
-    ctx: OpKernelContext, shape: Any, *, seed: int, seed2: int, dtype: DType
-) -> Any:
+    ctx: OpKernelContext, shape: Array, *, seed: int, seed2: int, dtype: DType
+) -> Array:
     """Normal numbers with mean 0 and standard deviation 1."""
     return _draw(ctx, shape, (seed, seed2), dtype, distributions.normal)
 
@@ -232,8 +235,8 @@ random_standard_normal.not_differentiable()
     traits="c_order draws unseen_state",
 )
 def truncated_normal_op(
-    ctx: OpKernelContext, shape: Any, *, seed: int, seed2: int, dtype: DType
-) -> Any:
+    ctx: OpKernelContext, shape: Array, *, seed: int, seed2: int, dtype: DType
+) -> Array:
     """Normal numbers; those beyond two standard deviations are redrawn."""
     return _draw(ctx, shape, (seed, seed2), dtype, distributions.truncated_normal)
 
@@ -261,16 +264,16 @@ def _bounded_shape(c: InferenceContext) -> TensorShape:
 )
 def parameterized_truncated_normal_op(
     ctx: OpKernelContext,
-    shape: Any,
-    means: Any,
-    stdevs: Any,
-    minvals: Any,
-    maxvals: Any,
+    shape: Array,
+    means: Array,
+    stdevs: Array,
+    minvals: Array,
+    maxvals: Array,
     *,
     seed: int,
     seed2: int,
     dtype: DType,
-) -> Any:
+) -> Array:
     """Normal numbers between bounds; the first dimension is that of the parameters."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
@@ -312,7 +315,7 @@ def parameterized_truncated_normal_op(
 parameterized_truncated_normal_op.not_differentiable()
 
 
-def shuffled(value: Any, numbers: Any) -> Any:
+def shuffled(value: Array, numbers: Array) -> Array:
     """Shuffle rows: each, from the first on, is exchanged with itself or a later one."""
     order = list(range(len(value)))
     for index, number in enumerate(numbers):
@@ -332,7 +335,7 @@ def shuffled(value: Any, numbers: Any) -> Any:
     devices=("CPU",),
     traits="draws unseen_state",
 )
-def random_shuffle_op(ctx: OpKernelContext, value: Any, *, seed: int, seed2: int) -> Any:
+def random_shuffle_op(ctx: OpKernelContext, value: Array, *, seed: int, seed2: int) -> Array:
     """The rows of a tensor in another order."""
     if value.size <= 1 or value.shape[0] <= 1:
         return value
@@ -345,7 +348,7 @@ def random_shuffle_op(ctx: OpKernelContext, value: Any, *, seed: int, seed2: int
 random_shuffle_op.not_differentiable()
 
 
-def checked_multinomial(logits: Any, num_samples: Any) -> int:
+def checked_multinomial(logits: Array, num_samples: Array) -> int:
     """Return the number of samples requested for each row.
 
     Raises:
@@ -367,7 +370,7 @@ def checked_multinomial(logits: Any, num_samples: Any) -> int:
     return samples
 
 
-def classes(generator: Any, logits: Any, samples: int, dtype: DType) -> Any:
+def classes(generator: Array, logits: Array, samples: int, dtype: DType) -> Array:
     """Classes drawn with probabilities proportional to the exponentials of the logits."""
     rows, count = logits.shape
     numbers = distributions.uniform(np, generator, rows * samples, dtypes.float64)
@@ -395,13 +398,13 @@ def classes(generator: Any, logits: Any, samples: int, dtype: DType) -> Any:
 )
 def multinomial_op(
     ctx: OpKernelContext,
-    logits: Any,
-    num_samples: Any,
+    logits: Array,
+    num_samples: Array,
     *,
     seed: int,
     seed2: int,
     output_dtype: DType,
-) -> Any:
+) -> Array:
     """Classes drawn from the distribution of each row."""
     samples = checked_multinomial(logits, num_samples)
     if not len(logits) * samples:
@@ -427,7 +430,9 @@ multinomial_op.not_differentiable()
     devices=("CPU",),
     traits="unseen_state",
 )
-def random_gamma_op(ctx: OpKernelContext, shape: Any, alpha: Any, *, seed: int, seed2: int) -> Any:
+def random_gamma_op(
+    ctx: OpKernelContext, shape: Array, alpha: Array, *, seed: int, seed2: int
+) -> Array:
     """Gamma(alpha, 1)."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
@@ -444,7 +449,7 @@ def random_gamma_op(ctx: OpKernelContext, shape: Any, alpha: Any, *, seed: int, 
 
 
 @random_gamma_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     shape, alpha = op.inputs
     with control_dependencies([grad]):
         # The sample's own dimensions come before those of alpha.
@@ -469,8 +474,8 @@ def _(op: Any, grad: Any) -> Any:
     traits="unseen_state",
 )
 def random_poisson_op(
-    ctx: OpKernelContext, shape: Any, rate: Any, *, seed: int, seed2: int, dtype: DType
-) -> Any:
+    ctx: OpKernelContext, shape: Array, rate: Array, *, seed: int, seed2: int, dtype: DType
+) -> Array:
     """Poisson(rate), in the type of the rate."""
     return _poisson(ctx, shape, rate, (seed, seed2), dtype)
 
@@ -492,15 +497,15 @@ random_poisson_op.not_differentiable()
     traits="unseen_state",
 )
 def random_poisson_v2(
-    ctx: OpKernelContext, shape: Any, rate: Any, *, seed: int, seed2: int, dtype: DType
-) -> Any:
+    ctx: OpKernelContext, shape: Array, rate: Array, *, seed: int, seed2: int, dtype: DType
+) -> Array:
     """Poisson(rate)."""
     return _poisson(ctx, shape, rate, (seed, seed2), dtype)
 
 
 def _poisson(
-    ctx: OpKernelContext, shape: Any, rate: Any, seeds: tuple[int, int], dtype: DType
-) -> Any:
+    ctx: OpKernelContext, shape: Array, rate: Array, seeds: tuple[int, int], dtype: DType
+) -> Array:
     sizes = wanted_shape(shape)
     count = product(sizes)
     check_fits(np, sizes + rate.shape, np.dtype(dtype.as_numpy_dtype))
@@ -514,7 +519,7 @@ def _poisson(
 # --------------------------------------------------------------------------------- public functions
 
 
-def shape_tensor(shape: Any) -> Tensor:
+def shape_tensor(shape: TensorLike) -> Tensor:
     """Return a user's shape as a tensor named ``shape``."""
     dtype = None
     if isinstance(shape, (tuple, list)):
@@ -524,13 +529,13 @@ def shape_tensor(shape: Any) -> Tensor:
     return convert_to_tensor(shape, dtype=dtype, name="shape")
 
 
-def set_static_shape(tensor: Tensor, shape: Any) -> None:
+def set_static_shape(tensor: Tensor, shape: TensorLike) -> None:
     """Set a tensor's static shape inside a function, where no shapes are inferred."""
     if get_default_graph().building_function and not tensor.shape.is_fully_defined():
         tensor.set_shape(constant_value_as_shape(shape_tensor(shape)))
 
 
-def shape_of_trials(counts: Any, probs: Any) -> tuple[int, ...]:
+def shape_of_trials(counts: Array, probs: Array) -> tuple[int, ...]:
     """Return the broadcast shape of a binomial distribution's parameters.
 
     Raises:
@@ -546,7 +551,12 @@ def shape_of_trials(counts: Any, probs: Any) -> tuple[int, ...]:
 
 
 def spread(
-    draw: Callable[[Any, Any], Any], shape: Any, mean: Any, stddev: Any, dtype: Any, scope: str
+    draw: Callable[[Any, Any], Any],
+    shape: TensorLike,
+    mean: TensorLike,
+    stddev: TensorLike,
+    dtype: DTypeLike,
+    scope: str,
 ) -> Any:
     """Return random numbers around a mean.
 
@@ -566,16 +576,18 @@ def spread(
     return value
 
 
-def _seeded(op: Any, seed: int | None, shape: Any, dtype: Any) -> Any:
+def _seeded(
+    op: Callable[..., TensorResult], seed: int | None, shape: TensorLike, dtype: DTypeLike
+) -> Any:
     seed1, seed2 = get_seed(seed)
     return op(shape, dtype, seed=seed1, seed2=seed2)
 
 
 def random_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
@@ -586,10 +598,10 @@ def random_normal(
 
 
 def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
@@ -600,15 +612,15 @@ def truncated_normal(
 
 
 def parameterized_truncated_normal(
-    shape: Any,
-    means: Any = 0.0,
-    stddevs: Any = 1.0,
-    minvals: Any = -2.0,
-    maxvals: Any = 2.0,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    means: TensorLike = 0.0,
+    stddevs: TensorLike = 1.0,
+    minvals: TensorLike = -2.0,
+    maxvals: TensorLike = 2.0,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Numbers from a normal distribution, none outside given bounds."""
     given = [shape, means, stddevs, minvals, maxvals]
     with name_scope(name, "parameterized_truncated_normal", given):
@@ -636,10 +648,10 @@ _UNIFORM_DTYPES = (
 
 
 def random_uniform(
-    shape: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    minval: TensorLike = 0,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
@@ -677,37 +689,39 @@ def random_uniform(
         return value
 
 
-def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Any:
+def random_shuffle(
+    value: TensorLike, seed: int | None = None, name: str | None = None
+) -> TensorResult:
     """The rows of a tensor in random order."""
     seed1, seed2 = get_seed(seed)
     return random_shuffle_op(value, seed=seed1, seed2=seed2, name=name)
 
 
 def multinomial(
-    logits: Any,
-    num_samples: Any,
+    logits: TensorLike,
+    num_samples: TensorLike,
     seed: int | None = None,
     name: str | None = None,
-    output_dtype: Any = None,
-) -> Any:
+    output_dtype: DTypeLike | None = None,
+) -> TensorResult:
     """Classes drawn from the distribution of each row of logits."""
     with name_scope(name, "multinomial", [logits]):
         return _categorical(logits, num_samples, output_dtype, seed)
 
 
 def categorical(
-    logits: Any,
-    num_samples: Any,
-    dtype: Any = None,
+    logits: TensorLike,
+    num_samples: TensorLike,
+    dtype: DTypeLike | None = None,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Classes drawn from the distribution of each row of logits."""
     with name_scope(name, "categorical", [logits]):
         return _categorical(logits, num_samples, dtype, seed)
 
 
-def class_dtype(dtype: Any) -> DType:
+def class_dtype(dtype: DTypeLike | None) -> DType:
     """Return the dtype for class numbers.
 
     Raises:
@@ -722,7 +736,9 @@ def class_dtype(dtype: Any) -> DType:
     return found
 
 
-def _categorical(logits: Any, num_samples: Any, dtype: Any, seed: int | None) -> Any:
+def _categorical(
+    logits: TensorLike, num_samples: TensorLike, dtype: DTypeLike | None, seed: int | None
+) -> TensorResult:
     logits = convert_to_tensor(logits, name="logits")
     dtype = class_dtype(dtype)
     seed1, seed2 = get_seed(seed)
@@ -730,13 +746,13 @@ def _categorical(logits: Any, num_samples: Any, dtype: Any, seed: int | None) ->
 
 
 def random_gamma(
-    shape: Any,
-    alpha: Any,
-    beta: Any = None,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Numbers from gamma distributions with shapes ``alpha`` and inverse scales ``beta``."""
     with name_scope(name, "random_gamma", [shape, alpha, beta]):
         wanted = convert_to_tensor(shape, name="shape", dtype=dtypes.int32)
@@ -747,7 +763,9 @@ def random_gamma(
         return math_ops.maximum(tiny, numbers / beta)
 
 
-def gamma_parameters(alpha: Any, beta: Any, dtype: Any) -> tuple[Any, Any]:
+def gamma_parameters(
+    alpha: TensorLike, beta: TensorLike, dtype: DTypeLike
+) -> tuple[TensorResult, TensorResult]:
     """Return alpha, broadcast against beta, and beta."""
     alpha = convert_to_tensor(alpha, name="alpha", dtype=dtype)
     beta = convert_to_tensor(1 if beta is None else beta, name="beta", dtype=dtype)
@@ -756,12 +774,12 @@ def gamma_parameters(alpha: Any, beta: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 def random_poisson(
-    lam: Any,
-    shape: Any,
-    dtype: Any = dtypes.float32,
+    lam: TensorLike,
+    shape: TensorLike,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Numbers from Poisson distributions with means ``lam``."""
     with name_scope(name, "random_poisson", [lam, shape]):
         wanted = convert_to_tensor(shape, name="shape", dtype=dtypes.int32)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr
     from tfnb.ops.random.philox import Philox
 
 
@@ -40,13 +41,13 @@ class Streams:
         self._generator = generator
         self._positions = np.arange(count, dtype=np.uint64) * np.uint64(blocks_apart)
 
-    def take(self, which: NDArray[np.int64]) -> Any:
+    def take(self, which: NDArray[np.int64]) -> Array:
         """The next block of the streams ``which``."""
         blocks = self._generator.blocks_at(np, self._positions[which])
         self._positions[which] += np.uint64(1)
         return blocks
 
-    def numbers(self, dtype: DType, kind: Callable[[Any, Any], Any]) -> Numbers:
+    def numbers(self, dtype: DType, kind: Callable[[Attr, Attr], Attr]) -> Numbers:
         """Single numbers made of the blocks."""
         return Numbers(self, len(self._positions), distributions.per_block(dtype), kind)
 
@@ -57,7 +58,7 @@ class Numbers:
     __slots__ = ("_from_blocks", "_left", "_size", "_streams", "_values")
 
     def __init__(
-        self, streams: Streams, count: int, size: int, from_blocks: Callable[[Any, Any], Any]
+        self, streams: Streams, count: int, size: int, from_blocks: Callable[[Array, Array], Array]
     ) -> None:
         self._streams = streams
         self._size = size
@@ -65,7 +66,7 @@ class Numbers:
         self._values = np.zeros((count, size))
         self._left = np.zeros(count, np.int64)
 
-    def draw(self, which: NDArray[np.int64]) -> Any:
+    def draw(self, which: NDArray[np.int64]) -> Array:
         """One number from each of the streams ``which``."""
         empty = which[self._left[which] == 0]
         if len(empty):
@@ -78,7 +79,7 @@ class Numbers:
 # -------------------------------------------------------------------------------------------- gamma
 
 
-def gamma(generator: Philox, alpha: Any, samples: int) -> Any:
+def gamma(generator: Philox, alpha: Array, samples: int) -> Array:
     """Gamma(alpha, 1) in double precision: shape (samples, number of alphas)."""
     alphas = np.repeat(alpha.reshape(-1).astype(np.float64), samples)
     streams = Streams(generator, len(alphas))
@@ -113,7 +114,7 @@ def gamma(generator: Philox, alpha: Any, samples: int) -> Any:
 # ------------------------------------------------------------------------------------------ Poisson
 
 
-def poisson(generator: Philox, rate: Any, samples: int) -> Any:
+def poisson(generator: Philox, rate: Array, samples: int) -> Array:
     """Poisson(rate) in double precision: shape (samples, number of rates)."""
     rates = np.repeat(rate.reshape(-1).astype(np.float64), samples)
     streams = Streams(generator, len(rates))
@@ -127,7 +128,7 @@ def poisson(generator: Philox, rate: Any, samples: int) -> Any:
     return found.reshape(rate.size, samples).T
 
 
-def _poisson_by_products(uniforms: Numbers, rates: Any, waiting: Any, found: Any) -> None:
+def _poisson_by_products(uniforms: Numbers, rates: Array, waiting: Array, found: Array) -> None:
     """Knuth's method: how many uniform numbers can be multiplied until exp(-rate) is reached."""
     limits, products = np.exp(-rates), np.ones(len(rates))
     found[waiting] = 0
@@ -137,7 +138,7 @@ def _poisson_by_products(uniforms: Numbers, rates: Any, waiting: Any, found: Any
         found[waiting] += 1
 
 
-def _poisson_by_rejection(uniforms: Numbers, rates: Any, waiting: Any, found: Any) -> None:
+def _poisson_by_rejection(uniforms: Numbers, rates: Array, waiting: Array, found: Array) -> None:
     b = 0.931 + 2.53 * np.sqrt(rates)
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
@@ -160,7 +161,7 @@ _log_gamma = np.vectorize(lambda x: math.lgamma(x) if x > 0 else math.inf, otype
 # ----------------------------------------------------------------------------------------- binomial
 
 
-def binomial(generator: Philox, counts: Any, probs: Any, samples: int) -> Any:
+def binomial(generator: Philox, counts: Array, probs: Array, samples: int) -> Array:
     """Binomial(count, prob) in double precision: shape (samples, number of pairs).
 
     ``counts`` and ``probs`` have one shape, and a floating-point type in which the choice between
@@ -185,7 +186,7 @@ def binomial(generator: Philox, counts: Any, probs: Any, samples: int) -> Any:
 
 
 def _binomial_by_inversion(
-    streams: Streams, trials: Any, chance: Any, waiting: Any, found: Any
+    streams: Streams, trials: Array, chance: Array, waiting: Array, found: Array
 ) -> None:
     """Counts geometric waiting times until they exceed the number of trials."""
     uniforms = streams.numbers(dtypes.float64, distributions.doubles_from)
@@ -199,7 +200,7 @@ def _binomial_by_inversion(
 
 
 def _binomial_by_rejection(
-    streams: Streams, trials: Any, chance: Any, waiting: Any, found: Any
+    streams: Streams, trials: Array, chance: Array, waiting: Array, found: Array
 ) -> None:
     uniforms = streams.numbers(dtypes.float64, distributions.doubles_from)
     while len(waiting):
@@ -242,7 +243,7 @@ _STIRLING_TAILS = np.array(
 )  # fmt: skip
 
 
-def _stirling_tail(k: Any) -> Any:
+def _stirling_tail(k: Array) -> Array:
     square = (k + 1) * (k + 1)
     series = (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
     inside = (k >= 0) & (k <= 9)
@@ -271,7 +272,7 @@ class BoundedNormals:
         self.generator = generator
         self._dtype = dtype
 
-    def batch(self, count: int, mean: Any, deviation: Any, low: Any, high: Any) -> Any:
+    def batch(self, count: int, mean: Array, deviation: Array, low: Array, high: Array) -> Array:
         """``count`` numbers; the parameters are scalars of the dtype.
 
         Raises:
@@ -294,7 +295,7 @@ class BoundedNormals:
             trial, words = self._uniform_trial(low, high), "uniform"
         else:
             trial, words = self._exponential_trial(low, high, root), "exponential distribution"
-        found: list[Any] = []
+        found: list[Array] = []
         rejected = 0
         while len(found) < count:
             numbers, accepted, blocks = trial()
@@ -317,26 +318,26 @@ class BoundedNormals:
                     break
         return np.array(found, number) * deviation + mean
 
-    def _blocks(self) -> Any:
+    def _blocks(self) -> Array:
         return self.generator.blocks(np, _GROUPS_AT_ONCE)
 
-    def _uniform(self, blocks: Any) -> Any:
+    def _uniform(self, blocks: Array) -> Array:
         numbers = distributions.uniforms_from(self._dtype)(np, blocks)
         return numbers.astype(self._dtype.as_numpy_dtype, copy=False)
 
-    def _normal_trial(self, low: Any, high: Any) -> Any:
-        def trial() -> tuple[Any, Any, int]:
+    def _normal_trial(self, low: Array, high: Array) -> Array:
+        def trial() -> tuple[Array, Array, int]:
             numbers = distributions.normals_from(self._dtype)(np, self._blocks())
             numbers = numbers.astype(self._dtype.as_numpy_dtype, copy=False)
             return numbers, (numbers >= low) & (numbers <= high), 1
 
         return trial
 
-    def _uniform_trial(self, low: Any, high: Any) -> Any:
+    def _uniform_trial(self, low: Array, high: Array) -> Array:
         number = self._dtype.as_numpy_dtype
         top = number(0) if low < 0 else low * low
 
-        def trial() -> tuple[Any, Any, int]:
+        def trial() -> tuple[Array, Array, int]:
             blocks = self._blocks()
             z = self._uniform(blocks[0::2]) * (high - low) + low
             u = self._uniform(blocks[1::2])
@@ -344,11 +345,11 @@ class BoundedNormals:
 
         return trial
 
-    def _exponential_trial(self, low: Any, high: Any, root: Any) -> Any:
+    def _exponential_trial(self, low: Array, high: Array, root: Array) -> Array:
         number = self._dtype.as_numpy_dtype
         alpha = (low + root) / number(2)
 
-        def trial() -> tuple[Any, Any, int]:
+        def trial() -> tuple[Array, Array, int]:
             numbers = self._uniform(self._blocks())
             z = -np.log(numbers[:, 0::2]) / alpha + low
             x = alpha - z if low < alpha else np.full_like(z, low - alpha)
@@ -359,7 +360,7 @@ class BoundedNormals:
 
 
 def bounded_normals(
-    generator: Philox, parameters: list[Any], samples: int, dtype: DType
+    generator: Philox, parameters: list[Array], samples: int, dtype: DType
 ) -> NDArray[Any]:
     """Samples for rows of means, deviations, lower and upper bounds: shape (samples, rows)."""
     sampler = BoundedNormals(generator, dtype)

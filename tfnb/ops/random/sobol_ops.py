@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +24,11 @@ from tfnb.framework.scopes import name_scope
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike
 
 EXPORTS = {"math": ["sobol_sample"]}
 
@@ -114,7 +116,7 @@ def _sample_shape(c: InferenceContext) -> TensorShape:
     shape=_sample_shape,
     devices=("CPU",),
 )
-def sobol_sample_op(xp: Any, dim: Any, num_results: Any, skip: Any, *, dtype: DType) -> Any:
+def sobol_sample_op(xp: Xp, dim: Array, num_results: Array, skip: Array, *, dtype: DType) -> Array:
     """Points of Sobol's sequence, one in each row."""
     for name, value in (("dim", dim), ("num_results", num_results), ("skip", skip)):
         if value.ndim:
@@ -145,7 +147,11 @@ def sobol_sample_op(xp: Any, dim: Any, num_results: Any, skip: Any, *, dtype: DT
 
 
 def sobol_sample(
-    dim: Any, num_results: Any, skip: Any = 0, dtype: Any = dtypes.float32, name: str | None = None
+    dim: TensorLike,
+    num_results: TensorLike,
+    skip: TensorLike = 0,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> Tensor:
     """Points of Sobol's sequence in ``dim`` dimensions, after the first ``skip`` ones.
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr, Handle, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.shape_inference import InferenceContext
 
@@ -46,15 +47,15 @@ def _algorithm(number: int) -> None:
     raise errors.invalid_argument(f"Unsupported algorithm id: {number}")
 
 
-def _scalar(value: Any, name: str) -> int:
+def _scalar(value: Array, name: str) -> int:
     if value.ndim:
         raise errors.invalid_argument(f"{name} must be of shape [], not {shape_text(value.shape)}")
     return int(value)
 
 
 def _taken(
-    ctx: OpKernelContext, resource: Any, algorithm: int, blocks: int, first: int = 0
-) -> tuple[Philox, Any]:
+    ctx: OpKernelContext, resource: Handle, algorithm: int, blocks: int, first: int = 0
+) -> tuple[Philox, Array]:
     """The current generator and its state; advances the state by ``blocks``."""
     cell = ctx.resource_manager.lookup(resource)
     with cell.lock:
@@ -93,13 +94,13 @@ def _taken(
 
 def _drawn(
     ctx: OpKernelContext,
-    resource: Any,
-    algorithm: Any,
-    shape: Any,
+    resource: Handle,
+    algorithm: Attr,
+    shape: Array,
     dtype: DType,
-    draw: Callable[..., Any],
+    draw: Callable[..., Array],
     *limits: int,
-) -> Any:
+) -> Array:
     sizes = wanted_shape(shape, dtype)
     count = product(sizes)
     number = _scalar(algorithm, "algorithm")
@@ -135,7 +136,7 @@ def _limits_shape(c: InferenceContext) -> TensorShape:
 @register_op(
     "RngReadAndSkip", "resource: resource, alg: int32, delta: uint64 -> value: int64", **_CPU
 )
-def rng_read_and_skip(ctx: OpKernelContext, resource: Any, alg: Any, delta: Any) -> Any:
+def rng_read_and_skip(ctx: OpKernelContext, resource: Handle, alg: Array, delta: Array) -> Array:
     """Returns the state, and advances the generator as if it had drawn ``delta`` numbers."""
     steps = _scalar(delta, "delta")
     blocks = steps * BLOCKS_PER_OUTPUT & _MASK64
@@ -151,7 +152,7 @@ def _(c: InferenceContext) -> TensorShape:
 
 
 @register_op("RngSkip", "resource: resource, algorithm: int64, delta: int64 ->", **_CPU)
-def rng_skip(ctx: OpKernelContext, resource: Any, algorithm: Any, delta: Any) -> None:
+def rng_skip(ctx: OpKernelContext, resource: Handle, algorithm: Array, delta: Array) -> None:
     """Advances the generator as if it had drawn ``delta`` numbers."""
     steps = _scalar(delta, "delta")
     blocks = steps * BLOCKS_PER_OUTPUT & _MASK64
@@ -173,7 +174,7 @@ def _(c: InferenceContext) -> list[TensorShape]:
     shape=lambda c: c.constant_value_as_shape(0),
     **_CPU,
 )
-def non_deterministic_ints(xp: Any, shape: Any, *, dtype: DType) -> Any:
+def non_deterministic_ints(xp: Xp, shape: Array, *, dtype: DType) -> Array:
     """Unpredictable integers, from the operating system."""
     if dtype.name not in ("int32", "int64", "uint32", "uint64"):
         raise errors.invalid_argument(f"Unsupported dtype: {dtype.name}")
@@ -190,24 +191,24 @@ _FLOAT = ("dtype: type = DT_FLOAT", _SHAPE_DTYPE)
 
 @register_op("StatefulUniform", _DRAW, *_FLOAT, shape=_state_shape, **_CPU)
 def stateful_uniform(
-    ctx: OpKernelContext, resource: Any, algorithm: Any, shape: Any, *, dtype: DType
-) -> Any:
+    ctx: OpKernelContext, resource: Handle, algorithm: Array, shape: Array, *, dtype: DType
+) -> Array:
     """Numbers in [0, 1)."""
     return _drawn(ctx, resource, algorithm, shape, dtype, distributions.uniform)
 
 
 @register_op("StatefulStandardNormalV2", _DRAW, *_FLOAT, shape=_state_shape, **_CPU)
 def stateful_standard_normal_v2(
-    ctx: OpKernelContext, resource: Any, algorithm: Any, shape: Any, *, dtype: DType
-) -> Any:
+    ctx: OpKernelContext, resource: Handle, algorithm: Array, shape: Array, *, dtype: DType
+) -> Array:
     """Normally distributed numbers."""
     return _drawn(ctx, resource, algorithm, shape, dtype, distributions.normal)
 
 
 @register_op("StatefulTruncatedNormal", _DRAW, *_FLOAT, shape=_state_shape, **_CPU)
 def stateful_truncated_normal(
-    ctx: OpKernelContext, resource: Any, algorithm: Any, shape: Any, *, dtype: DType
-) -> Any:
+    ctx: OpKernelContext, resource: Handle, algorithm: Array, shape: Array, *, dtype: DType
+) -> Array:
     """Normally distributed numbers between -2 and 2."""
     return _drawn(ctx, resource, algorithm, shape, dtype, distributions.truncated_normal)
 
@@ -221,8 +222,8 @@ def stateful_truncated_normal(
     **_CPU,
 )
 def stateful_standard_normal(
-    ctx: OpKernelContext, resource: Any, shape: Any, *, dtype: DType
-) -> Any:
+    ctx: OpKernelContext, resource: Handle, shape: Array, *, dtype: DType
+) -> Array:
     """The same, with the algorithm as the first number of the state."""
     sizes = wanted_shape(shape, dtype)
     count = product(sizes)
@@ -241,14 +242,14 @@ def stateful_standard_normal(
 )
 def stateful_uniform_int(
     ctx: OpKernelContext,
-    resource: Any,
-    algorithm: Any,
-    shape: Any,
-    minval: Any,
-    maxval: Any,
+    resource: Handle,
+    algorithm: Array,
+    shape: Array,
+    minval: Array,
+    maxval: Array,
     *,
     dtype: DType,
-) -> Any:
+) -> Array:
     """Integers in [minval, maxval)."""
     limits = checked_limits(minval, maxval)
     draw = distributions.uniform_integers
@@ -264,8 +265,8 @@ def stateful_uniform_int(
     **_CPU,
 )
 def stateful_uniform_full_int(
-    ctx: OpKernelContext, resource: Any, algorithm: Any, shape: Any, *, dtype: DType
-) -> Any:
+    ctx: OpKernelContext, resource: Handle, algorithm: Array, shape: Array, *, dtype: DType
+) -> Array:
     """Integers from the full range of the type."""
     return _drawn(ctx, resource, algorithm, shape, dtype, distributions.full_integers)
 
@@ -290,14 +291,14 @@ def _binomial_shape(c: InferenceContext) -> TensorShape:
 )
 def stateful_random_binomial(
     ctx: OpKernelContext,
-    resource: Any,
-    algorithm: Any,
-    shape: Any,
-    counts: Any,
-    probs: Any,
+    resource: Handle,
+    algorithm: Array,
+    shape: Array,
+    counts: Array,
+    probs: Array,
     *,
     dtype: DType,
-) -> Any:
+) -> Array:
     """The number of successes in ``counts`` trials with probability ``probs`` each."""
     sizes = wanted_shape(shape)
     parameters = shape_of_trials(counts, probs)

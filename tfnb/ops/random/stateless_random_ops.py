@@ -53,7 +53,10 @@ from tfnb.ops.random.random_ops import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 EXPORTS = {
     "random": [
@@ -118,13 +121,13 @@ def _key_counter_shapes(c: InferenceContext) -> list[TensorShape]:
 # --------------------------------------------------------------------------------------- generators
 
 
-def _from_seed(seed: Any) -> Philox:
+def _from_seed(seed: Array) -> Philox:
     if seed.shape != (2,):
         raise errors.invalid_argument(f"seed must have shape [2], not {shape_text(seed.shape)}")
     return generator_of_seed(seed)
 
 
-def _from_key(key: Any, counter: Any, alg: Any, shape: Any = ()) -> Philox:
+def _from_key(key: Array, counter: Array, alg: Array, shape: Array = ()) -> Philox:
     if alg.ndim:
         raise errors.invalid_argument(f"algorithm must be of shape [], not {shape_text(alg.shape)}")
     # An empty shape skips the check of the algorithm.
@@ -147,19 +150,19 @@ def _from_key(key: Any, counter: Any, alg: Any, shape: Any = ()) -> Philox:
 
 
 def _fill(
-    xp: Any,
-    shape: Any,
+    xp: Xp,
+    shape: Array,
     generator: Philox,
     dtype: DType,
-    draw: Callable[..., Any],
+    draw: Callable[..., Array],
     *limits: int,
-) -> Any:
+) -> Array:
     sizes = wanted_shape(shape, dtype, xp)
     return draw(xp, generator, product(sizes), dtype, *limits).reshape(sizes)
 
 
 def _samples(
-    shape: Any, parameters: tuple[int, ...], dtype: DType | None = None
+    shape: Array, parameters: tuple[int, ...], dtype: DType | None = None
 ) -> tuple[tuple[int, ...], int]:
     """Return the requested shape, and the number of samples for each parameter.
 
@@ -188,7 +191,7 @@ def _samples(
     shape=_seeded_shape,
     host_memory=("shape", "seed"),
 )
-def stateless_random_uniform(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
+def stateless_random_uniform(xp: Xp, shape: Array, seed: Array, *, dtype: DType) -> Array:
     """Return uniform numbers in [0, 1)."""
     return _fill(xp, shape, _from_seed(seed), dtype, distributions.uniform)
 
@@ -205,7 +208,7 @@ stateless_random_uniform.not_differentiable()
     shape=_seeded_shape,
     host_memory=("shape", "seed"),
 )
-def stateless_random_normal(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
+def stateless_random_normal(xp: Xp, shape: Array, seed: Array, *, dtype: DType) -> Array:
     """Return normal numbers with mean 0 and standard deviation 1."""
     return _fill(xp, shape, _from_seed(seed), dtype, distributions.normal)
 
@@ -222,7 +225,7 @@ stateless_random_normal.not_differentiable()
     shape=_seeded_shape,
     host_memory=("shape", "seed"),
 )
-def stateless_truncated_normal_op(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
+def stateless_truncated_normal_op(xp: Xp, shape: Array, seed: Array, *, dtype: DType) -> Array:
     """Return normal numbers; those beyond two standard deviations are drawn again."""
     return _fill(xp, shape, _from_seed(seed), dtype, distributions.truncated_normal)
 
@@ -240,8 +243,8 @@ stateless_truncated_normal_op.not_differentiable()
     host_memory=("shape", "seed", "minval", "maxval"),
 )
 def stateless_random_uniform_int(
-    xp: Any, shape: Any, seed: Any, minval: Any, maxval: Any, *, dtype: DType
-) -> Any:
+    xp: Xp, shape: Array, seed: Array, minval: Array, maxval: Array, *, dtype: DType
+) -> Array:
     """Return integers in [minval, maxval)."""
     is_empty = not product(wanted_shape(shape))
     generator = _from_seed(seed)
@@ -261,7 +264,7 @@ stateless_random_uniform_int.not_differentiable()
     shape=_seeded_shape,
     host_memory=("shape", "seed"),
 )
-def stateless_random_uniform_full_int(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
+def stateless_random_uniform_full_int(xp: Xp, shape: Array, seed: Array, *, dtype: DType) -> Array:
     """Return integers from the whole range of the type."""
     return _fill(xp, shape, _from_seed(seed), dtype, distributions.full_integers)
 
@@ -279,8 +282,8 @@ stateless_random_uniform_full_int.not_differentiable()
     devices=("CPU",),
 )
 def stateless_multinomial_op(
-    xp: Any, logits: Any, num_samples: Any, seed: Any, *, output_dtype: DType
-) -> Any:
+    xp: Xp, logits: Array, num_samples: Array, seed: Array, *, output_dtype: DType
+) -> Array:
     """Return classes drawn from the distribution of each row."""
     generator = _from_seed(seed)
     samples = checked_multinomial(logits, num_samples)
@@ -301,8 +304,8 @@ stateless_multinomial_op.not_differentiable()
     devices=("CPU",),
 )
 def stateless_random_binomial(
-    xp: Any, shape: Any, seed: Any, counts: Any, probs: Any, *, dtype: DType
-) -> Any:
+    xp: Xp, shape: Array, seed: Array, counts: Array, probs: Array, *, dtype: DType
+) -> Array:
     """Return the number of successes in ``counts`` trials of probability ``probs``."""
     generator = _from_seed(seed)
     parameters = shape_of_trials(counts, probs)
@@ -332,16 +335,16 @@ def _seeded_bounded_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def stateless_parameterized_truncated_normal_op(
-    xp: Any,
-    shape: Any,
-    seed: Any,
-    means: Any,
-    stddevs: Any,
-    minvals: Any,
-    maxvals: Any,
+    xp: Xp,
+    shape: Array,
+    seed: Array,
+    means: Array,
+    stddevs: Array,
+    minvals: Array,
+    maxvals: Array,
     *,
     dtype: DType,
-) -> Any:
+) -> Array:
     """Return bounded normal numbers; the shape ends with the parameters' broadcast shape."""
     generator = _from_seed(seed)
     given = (means, stddevs, minvals, maxvals)
@@ -359,7 +362,7 @@ def stateless_parameterized_truncated_normal_op(
 
 
 @stateless_parameterized_truncated_normal_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.random.bounded_normal_gradient import bounded_normal_gradient
 
     return bounded_normal_gradient(op, grad)
@@ -375,7 +378,9 @@ def _(op: Any, grad: Any) -> Any:
     shape=_seeded_shape,
     devices=("CPU",),
 )
-def stateless_random_poisson(xp: Any, shape: Any, seed: Any, lam: Any, *, dtype: DType) -> Any:
+def stateless_random_poisson(
+    xp: Xp, shape: Array, seed: Array, lam: Array, *, dtype: DType
+) -> Array:
     """Return Poisson(lam) numbers."""
     generator = _from_seed(seed)
     sizes, samples = _samples(shape, lam.shape, dtype)
@@ -395,22 +400,24 @@ stateless_random_poisson.not_differentiable()
     shape=_seeded_shape,
     devices=("CPU",),
 )
-def stateless_random_gamma_v2(xp: Any, shape: Any, seed: Any, alpha: Any) -> Any:
+def stateless_random_gamma_v2(xp: Xp, shape: Array, seed: Array, alpha: Array) -> Array:
     """Return Gamma(alpha, 1) numbers."""
     return _gamma(shape, _from_seed(seed), alpha)
 
 
 @stateless_random_gamma_v2.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return None, None, _gamma_gradient(op.inputs[0], op.inputs[2], op.outputs[0], grad)
 
 
-def _gamma(shape: Any, generator: Philox, alpha: Any) -> Any:
+def _gamma(shape: Array, generator: Philox, alpha: Array) -> Array:
     sizes, samples = _samples(shape, alpha.shape, dtypes.as_dtype(alpha.dtype))
     return random_rejection.gamma(generator, alpha, samples).reshape(sizes).astype(alpha.dtype)
 
 
-def _gamma_gradient(shape: Any, alpha: Any, sample: Any, grad: Any) -> Any:
+def _gamma_gradient(
+    shape: TensorLike, alpha: TensorLike, sample: TensorLike, grad: TensorLike
+) -> Any:
     with control_dependencies([grad]):
         extra = array_ops.shape(shape)[0] - array_ops.rank(alpha)
         ones = array_ops.ones([extra], dtypes.int32)
@@ -429,7 +436,7 @@ def _gamma_gradient(shape: Any, alpha: Any, sample: Any, grad: Any) -> Any:
     shape=_key_counter_shapes,
     host_memory=("seed", "key", "counter"),
 )
-def stateless_random_get_key_counter(xp: Any, seed: Any) -> Any:
+def stateless_random_get_key_counter(xp: Xp, seed: Array) -> Outputs:
     """Return the key and the counter derived from a seed."""
     generator = _from_seed(seed)
     mask = 2**64 - 1
@@ -444,7 +451,7 @@ def stateless_random_get_key_counter(xp: Any, seed: Any) -> Any:
     shape=lambda c: SCALAR_SHAPE,
     host_memory=("alg",),
 )
-def stateless_random_get_alg(xp: Any) -> Any:
+def stateless_random_get_alg(xp: Xp) -> Array:
     """Return the algorithm of this device."""
     return np.int32(_PHILOX)
 
@@ -456,7 +463,7 @@ def stateless_random_get_alg(xp: Any) -> Any:
     shape=_key_counter_shapes,
     host_memory=("seed", "key", "counter", "alg"),
 )
-def stateless_random_get_key_counter_alg(xp: Any, seed: Any) -> Any:
+def stateless_random_get_key_counter_alg(xp: Xp, seed: Array) -> Outputs:
     """Return the key and counter derived from a seed, and the algorithm of this device."""
     generator = _from_seed(seed)
     mask = 2**64 - 1
@@ -482,8 +489,8 @@ for _op in (
     host_memory=("shape", "key", "counter", "alg"),
 )
 def stateless_random_uniform_v2(
-    xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
-) -> Any:
+    xp: Xp, shape: Array, key: Array, counter: Array, alg: Array, *, dtype: DType
+) -> Array:
     """Return uniform numbers in [0, 1)."""
     return _fill(xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.uniform)
 
@@ -500,8 +507,8 @@ stateless_random_uniform_v2.not_differentiable()
     host_memory=("shape", "key", "counter", "alg"),
 )
 def stateless_random_normal_v2(
-    xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
-) -> Any:
+    xp: Xp, shape: Array, key: Array, counter: Array, alg: Array, *, dtype: DType
+) -> Array:
     """Return normal numbers with mean 0 and standard deviation 1."""
     return _fill(xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.normal)
 
@@ -518,8 +525,8 @@ stateless_random_normal_v2.not_differentiable()
     host_memory=("shape", "key", "counter", "alg"),
 )
 def stateless_truncated_normal_v2(
-    xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
-) -> Any:
+    xp: Xp, shape: Array, key: Array, counter: Array, alg: Array, *, dtype: DType
+) -> Array:
     """Return normal numbers; those beyond two standard deviations are drawn again."""
     return _fill(
         xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.truncated_normal
@@ -539,16 +546,16 @@ stateless_truncated_normal_v2.not_differentiable()
     host_memory=("shape", "key", "counter", "alg", "minval", "maxval"),
 )
 def stateless_random_uniform_int_v2(
-    xp: Any,
-    shape: Any,
-    key: Any,
-    counter: Any,
-    alg: Any,
-    minval: Any,
-    maxval: Any,
+    xp: Xp,
+    shape: Array,
+    key: Array,
+    counter: Array,
+    alg: Array,
+    minval: Array,
+    maxval: Array,
     *,
     dtype: DType,
-) -> Any:
+) -> Array:
     """Return integers in [minval, maxval)."""
     generator = _from_key(key, counter, alg, shape)
     is_empty = not product(wanted_shape(shape))
@@ -568,8 +575,8 @@ stateless_random_uniform_int_v2.not_differentiable()
     host_memory=("shape", "key", "counter", "alg"),
 )
 def stateless_random_uniform_full_int_v2(
-    xp: Any, shape: Any, key: Any, counter: Any, alg: Any, *, dtype: DType
-) -> Any:
+    xp: Xp, shape: Array, key: Array, counter: Array, alg: Array, *, dtype: DType
+) -> Array:
     """Return integers from the whole range of the type."""
     return _fill(xp, shape, _from_key(key, counter, alg, shape), dtype, distributions.full_integers)
 
@@ -586,14 +593,14 @@ stateless_random_uniform_full_int_v2.not_differentiable()
     devices=("CPU",),
 )
 def stateless_random_gamma_v3(
-    xp: Any, shape: Any, key: Any, counter: Any, alg: Any, alpha: Any
-) -> Any:
+    xp: Xp, shape: Array, key: Array, counter: Array, alg: Array, alpha: Array
+) -> Array:
     """Return Gamma(alpha, 1) numbers."""
     return _gamma(shape, _from_key(key, counter, alg, shape), alpha)
 
 
 @stateless_random_gamma_v3.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     gradient = _gamma_gradient(op.inputs[0], op.inputs[4], op.outputs[0], grad)
     return None, None, None, None, gradient
 
@@ -605,7 +612,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def stateless_shuffle_op(xp: Any, value: Any, key: Any, counter: Any, alg: Any) -> Any:
+def stateless_shuffle_op(xp: Xp, value: Array, key: Array, counter: Array, alg: Array) -> Array:
     """Return the rows of a tensor in a random order."""
     generator = _from_key(key, counter, alg)
     if value.size <= 1 or value.shape[0] <= 1:
@@ -625,7 +632,7 @@ class Algorithm(enum.Enum):
     AUTO_SELECT = 3
 
 
-def algorithm_number(alg: Any) -> Any:
+def algorithm_number(alg: TensorLike) -> Any:
     """Return the number of an algorithm given by name, number or :class:`Algorithm`.
 
     Raises:
@@ -645,14 +652,16 @@ def algorithm_number(alg: Any) -> Any:
     raise TypeError(f"Can't convert argument `alg` (of value {alg} and type {type(alg)}) to int.")
 
 
-def _unsupported(alg: Any) -> str:
+def _unsupported(alg: TensorLike) -> str:
     return (
         f"Argument `alg` got unsupported value {alg}. Supported values are 1 for the Philox "
         "algorithm, 2 for the ThreeFry algorithm, and 3 for auto-selection."
     )
 
 
-def _key_counter_alg(seed: Any, alg: Any) -> tuple[Any, Any, Any]:
+def _key_counter_alg(
+    seed: TensorLike, alg: TensorLike
+) -> tuple[TensorResult, TensorResult, TensorResult]:
     """Return key, counter and algorithm for a seed, the inputs of the newer ops.
 
     Raises:
@@ -678,13 +687,13 @@ _UNIFORM_DTYPES = (
 
 
 def stateless_uniform(
-    shape: Any,
-    seed: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    seed: TensorLike,
+    minval: TensorLike = 0,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: TensorLike = "auto_select",
 ) -> Any:
     """Return numbers from [minval, maxval); integers of the whole range if both are None.
 
@@ -731,19 +740,25 @@ def stateless_uniform(
         return value
 
 
-def _drawn(op: Any, seed: Any, alg: Any, shape: Any, dtype: Any) -> Any:
+def _drawn(
+    op: Callable[..., TensorResult],
+    seed: TensorLike,
+    alg: TensorLike,
+    shape: TensorLike,
+    dtype: DTypeLike,
+) -> Any:
     key, counter, alg = _key_counter_alg(seed, alg)
     return op(shape, key, counter, alg, dtype=dtype)
 
 
 def stateless_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    seed: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: TensorLike = "auto_select",
 ) -> Any:
     """Return numbers from a normal distribution."""
     with name_scope(name, "stateless_random_normal", [shape, seed, mean, stddev]) as scope:
@@ -752,13 +767,13 @@ def stateless_normal(
 
 
 def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    seed: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: TensorLike = "auto_select",
 ) -> Any:
     """Return normal numbers within two standard deviations of the mean."""
     with name_scope(name, "stateless_truncated_normal", [shape, seed, mean, stddev]) as scope:
@@ -767,13 +782,13 @@ def stateless_truncated_normal(
 
 
 def stateless_binomial(
-    shape: Any,
-    seed: Any,
-    counts: Any,
-    probs: Any,
-    output_dtype: Any = dtypes.int32,
+    shape: TensorLike,
+    seed: TensorLike,
+    counts: TensorLike,
+    probs: TensorLike,
+    output_dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Return the number of successes in ``counts`` trials of probability ``probs``."""
     with name_scope(name, "stateless_random_binomial", [shape, seed, counts, probs]):
         wanted = shape_tensor(shape)
@@ -785,13 +800,13 @@ def stateless_binomial(
 
 
 def stateless_gamma(
-    shape: Any,
-    seed: Any,
-    alpha: Any,
-    beta: Any = None,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    seed: TensorLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Return numbers from gamma distributions with shapes ``alpha`` and rates ``beta``."""
     with name_scope(name, "stateless_random_gamma", [shape, seed, alpha, beta]):
         wanted = shape_tensor(shape)
@@ -804,8 +819,12 @@ def stateless_gamma(
 
 
 def stateless_poisson(
-    shape: Any, seed: Any, lam: Any, dtype: Any = dtypes.int32, name: str | None = None
-) -> Any:
+    shape: TensorLike,
+    seed: TensorLike,
+    lam: TensorLike,
+    dtype: DTypeLike = dtypes.int32,
+    name: str | None = None,
+) -> TensorResult:
     """Return numbers from Poisson distributions with means ``lam``."""
     with name_scope(name, "stateless_random_poisson", [shape, seed, lam]):
         wanted = shape_tensor(shape)
@@ -815,14 +834,14 @@ def stateless_poisson(
 
 
 def stateless_parameterized_truncated_normal(
-    shape: Any,
-    seed: Any,
-    means: Any = 0.0,
-    stddevs: Any = 1.0,
-    minvals: Any = -2.0,
-    maxvals: Any = 2.0,
+    shape: TensorLike,
+    seed: TensorLike,
+    means: TensorLike = 0.0,
+    stddevs: TensorLike = 1.0,
+    minvals: TensorLike = -2.0,
+    maxvals: TensorLike = 2.0,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Return numbers from normal distributions truncated to bounds."""
     given = [shape, means, stddevs, minvals, maxvals]
     with name_scope(name, "stateless_parameterized_truncated_normal", given):
@@ -839,51 +858,53 @@ def stateless_parameterized_truncated_normal(
 
 
 def stateless_multinomial(
-    logits: Any,
-    num_samples: Any,
-    seed: Any,
-    output_dtype: Any = dtypes.int64,
+    logits: TensorLike,
+    num_samples: TensorLike,
+    seed: TensorLike,
+    output_dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Return classes drawn from the distribution of each row of logits."""
     with name_scope(name, "stateless_multinomial", [logits, seed]):
         return _categorical(logits, num_samples, output_dtype, seed)
 
 
 def stateless_categorical(
-    logits: Any,
-    num_samples: Any,
-    seed: Any,
-    dtype: Any = dtypes.int64,
+    logits: TensorLike,
+    num_samples: TensorLike,
+    seed: TensorLike,
+    dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Return classes drawn from the distribution of each row of logits."""
     with name_scope(name, "stateless_categorical", [logits, seed]):
         return _categorical(logits, num_samples, dtype, seed)
 
 
-def _categorical(logits: Any, num_samples: Any, dtype: Any, seed: Any) -> Any:
+def _categorical(
+    logits: TensorLike, num_samples: TensorLike, dtype: DTypeLike, seed: TensorLike
+) -> TensorResult:
     logits = convert_to_tensor(logits, name="logits")
     dtype = class_dtype(dtype)
     return stateless_multinomial_op(logits, num_samples, seed, output_dtype=dtype)
 
 
 def stateless_shuffle(
-    value: Any, seed: Any, alg: Any = "auto_select", name: str | None = None
-) -> Any:
+    value: TensorLike, seed: TensorLike, alg: TensorLike = "auto_select", name: str | None = None
+) -> TensorResult:
     """Return the rows of a tensor in a random order that depends on the seed."""
     with name_scope(name, "stateless_shuffle", [value, seed]):
         key, counter, alg = _key_counter_alg(seed, alg)
         return stateless_shuffle_op(value, key, counter, alg)
 
 
-def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Any:
+def split(seed: TensorLike, num: int = 2, alg: TensorLike = "auto_select") -> Any:
     """Return new seeds derived from one seed, one per row."""
     seed = convert_to_tensor(seed)
     return stateless_uniform([num, 2], seed, dtype=seed.dtype, minval=None, maxval=None, alg=alg)
 
 
-def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Any:
+def fold_in(seed: TensorLike, data: TensorLike, alg: TensorLike = "auto_select") -> TensorResult:
     """Return a new seed derived from a seed and an integer."""
     data = convert_to_tensor(data)
     first = stateless_uniform([], seed, dtype=data.dtype, minval=None, maxval=None, alg=alg)

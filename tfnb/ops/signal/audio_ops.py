@@ -23,6 +23,7 @@ from tfnb.ops.base.broadcasting import shape_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
 
 EXPORTS = {"audio": ["decode_wav", "encode_wav"]}
@@ -96,8 +97,8 @@ def _read_wav(data: bytes) -> tuple[NDArray[np.int16], int]:
     **_CPU,
 )
 def decode_wav(
-    xp: Any, contents: Any, *, desired_channels: int, desired_samples: int
-) -> tuple[Any, Any]:
+    xp: Xp, contents: Array, *, desired_channels: int, desired_samples: int
+) -> tuple[Array, Array]:
     """Samples in [-1, 1) of a 16-bit WAV file, and samples per second.
 
     Missing channels repeat the last one; missing samples are zero.
@@ -129,7 +130,7 @@ def _encoded_shape(c: InferenceContext) -> TensorShape:
     shape=_encoded_shape,
     **_CPU,
 )
-def encode_wav(xp: Any, audio: Any, sample_rate: Any) -> Any:
+def encode_wav(xp: Xp, audio: Array, sample_rate: Array) -> Array:
     """A 16-bit WAV file of samples in [-1, 1)."""
     if audio.ndim != 2:
         raise errors.invalid_argument(f"audio must be 2-dimensional{shape_text(audio.shape)}")
@@ -185,8 +186,8 @@ def _spectrogram_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def audio_spectrogram(
-    xp: Any, samples: Any, *, window_size: int, stride: int, magnitude_squared: bool
-) -> Any:
+    xp: Xp, samples: Array, *, window_size: int, stride: int, magnitude_squared: bool
+) -> Array:
     """Magnitudes of the spectrum of every window of samples, (channels, windows, frequencies)."""
     if samples.ndim != 2:
         raise errors.invalid_argument(f"input must be 2-dimensional{shape_text(samples.shape)}")
@@ -260,15 +261,15 @@ def _mfcc_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def mfcc(
-    xp: Any,
-    spectrogram: Any,
-    sample_rate: Any,
+    xp: Xp,
+    spectrogram: Array,
+    sample_rate: Array,
     *,
     upper_frequency_limit: float,
     lower_frequency_limit: float,
     filterbank_channel_count: int,
     dct_coefficient_count: int,
-) -> Any:
+) -> Array:
     """Cosine transforms of the logarithms of a spectrogram's mel bands."""
     if spectrogram.ndim != 3:
         raise errors.invalid_argument(

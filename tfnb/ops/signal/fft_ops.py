@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 _COMPLEX_NAMES = ["fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d"]
 _REAL_NAMES = ["irfft", "irfft2d", "irfft3d", "rfft", "rfft2d", "rfft3d"]
@@ -48,7 +52,7 @@ def _axes(rank: int) -> tuple[int, ...]:
     return tuple(range(-rank, 0))
 
 
-def _check_rank(x: Any, rank: int) -> None:
+def _check_rank(x: Array, rank: int) -> None:
     if x.ndim < rank:
         raise errors.invalid_argument(
             f"Input must have rank of at least {rank} but got: {shape_text(x.shape)}"
@@ -61,7 +65,7 @@ def _check_rank(x: Any, rank: int) -> None:
 def _complex_transform(name: str, rank: int, *, forward: bool) -> OpDefinition:
     """Defines the op for complex signals over the last ``rank`` axes, with its gradient."""
 
-    def transform(xp: Any, x: Any) -> Any:
+    def transform(xp: Xp, x: Array) -> Array:
         _check_rank(x, rank)
         if x.size == 0:
             return x
@@ -79,7 +83,7 @@ def _complex_transform(name: str, rank: int, *, forward: bool) -> OpDefinition:
     return definition
 
 
-def _signal_size(x: Any, rank: int) -> Any:
+def _signal_size(x: TensorLike, rank: int) -> Any:
     """How many values one transform covers, as a tensor."""
     return reduction_ops.reduce_prod(array_ops.shape(x)[-rank:])
 
@@ -88,12 +92,12 @@ def _link_gradients(forward: OpDefinition, inverse: OpDefinition, rank: int) -> 
     """Each of the two is the other's gradient, but for the factor of the inverse."""
 
     @forward.gradient
-    def _(op: Any, grad: Any) -> Any:
+    def _(op: Operation, grad: Tensor) -> Gradients:
         size = cast(_signal_size(grad, rank), grad.dtype)
         return inverse(grad) * size
 
     @inverse.gradient
-    def _(op: Any, grad: Any) -> Any:
+    def _(op: Operation, grad: Tensor) -> Gradients:
         size = cast(1.0 / cast(_signal_size(grad, rank), grad.dtype.real_dtype), grad.dtype)
         return forward(grad) * size
 
@@ -137,7 +141,7 @@ def _real_shape(rank: int, *, forward: bool) -> Callable[[InferenceContext], Ten
     return shape
 
 
-def _checked_lengths(x: Any, fft_length: Any, rank: int, *, forward: bool) -> list[int]:
+def _checked_lengths(x: Array, fft_length: Array, rank: int, *, forward: bool) -> list[int]:
     _check_rank(x, rank)
     if fft_length.ndim != 1 or fft_length.size != rank:
         raise errors.invalid_argument(f"fft_length must have shape [{rank}]")
@@ -157,7 +161,7 @@ def _checked_lengths(x: Any, fft_length: Any, rank: int, *, forward: bool) -> li
     return lengths
 
 
-def _first(x: Any, sizes: list[int]) -> Any:
+def _first(x: Array, sizes: list[int]) -> Array:
     """Returns the first ``sizes`` entries of the last axes."""
     return x[(..., *(slice(size) for size in sizes))]
 
@@ -165,7 +169,7 @@ def _first(x: Any, sizes: list[int]) -> Any:
 def _real_transform(name: str, rank: int) -> OpDefinition:
     """Defines the op for real signals over the last ``rank`` axes."""
 
-    def transform(xp: Any, x: Any, fft_length: Any, *, Tcomplex: Any) -> Any:
+    def transform(xp: Xp, x: Array, fft_length: Array, *, Tcomplex: DType) -> Array:
         lengths = _checked_lengths(x, fft_length, rank, forward=True)
         out = [*lengths[:-1], lengths[-1] // 2 + 1 if lengths[-1] else 0]
         shape = (*x.shape[: x.ndim - rank], *out)
@@ -189,7 +193,7 @@ def _real_transform(name: str, rank: int) -> OpDefinition:
 def _inverse_real_transform(name: str, rank: int) -> OpDefinition:
     """Defines the inverse op for real signals over the last ``rank`` axes."""
 
-    def transform(xp: Any, x: Any, fft_length: Any, *, Treal: Any) -> Any:
+    def transform(xp: Xp, x: Array, fft_length: Array, *, Treal: DType) -> Array:
         lengths = _checked_lengths(x, fft_length, rank, forward=False)
         shape = (*x.shape[: x.ndim - rank], *lengths)
         if x.size == 0 or 0 in shape:
@@ -210,14 +214,14 @@ def _inverse_real_transform(name: str, rank: int) -> OpDefinition:
     return definition
 
 
-def _tiled_as(matrix: Any, like: Any) -> Any:
+def _tiled_as(matrix: TensorLike, like: TensorLike) -> TensorResult:
     """The matrix repeated over the batch of another tensor."""
     ones = array_ops.ones([array_ops.rank(like) - 2], dtypes.int32)
     expanded = array_ops.reshape(matrix, array_ops.concat([ones, array_ops.shape(matrix)], 0))
     return array_ops.tile(expanded, array_ops.concat([array_ops.shape(like)[:-2], [1, 1]], 0))
 
 
-def _turns(length: Any, dtype: DType) -> Any:
+def _turns(length: TensorLike, dtype: DType) -> TensorResult:
     """exp(-2 pi i a b / length) for all a and b below the length."""
     first = array_ops.tile(array_ops.expand_dims(range_(length), 0), (length, 1))
     second = array_ops.transpose(first, [1, 0])
@@ -225,7 +229,7 @@ def _turns(length: Any, dtype: DType) -> Any:
     return exp_op(angle / cast(length, dtype))
 
 
-def _alternating(length: Any, dtype: DType) -> Any:
+def _alternating(length: TensorLike, dtype: DType) -> Any:
     """1, -1, 1, -1, ..."""
     return cast(1 - 2 * (range_(length) % 2), dtype)
 
@@ -239,7 +243,7 @@ def _link_real_gradients(
     """Gradients between half spectra and real signals over one or two axes."""
 
     @forward.gradient
-    def _(op: Any, grad: Any) -> Any:
+    def _(op: Operation, grad: Tensor) -> Gradients:
         # The inverse takes every value but the first and the last column for two; what these two
         # columns give is added once more, and all is halved.
         lengths = op.inputs[1]
@@ -264,7 +268,7 @@ def _link_real_gradients(
         return 0.5 * (signal * size + real(extra)), None
 
     @inverse.gradient
-    def _(op: Any, grad: Any) -> Any:
+    def _(op: Operation, grad: Tensor) -> Gradients:
         # Every value but the first and, of an even length, the last stands for two.
         known = constant_value(op.inputs[1])
         lengths = op.inputs[1] if known is None else known
@@ -295,7 +299,7 @@ irfft3d_op = _inverse_real_transform("IRFFT3D", 3)
 # ------------------------------------------------------------------------------ functions of users
 
 
-def _inferred_length(x: Any, rank: int, *, forward: bool) -> Any:
+def _inferred_length(x: TensorLike, rank: int, *, forward: bool) -> TensorResult:
     """The length of the signals whose (half) spectrum or values `x` holds."""
     dims = x.shape.dim_values
     tail = None if dims is None else list(dims[-rank:])
@@ -311,7 +315,7 @@ def _inferred_length(x: Any, rank: int, *, forward: bool) -> Any:
     return array_ops.stack(sizes)
 
 
-def _padded(x: Any, rank: int, fft_length: Any, *, forward: bool) -> Any:
+def _padded(x: TensorLike, rank: int, fft_length: TensorLike, *, forward: bool) -> TensorResult:
     """`x` with zeros after it, where it is shorter than the transform."""
     wanted = constant_value(fft_length)
     dims = x.shape.dim_values
@@ -340,7 +344,9 @@ def _padded(x: Any, rank: int, fft_length: Any, *, forward: bool) -> Any:
 
 
 def _real_function(op: OpDefinition, rank: int, default_name: str) -> Any:
-    def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Any:
+    def transform(
+        input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
+    ) -> Any:
         with name_scope(name, default_name, [input_tensor, fft_length]) as scope:
             x = convert_to_tensor(input_tensor, preferred_dtype=dtypes.float32)
             return _apply_real(op, x, rank, fft_length, scope, forward=True)
@@ -357,7 +363,9 @@ def _real_function(op: OpDefinition, rank: int, default_name: str) -> Any:
 
 
 def _inverse_function(op: OpDefinition, rank: int, default_name: str) -> Any:
-    def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Any:
+    def transform(
+        input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
+    ) -> Any:
         with name_scope(name, default_name, [input_tensor, fft_length]) as scope:
             x = convert_to_tensor(input_tensor, preferred_dtype=dtypes.complex64)
             return _apply_real(op, x, rank, fft_length, scope, forward=False)
@@ -374,7 +382,7 @@ def _inverse_function(op: OpDefinition, rank: int, default_name: str) -> Any:
 
 
 def _apply_real(
-    op: OpDefinition, x: Any, rank: int, fft_length: Any, name: str, *, forward: bool
+    op: OpDefinition, x: TensorLike, rank: int, fft_length: TensorLike, name: str, *, forward: bool
 ) -> Any:
     x.shape.with_rank_at_least(rank)
     if fft_length is None:
@@ -400,7 +408,9 @@ _link_real_gradients(rfft_op, irfft_op, (rfft, irfft), 1)
 _link_real_gradients(rfft2d_op, irfft2d_op, (rfft2d, irfft2d), 2)
 
 
-def _shifted(x: Any, axes: Any, name: str | None, default_name: str, *, back: bool) -> Any:
+def _shifted(
+    x: TensorLike, axes: TensorLike, name: str | None, default_name: str, *, back: bool
+) -> TensorResult:
     with name_scope(name, default_name) as scope:
         x = convert_to_tensor(x)
         if axes is None:
@@ -419,11 +429,15 @@ def _shifted(x: Any, axes: Any, name: str | None, default_name: str, *, back: bo
         return array_ops.roll(x, shift, axes, name=scope)
 
 
-def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
+def fftshift(
+    x: TensorLike, axes: TensorLike | None = None, name: str | None = None
+) -> TensorResult:
     """Moves the value of frequency zero to the middle of the axes (all by default)."""
     return _shifted(x, axes, name, "fftshift", back=False)
 
 
-def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
+def ifftshift(
+    x: TensorLike, axes: TensorLike | None = None, name: str | None = None
+) -> TensorResult:
     """The inverse of :func:`fftshift`."""
     return _shifted(x, axes, name, "ifftshift", back=True)

@@ -17,6 +17,8 @@ from tfnb.ops.base.opaque_values import is_opaque
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.kernel_types import Array, Outputs, Variant, Xp
+
 _ATTRS = ("metadata: string", "Tcomponents: list(type) >= 0")
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
 
@@ -38,12 +40,12 @@ class CompositeTensorVariant:
     **_CPU,
 )
 def composite_tensor_variant_from_components(
-    xp: Any,
-    components: Sequence[Any],
+    xp: Xp,
+    components: Sequence[Array],
     *,
     metadata: str | bytes,
     Tcomponents: Sequence[dtypes.DType],
-) -> Any:
+) -> Variant:
     """The components in one variant."""
     return CompositeTensorVariant(tuple(components), tuple(Tcomponents), metadata)
 
@@ -55,8 +57,8 @@ def composite_tensor_variant_from_components(
     **_CPU,
 )
 def composite_tensor_variant_to_components(
-    xp: Any, encoded: Any, *, Tcomponents: Sequence[dtypes.DType]
-) -> Any:
+    xp: Xp, encoded: Variant, *, Tcomponents: Sequence[dtypes.DType]
+) -> Outputs:
     """The components that a variant holds."""
     if not is_opaque(encoded) or not isinstance(encoded, CompositeTensorVariant):
         raise errors.invalid_argument(

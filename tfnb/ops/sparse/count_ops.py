@@ -19,6 +19,7 @@ from tfnb.ops.sparse.sparse_indices import check_form
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.shape_inference import InferenceContext
 
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
@@ -27,7 +28,7 @@ _WEIGHTS = "T: {int32, int64, float, double}"
 _BINARY = "binary_output: bool = false"
 
 
-def _scalar_size(size: Any) -> int:
+def _scalar_size(size: Array) -> int:
     if size.ndim:
         raise errors.invalid_argument(f"Shape must be rank 0 but is rank {size.ndim}")
     number = int(size)
@@ -36,12 +37,14 @@ def _scalar_size(size: Any) -> int:
     return number
 
 
-def _refuse_negative(values: Any) -> None:
+def _refuse_negative(values: Array) -> None:
     if values.size and int(values.min()) < 0:
         raise errors.invalid_argument("Input must be non-negative")
 
 
-def _counts(rows: Any, values: Any, weights: Any, shape: tuple[int, int], binary: bool) -> Any:
+def _counts(
+    rows: Array, values: Array, weights: Array, shape: tuple[int, int], binary: bool
+) -> Array:
     """[rows, size] counts, or sums of weights; numbers outside of [0, size) are not counted."""
     inside = (values >= 0) & (values < shape[1])
     weights = weights.reshape(-1)
@@ -89,15 +92,15 @@ def _sparse_bincount_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def sparse_bincount(
-    xp: Any,
-    indices: Any,
-    values: Any,
-    dense_shape: Any,
-    size: Any,
-    weights: Any,
+    xp: Xp,
+    indices: Array,
+    values: Array,
+    dense_shape: Array,
+    size: Array,
+    weights: Array,
     *,
     binary_output: bool,
-) -> Any:
+) -> Array:
     """Counts each number below ``size``, per row of a sparse matrix."""
     count = _scalar_size(size)
     check_form(indices, values, dense_shape)
@@ -125,8 +128,8 @@ def sparse_bincount(
     **_CPU,
 )
 def ragged_bincount(
-    xp: Any, splits: Any, values: Any, size: Any, weights: Any, *, binary_output: bool
-) -> Any:
+    xp: Xp, splits: Array, values: Array, size: Array, weights: Array, *, binary_output: bool
+) -> Array:
     """Counts each number below ``size``, per row of a ragged matrix."""
     count = _scalar_size(size)
     values = values.reshape(-1)
@@ -136,7 +139,7 @@ def ragged_bincount(
     return _counts(row, values, weights, (splits.size - 1, count), binary_output)
 
 
-def _rows_of(splits: Any, values: Any) -> Any:
+def _rows_of(splits: Array, values: Array) -> Array:
     """The row of each value.
 
     Raises:
@@ -177,16 +180,16 @@ def _count_shape(c: InferenceContext, rank: int | None) -> list[TensorShape]:
 
 
 def _occurring(
-    rows: Any,
-    values: Any,
-    weights: Any,
+    rows: Array,
+    values: Array,
+    weights: Array,
     batch: int | None,
     output_type: DType,
     *,
     minlength: int,
     maxlength: int,
     binary_output: bool,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     """The distinct numbers and their counts, as a sparse matrix, or vector if unbatched."""
     if weights.size and weights.shape != values.shape:
         raise errors.invalid_argument(
@@ -221,15 +224,15 @@ def _occurring(
     **_CPU,
 )
 def dense_count_sparse_output(
-    xp: Any,
-    values: Any,
-    weights: Any,
+    xp: Xp,
+    values: Array,
+    weights: Array,
     *,
     minlength: int,
     maxlength: int,
     binary_output: bool,
     output_type: DType,
-) -> Any:
+) -> Outputs:
     """Counts the distinct numbers of a vector, or of each row of a matrix."""
     if values.ndim not in (1, 2):
         raise errors.invalid_argument(
@@ -271,17 +274,17 @@ def _(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def sparse_count_sparse_output(
-    xp: Any,
-    indices: Any,
-    values: Any,
-    dense_shape: Any,
-    weights: Any,
+    xp: Xp,
+    indices: Array,
+    values: Array,
+    dense_shape: Array,
+    weights: Array,
     *,
     minlength: int,
     maxlength: int,
     binary_output: bool,
     output_type: DType,
-) -> Any:
+) -> Outputs:
     """Counts the distinct numbers of a sparse vector, or of each row of a sparse matrix."""
     if indices.ndim != 2:
         raise errors.invalid_argument(
@@ -344,16 +347,16 @@ def _ragged_count_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def ragged_count_sparse_output(
-    xp: Any,
-    splits: Any,
-    values: Any,
-    weights: Any,
+    xp: Xp,
+    splits: Array,
+    values: Array,
+    weights: Array,
     *,
     minlength: int,
     maxlength: int,
     binary_output: bool,
     output_type: DType,
-) -> Any:
+) -> Outputs:
     """Counts the distinct numbers of each row of a ragged matrix."""
     splits = splits.reshape(-1)
     if splits.size < 2:

@@ -27,7 +27,11 @@ from tfnb.ops.math import reduction_ops
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 EXPORTS = {"tf": ["ragged_fill_empty_rows", "ragged_fill_empty_rows_grad"]}
 
@@ -37,12 +41,12 @@ _MANY = 1 << 10
 _TSPLITS = "Tsplits: {int32, int64} = DT_INT64"
 
 
-def splits_of(lengths: Any, dtype: Any) -> Any:
+def splits_of(lengths: Array, dtype: Attr) -> Array:
     """Return the row splits of rows with these lengths."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)]).astype(dtype)
 
 
-def check_splits(splits: Any, count: int) -> None:
+def check_splits(splits: Array, count: int) -> None:
     """Check splits of ``count`` values as TensorFlow does.
 
     Raises:
@@ -66,7 +70,7 @@ def check_splits(splits: Any, count: int) -> None:
         )
 
 
-def positions(starts: Any, lengths: Any) -> Any:
+def positions(starts: Array, lengths: Array) -> Array:
     """Return lengths[i] numbers starts[i], starts[i] + 1, ..., for every i in order."""
     total = int(lengths.sum())
     first = np.cumsum(lengths) - lengths
@@ -100,7 +104,9 @@ def _range_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_range_shape,
     **_CPU,
 )
-def ragged_range(xp: Any, starts: Any, limits: Any, deltas: Any, *, Tsplits: dtypes.DType) -> Any:
+def ragged_range(
+    xp: Xp, starts: Array, limits: Array, deltas: Array, *, Tsplits: dtypes.DType
+) -> Outputs:
     """Return a row of numbers for each start, limit and step."""
     parts = []
     for name, value in (("starts", starts), ("limits", limits), ("deltas", deltas)):
@@ -122,10 +128,10 @@ def ragged_range(xp: Any, starts: Any, limits: Any, deltas: Any, *, Tsplits: dty
         words = [part.astype(np.int64).view(np.uint64) for part in (first, last, step)]
         span = np.where(step > 0, words[1] - words[0], words[0] - words[1])
         size = np.where(step > 0, words[2], -words[2])
-        counts: Any = span // size + (span % size > 0)
+        counts: Array = span // size + (span % size > 0)
     else:
         counts = np.ceil(np.abs((last - first) / step)).astype(np.float64)
-    lengths: Any = np.where(is_empty, counts.dtype.type(0), counts)
+    lengths: Array = np.where(is_empty, counts.dtype.type(0), counts)
     largest = np.iinfo(Tsplits.as_numpy_dtype).max
     if not (lengths <= 2.0**63).all() or sum(map(int, lengths.tolist())) > largest:
         raise errors.invalid_argument(f"Requires ((limit - start) / delta) <= {largest}")
@@ -186,13 +192,13 @@ def _gather_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def ragged_gather(
-    xp: Any,
-    params_nested_splits: Sequence[Any],
-    values: Any,
-    indices: Any,
+    xp: Xp,
+    params_nested_splits: Sequence[Array],
+    values: Array,
+    indices: Array,
     *,
     Tsplits: dtypes.DType,
-) -> Any:
+) -> Outputs:
     """Gather rows of a ragged tensor, arranged as the indices."""
     if values.ndim < 1 or params_nested_splits[0].ndim < 1:
         raise errors.invalid_argument("params.rank must be nonzero")
@@ -228,7 +234,7 @@ def ragged_gather(
 
 
 @ragged_gather.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     *nested, values, indices = op.inputs
     combined = nested[0]
     for splits in nested[1:]:
@@ -263,7 +269,7 @@ def _sparse_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_sparse_shape,
     **_CPU,
 )
-def ragged_tensor_to_sparse(xp: Any, nested: Sequence[Any], values: Any) -> Any:
+def ragged_tensor_to_sparse(xp: Xp, nested: Sequence[Array], values: Array) -> Outputs:
     """Return every value's indices, the values, and the dense shape that contains them."""
     if values.ndim < 1:
         raise errors.invalid_argument("rt_dense_values must have rank at least 1")
@@ -287,7 +293,7 @@ def ragged_tensor_to_sparse(xp: Any, nested: Sequence[Any], values: Any) -> Any:
 
 
 @ragged_tensor_to_sparse.gradient
-def _(op: Any, _: Any, grad: Any, __: Any) -> Any:
+def _(op: Operation, _: Tensor, grad: Tensor, __: Tensor) -> Gradients:
     *nested, values = op.inputs
     return *(None for _ in nested), array_ops.reshape(grad, array_ops.shape(values))
 
@@ -297,7 +303,7 @@ def _(op: Any, _: Any, grad: Any, __: Any) -> Any:
 _KINDS = ("FIRST_DIM_SIZE", "VALUE_ROWIDS", "ROW_SPLITS")
 
 
-def _kinds(values: Sequence[Any]) -> list[str]:
+def _kinds(values: Sequence[Array]) -> list[str]:
     found = [shown_text(v) if isinstance(v, bytes) else str(v) for v in values]
     for kind in found:
         if kind not in (*_KINDS, "ROW_LENGTHS", "ROW_LIMITS", "ROW_STARTS"):
@@ -373,7 +379,7 @@ def _dense_shape(c: InferenceContext) -> TensorShape:
     return TensorShape(out)
 
 
-def _check_entries(dims: Any) -> None:
+def _check_entries(dims: TensorLike) -> None:
     if math.prod(dim for dim in dims or () if dim is not None) >> 63:
         text = ",".join("?" if dim is None else str(dim) for dim in dims)
         raise ValueError(f"Shape [{text}] is too large (more than 2**63 - 1 entries)")
@@ -385,7 +391,7 @@ class _Rows:
     As in TensorFlow, splits are hardly checked: negative lengths count as 0.
     """
 
-    def __init__(self, kind: str, partition: Any) -> None:
+    def __init__(self, kind: str, partition: Array) -> None:
         if partition.ndim != 1:
             raise errors.invalid_argument(
                 f"row partition must be a vector, not of shape {shape_text(partition.shape)}"
@@ -401,7 +407,7 @@ class _Rows:
         self.lengths = lengths
         self.widest = int(lengths.max(initial=0))
 
-    def children(self, parents: int) -> tuple[Any, Any]:
+    def children(self, parents: int) -> tuple[Array, Array]:
         """Return the row of each child among ``parents`` rows, and its position in the row.
 
         Raises:
@@ -439,14 +445,14 @@ class _Rows:
     **_CPU,
 )
 def ragged_tensor_to_tensor(
-    xp: Any,
-    shape: Any,
-    values: Any,
-    default_value: Any,
-    partitions: Sequence[Any],
+    xp: Xp,
+    shape: Array,
+    values: Array,
+    default_value: Array,
+    partitions: Sequence[Array],
     *,
-    row_partition_types: list[Any],
-) -> Any:
+    row_partition_types: list[str],
+) -> Array:
     """Return a dense tensor of the values, padded with the default and cut off to the shape."""
     kinds = _kinds(row_partition_types)
     if len(kinds) != len(partitions):
@@ -511,7 +517,7 @@ def ragged_tensor_to_tensor(
     return out.reshape(*sizes, *inner)
 
 
-def _wanted_sizes(shape: Any, rank: int, inner: Sequence[int]) -> list[int]:
+def _wanted_sizes(shape: Array, rank: int, inner: Sequence[int]) -> list[int]:
     """Return the requested sizes, -1 for sizes given by the rows.
 
     Raises:
@@ -543,7 +549,7 @@ def _wanted_sizes(shape: Any, rank: int, inner: Sequence[int]) -> list[int]:
 
 
 @ragged_tensor_to_tensor.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.math import segment_ops, sequence_ops
 
     _, values, default_value, *partitions = op.inputs
@@ -581,8 +587,8 @@ def _(op: Any, grad: Any) -> Any:
     **_CPU,
 )
 def ragged_fill_empty_rows(
-    xp: Any, value_rowids: Any, values: Any, nrows: Any, default_value: Any
-) -> Any:
+    xp: Xp, value_rowids: Array, values: Array, nrows: Array, default_value: Array
+) -> Outputs:
     """Insert the default value into every empty row."""
     for name, value, rank in (
         ("value_rowids", value_rowids, 1), ("values", values, 1), ("nrows", nrows, 0),
@@ -632,7 +638,7 @@ def _(c: InferenceContext) -> list[TensorShape]:
 
 
 @ragged_fill_empty_rows.gradient
-def _(op: Any, _: Any, grad: Any, *__: Any) -> Any:
+def _(op: Operation, _: Tensor, grad: Tensor, *__: Tensor) -> Gradients:
     values, default = ragged_fill_empty_rows_grad(op.outputs[3], grad)
     return None, values, None, default
 
@@ -643,7 +649,7 @@ def _(op: Any, _: Any, grad: Any, *__: Any) -> Any:
     "T: type",
     **_CPU,
 )
-def ragged_fill_empty_rows_grad(xp: Any, reverse_index_map: Any, grad_values: Any) -> Any:
+def ragged_fill_empty_rows_grad(xp: Xp, reverse_index_map: Array, grad_values: Array) -> Outputs:
     """Return the gradients of the values, and of the default value, which is a sum."""
     if reverse_index_map.ndim != 1:
         raise errors.invalid_argument("reverse_index_map must be a vector")

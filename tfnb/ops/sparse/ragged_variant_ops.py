@@ -22,7 +22,11 @@ from tfnb.ops.sparse.ragged_ops import check_splits, splits_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.kernel_types import Array, Outputs, Variant, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike
 
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
 _TSPLITS = "Tsplits: {int32, int64} = DT_INT64"
@@ -33,10 +37,10 @@ class RaggedTensorVariant:
     """A ragged tensor in one value: its splits, outermost first, and its values."""
 
     nested_splits: tuple[Any, ...]
-    values: Any
+    values: TensorLike
 
 
-def _unbatched(nested: Sequence[Any], values: Any) -> list[RaggedTensorVariant]:
+def _unbatched(nested: Sequence[Array], values: Array) -> list[RaggedTensorVariant]:
     """The rows, each a ragged tensor of one dimension less."""
     if not nested:
         return [RaggedTensorVariant((), np.ascontiguousarray(row)) for row in values]
@@ -61,8 +65,8 @@ def _unbatched(nested: Sequence[Any], values: Any) -> list[RaggedTensorVariant]:
     **_CPU,
 )
 def ragged_tensor_to_variant(
-    xp: Any, nested: Sequence[Any], values: Any, *, batched_input: bool
-) -> Any:
+    xp: Xp, nested: Sequence[Array], values: Array, *, batched_input: bool
+) -> Variant:
     """A ragged tensor as one variant, or each of its rows as one."""
     if values.ndim < 1 and (nested or batched_input):
         raise errors.invalid_argument("rt_dense_values must have rank at least 1")
@@ -93,7 +97,7 @@ def _(c: InferenceContext) -> TensorShape:
 
 
 @ragged_tensor_to_variant.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array import array_ops
 
     *nested, values = op.inputs
@@ -115,8 +119,8 @@ def _(op: Any, grad: Any) -> Any:
     **_CPU,
 )
 def ragged_tensor_to_variant_gradient(
-    xp: Any, encoded: Any, row_splits: Any, dense_values_shape: Any, *, Tvalues: dtypes.DType
-) -> Any:
+    xp: Xp, encoded: Variant, row_splits: Array, dense_values_shape: Array, *, Tvalues: dtypes.DType
+) -> Array:
     """The gradients in the variants of all rows, one after the other."""
     shape = tuple(dense_values_shape.tolist())
     items = [encoded] if is_opaque(encoded) else encoded.reshape(-1).tolist()
@@ -149,14 +153,14 @@ def ragged_tensor_to_variant_gradient(
     **_CPU,
 )
 def ragged_tensor_from_variant(
-    xp: Any,
-    encoded: Any,
+    xp: Xp,
+    encoded: Variant,
     *,
     input_ragged_rank: int,
     output_ragged_rank: int,
     Tvalues: dtypes.DType,
     Tsplits: dtypes.DType,
-) -> Any:
+) -> Outputs:
     """The ragged tensor that a variant holds, or the one whose rows are those of many."""
     outer = () if is_opaque(encoded) else encoded.shape
     inner = input_ragged_rank
@@ -206,7 +210,7 @@ def ragged_tensor_from_variant(
     return *found, np.concatenate([item.values for item in items])
 
 
-def _check(item: Any, ragged_rank: int, dtype: dtypes.DType) -> None:
+def _check(item: Array, ragged_rank: int, dtype: dtypes.DType) -> None:
     if not isinstance(item, RaggedTensorVariant):
         raise errors.invalid_argument(
             "Input Variant element is not a ragged tensor: it holds a " + type(item).__name__
@@ -242,7 +246,7 @@ def _(c: InferenceContext) -> list[TensorShape]:
 
 
 @ragged_tensor_from_variant.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     dims = op.inputs[0].shape.dim_values
     if dims is not None and len(dims) > 1:
         raise ValueError(

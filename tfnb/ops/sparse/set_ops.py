@@ -28,7 +28,9 @@ from tfnb.ops.sparse.sparse_indices import (
 )
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "sets": [
@@ -50,7 +52,7 @@ _ATTRS = ("set_operation: string", "validate_indices: bool = true", _TYPES)
 Groups = dict[tuple[int, ...], set[Any]]
 
 
-def _dense_groups(values: Any) -> tuple[Groups, tuple[int, ...]]:
+def _dense_groups(values: Array) -> tuple[Groups, tuple[int, ...]]:
     if values.ndim < 2:
         raise errors.invalid_argument(
             f"Shape {shape_text(values.shape)} has rank {values.ndim} < 2"
@@ -61,7 +63,7 @@ def _dense_groups(values: Any) -> tuple[Groups, tuple[int, ...]]:
 
 
 def _sparse_groups(
-    indices: Any, values: Any, shape: Any, validate: bool
+    indices: Array, values: Array, shape: Array, validate: bool
 ) -> tuple[Groups, tuple[int, ...]]:
     if shape.ndim != 1 or values.ndim != 1:
         check_form(indices, values, shape)
@@ -93,8 +95,8 @@ def _combine(
     first: tuple[Groups, tuple[int, ...]],
     second: tuple[Groups, tuple[int, ...]],
     operation: str,
-    dtype: Any,
-) -> Any:
+    dtype: Attr,
+) -> Outputs:
     function = _OPERATIONS.get(operation.lower())
     if function is None:
         raise errors.invalid_argument(f"Invalid set_operation {operation}.")
@@ -104,7 +106,7 @@ def _combine(
             f"Mismatched shapes {shape_text(outer)} vs {shape_text(other)}"
         )
     indices: list[tuple[int, ...]] = []
-    values: list[Any] = []
+    values: list[Array] = []
     widest = 0
     for place in sorted({*a, *b}):
         found = sorted(function(a.get(place, set()), b.get(place, set())))
@@ -154,7 +156,9 @@ def _sparse_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_dense_shape,
     devices=("CPU",),
 )
-def dense_to_dense_set_operation(xp: Any, set1: Any, set2: Any, *, set_operation: str) -> Any:
+def dense_to_dense_set_operation(
+    xp: Xp, set1: Array, set2: Array, *, set_operation: str
+) -> Outputs:
     """A set operation on the last dimension of two dense tensors."""
     return _combine(_dense_groups(set1), _dense_groups(set2), set_operation, set1.dtype)
 
@@ -167,15 +171,15 @@ def dense_to_dense_set_operation(xp: Any, set1: Any, set2: Any, *, set_operation
     devices=("CPU",),
 )
 def dense_to_sparse_set_operation(
-    xp: Any,
-    set1: Any,
-    set2_indices: Any,
-    set2_values: Any,
-    set2_shape: Any,
+    xp: Xp,
+    set1: Array,
+    set2_indices: Array,
+    set2_values: Array,
+    set2_shape: Array,
     *,
     set_operation: str,
     validate_indices: bool,
-) -> Any:
+) -> Outputs:
     """A set operation on the last dimension of a dense and a sparse tensor."""
     second = _sparse_groups(set2_indices, set2_values, set2_shape, validate_indices)
     return _combine(_dense_groups(set1), second, set_operation, set1.dtype)
@@ -190,17 +194,17 @@ def dense_to_sparse_set_operation(
     devices=("CPU",),
 )
 def sparse_to_sparse_set_operation(
-    xp: Any,
-    set1_indices: Any,
-    set1_values: Any,
-    set1_shape: Any,
-    set2_indices: Any,
-    set2_values: Any,
-    set2_shape: Any,
+    xp: Xp,
+    set1_indices: Array,
+    set1_values: Array,
+    set1_shape: Array,
+    set2_indices: Array,
+    set2_values: Array,
+    set2_shape: Array,
     *,
     set_operation: str,
     validate_indices: bool,
-) -> Any:
+) -> Outputs:
     """A set operation on the last dimension of two sparse tensors."""
     first = _sparse_groups(set1_indices, set1_values, set1_shape, validate_indices)
     second = _sparse_groups(set2_indices, set2_values, set2_shape, validate_indices)
@@ -215,8 +219,8 @@ def sparse_to_sparse_set_operation(
     devices=("CPU",),
 )
 def set_size_op(
-    xp: Any, set_indices: Any, set_values: Any, set_shape: Any, *, validate_indices: bool
-) -> Any:
+    xp: Xp, set_indices: Array, set_values: Array, set_shape: Array, *, validate_indices: bool
+) -> Array:
     """The number of distinct elements of every set."""
     groups, outer = _sparse_groups(set_indices, set_values, set_shape, validate_indices)
     out = np.zeros(outer, np.int32)
@@ -236,7 +240,7 @@ for _op in (
 # ------------------------------------------------------------------------------------------ tf.sets
 
 
-def set_size(a: Any, validate_indices: bool = True) -> Any:
+def set_size(a: TensorLike, validate_indices: bool = True) -> TensorResult:
     """The number of distinct elements along the last dimension of a sparse tensor."""
     a = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(a, SparseTensor):
@@ -244,7 +248,7 @@ def set_size(a: Any, validate_indices: bool = True) -> Any:
     return set_size_op(a.indices, a.values, a.dense_shape, validate_indices=validate_indices)
 
 
-def _apply(a: Any, b: Any, operation: str, validate_indices: bool) -> SparseTensor:
+def _apply(a: TensorLike, b: TensorLike, operation: str, validate_indices: bool) -> SparseTensor:
     a, b = (
         convert_to_tensor_or_sparse_tensor(value, name="ab"[i]) for i, value in enumerate((a, b))
     )
@@ -266,19 +270,19 @@ def _apply(a: Any, b: Any, operation: str, validate_indices: bool) -> SparseTens
     return SparseTensor(*found)
 
 
-def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+def set_intersection(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
     """What is in both sets, for every place of the dimensions before the last."""
     return _apply(a, b, "intersection", validate_indices)
 
 
 def set_difference(
-    a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
+    a: TensorLike, b: TensorLike, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
     """What is in one set and not in the other."""
     return _apply(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 
-def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+def set_union(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
     """What is in either set."""
     return _apply(a, b, "union", validate_indices)
 
@@ -305,7 +309,7 @@ def _edit_shape(c: InferenceContext) -> TensorShape:
     return shape_of_sizes([max(-1, *pair) for pair in zip(a[:-1], b)])
 
 
-def levenshtein(a: list[Any], b: list[Any]) -> int:
+def levenshtein(a: list[Array], b: list[Array]) -> int:
     """How many elements must be put in, left out or replaced to make one list the other."""
     previous = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
@@ -316,7 +320,7 @@ def levenshtein(a: list[Any], b: list[Any]) -> int:
     return previous[-1]
 
 
-def _sequences(indices: Any, values: Any) -> list[tuple[list[int], list[Any]]]:
+def _sequences(indices: Array, values: Array) -> list[tuple[list[int], list[Array]]]:
     """Places and the sequences there, ended by a place behind all others."""
     keys = indices[:, :-1]
     starts = [*group_starts(keys).tolist(), len(keys)]
@@ -324,7 +328,7 @@ def _sequences(indices: Any, values: Any) -> list[tuple[list[int], list[Any]]]:
     return [*((keys[a].tolist(), items[a:b]) for a, b in pairwise(starts)), ([], [])]
 
 
-def _check_sequences(parts: dict[str, Any]) -> None:
+def _check_sequences(parts: dict[str, Attr]) -> None:
     for name, part in parts.items():
         matrix = name.endswith("indices")
         if part.ndim != 1 + matrix:
@@ -354,16 +358,16 @@ def _check_sequences(parts: dict[str, Any]) -> None:
     traits="rearranges",
 )
 def edit_distance_op(
-    xp: Any,
-    hypothesis_indices: Any,
-    hypothesis_values: Any,
-    hypothesis_shape: Any,
-    truth_indices: Any,
-    truth_values: Any,
-    truth_shape: Any,
+    xp: Xp,
+    hypothesis_indices: Array,
+    hypothesis_values: Array,
+    hypothesis_shape: Array,
+    truth_indices: Array,
+    truth_values: Array,
+    truth_shape: Array,
     *,
     normalize: bool,
-) -> Any:
+) -> Array:
     """How far the sequences along the last dimension are from the true ones."""
     _check_sequences(
         {
@@ -420,8 +424,11 @@ edit_distance_op.not_differentiable()
 
 
 def edit_distance(
-    hypothesis: Any, truth: Any, normalize: bool = True, name: str | None = "edit_distance"
-) -> Any:
+    hypothesis: TensorLike,
+    truth: TensorLike,
+    normalize: bool = True,
+    name: str | None = "edit_distance",
+) -> TensorResult:
     """The Levenshtein distance between sequences.
 
     Args:

@@ -28,7 +28,9 @@ from tfnb.ops.sparse.ragged_ops import check_splits, splits_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.framework.tensor_types import TensorLike
 
 EXPORTS = {"sparse": ["cross", "cross_hashed"]}
 
@@ -59,14 +61,16 @@ def fingerprint_cat64(first: int, second: int) -> int:
 # ------------------------------------------------------------------------------------------ columns
 
 
-def _check_batch(shape: Any, batch: int, place: int) -> None:
+def _check_batch(shape: Array, batch: int, place: int) -> None:
     if shape.shape == (2,) and int(shape[0]) != batch:
         raise errors.invalid_argument(
             f"Expected batch size {batch} got {int(shape[0])} at position {place}"
         )
 
 
-def _sparse_rows(indices: Any, values: Any, shape: Any, batch: int, place: int) -> list[list[Any]]:
+def _sparse_rows(
+    indices: TensorLike, values: TensorLike, shape: TensorLike, batch: int, place: int
+) -> list[list[Any]]:
     if indices.ndim != 2 or indices.shape[1] != 2:
         raise errors.invalid_argument(
             f"Expected indices to be a matrix with two columns, got {shape_text(indices.shape)} "
@@ -87,7 +91,7 @@ def _sparse_rows(indices: Any, values: Any, shape: Any, batch: int, place: int) 
             f"Input shapes should imply a 2D tensor, but received shape {shape_text(shape.shape)} "
             f"at position {place}"
         )
-    rows: list[list[Any]] = [[] for _ in range(batch)]
+    rows: list[list[TensorLike]] = [[] for _ in range(batch)]
     before = 0
     for row, value in zip(indices[:, 0].tolist(), values.tolist(), strict=True):
         if not before <= row < batch:
@@ -98,12 +102,12 @@ def _sparse_rows(indices: Any, values: Any, shape: Any, batch: int, place: int) 
 
 
 def _ragged_sparse_rows(
-    indices: Any, values: Any, shape: Any, batch: int, place: int
+    indices: TensorLike, values: TensorLike, shape: TensorLike, batch: int, place: int
 ) -> list[list[Any]]:
     """As RaggedCross reads them: rows never go back, and those outside do not count."""
     if indices.ndim != 2 or values.ndim != 1 or shape.shape != (2,):
         return _sparse_rows(indices, values, shape, batch, place)
-    rows: list[list[Any]] = [[] for _ in range(batch)]
+    rows: list[list[TensorLike]] = [[] for _ in range(batch)]
     places = np.maximum.accumulate(indices[:, 0]).tolist() if indices.shape[1] else ()
     for row, value in zip(places, values.tolist()):
         if row < batch:
@@ -112,12 +116,12 @@ def _ragged_sparse_rows(
 
 
 def _columns(
-    indices: Sequence[Any],
-    values: Sequence[Any],
-    shapes: Sequence[Any],
-    dense: Sequence[Any],
-    rows_of: Callable[..., list[list[Any]]] = _sparse_rows,
-) -> tuple[list[list[list[Any]]], int]:
+    indices: Sequence[Array],
+    values: Sequence[Array],
+    shapes: Sequence[Array],
+    dense: Sequence[Array],
+    rows_of: Callable[..., list[list[Array]]] = _sparse_rows,
+) -> tuple[list[list[list[Array]]], int]:
     """Of every column the features of each row, and the number of rows."""
     for place, matrix in enumerate(dense):
         if matrix.ndim != 2:
@@ -150,11 +154,14 @@ def _columns(
 
 
 def _crossed(
-    columns: list[list[list[Any]]], batch: int, join: Callable[[tuple[Any, ...]], Any], dtype: Any
-) -> tuple[Any, Any, Any]:
+    columns: list[list[list[Array]]],
+    batch: int,
+    join: Callable[[tuple[Array, ...]], Array],
+    dtype: Attr,
+) -> tuple[Array, Array, Array]:
     """All crosses as a sparse matrix."""
     places: list[tuple[int, int]] = []
-    crosses: list[Any] = []
+    crosses: list[Array] = []
     widest = 0
     for row in range(batch):
         made = [join(picked) for picked in product(*(column[row] for column in columns))]
@@ -172,15 +179,15 @@ def _crossed(
     )
 
 
-def _text(feature: Any) -> bytes:
+def _text(feature: Array) -> bytes:
     return feature if isinstance(feature, bytes) else b"%d" % feature
 
 
-def _number(feature: Any) -> int:
+def _number(feature: Array) -> int:
     return (fingerprint64(feature) if isinstance(feature, bytes) else feature) & _MASK
 
 
-def _of_four_bytes(values: Any) -> Any:
+def _of_four_bytes(values: Array) -> Array:
     found = np.empty(values.shape, object)
     flat = found.reshape(-1)
     for place, number in enumerate(values.reshape(-1).tolist()):
@@ -213,17 +220,17 @@ def _cross_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def sparse_cross(
-    xp: Any,
-    indices: Any,
-    values: Any,
-    shapes: Any,
-    dense_inputs: Any,
+    xp: Xp,
+    indices: Array,
+    values: Array,
+    shapes: Array,
+    dense_inputs: Array,
     *,
     hashed_output: bool,
     num_buckets: int,
     hash_key: int,
     internal_type: dtypes.DType,
-) -> Any:
+) -> Outputs:
     """Crosses as text with ``_X_`` between, or hashed."""
     columns, batch = _columns(indices, values, shapes, dense_inputs)
     if internal_type is dtypes.string:
@@ -235,7 +242,7 @@ def sparse_cross(
     if not hashed_output:
         return _crossed(columns, batch, lambda p: b"_X_".join(map(_text, p)), object)
 
-    def hashed(picked: tuple[Any, ...]) -> int:
+    def hashed(picked: tuple[Array, ...]) -> int:
         start = hash_key & _MASK
         return _bucket(reduce(fingerprint_cat64, map(_number, picked), start), num_buckets)
 
@@ -251,8 +258,8 @@ def sparse_cross(
     **_CPU,
 )
 def sparse_cross_v2(
-    xp: Any, indices: Any, values: Any, shapes: Any, dense_inputs: Any, sep: Any
-) -> Any:
+    xp: Xp, indices: Array, values: Array, shapes: Array, dense_inputs: Array, sep: Array
+) -> Outputs:
     """Crosses as text with any text between."""
     if sep.ndim:
         raise errors.invalid_argument(
@@ -273,15 +280,15 @@ def sparse_cross_v2(
     **_CPU,
 )
 def sparse_cross_hashed(
-    xp: Any,
-    indices: Any,
-    values: Any,
-    shapes: Any,
-    dense_inputs: Any,
-    num_buckets: Any,
-    strong: Any,
-    salt: Any,
-) -> Any:
+    xp: Xp,
+    indices: Array,
+    values: Array,
+    shapes: Array,
+    dense_inputs: Array,
+    num_buckets: Array,
+    strong: Array,
+    salt: Array,
+) -> Outputs:
     """Crosses hashed with a salt; strong hashing hides which strings fall into one bucket."""
     for name, value in (("num_buckets", num_buckets), ("strong_hash", strong)):
         if value.size != 1:
@@ -298,18 +305,18 @@ def sparse_cross_hashed(
     keys = [number & _MASK for number in salt.tolist()]
     buckets, is_strong = int(num_buckets.reshape(())), bool(strong)
 
-    def number(feature: Any) -> int:
+    def number(feature: Array) -> int:
         if not isinstance(feature, bytes):
             return int(feature) & _MASK
         return strong_hash((keys[0], keys[1]), feature) if is_strong else fingerprint64(feature)
 
-    def hashed(picked: tuple[Any, ...]) -> int:
+    def hashed(picked: tuple[Array, ...]) -> int:
         return _bucket(reduce(fingerprint_cat64, map(number, picked)), buckets)
 
     return _crossed(columns, batch, hashed, np.int64)
 
 
-def _ragged_rows(values: Any, splits: Any, place: int) -> list[list[Any]]:
+def _ragged_rows(values: Array, splits: Array, place: int) -> list[list[Array]]:
     if values.ndim != 1 or splits.ndim != 1 or not splits.size:
         raise errors.invalid_argument(
             f"tf.ragged.cross only supports inputs with rank=2, and at least one row split, at "
@@ -340,20 +347,20 @@ def _ragged_rows(values: Any, splits: Any, place: int) -> list[list[Any]]:
     **_CPU,
 )
 def ragged_cross(
-    xp: Any,
-    ragged_values: Sequence[Any],
-    ragged_row_splits: Sequence[Any],
-    sparse_indices: Sequence[Any],
-    sparse_values: Sequence[Any],
-    sparse_shape: Sequence[Any],
-    dense_inputs: Sequence[Any],
+    xp: Xp,
+    ragged_values: Sequence[Array],
+    ragged_row_splits: Sequence[Array],
+    sparse_indices: Sequence[Array],
+    sparse_values: Sequence[Array],
+    sparse_shape: Sequence[Array],
+    dense_inputs: Sequence[Array],
     *,
     input_order: str,
     hashed_output: bool,
     num_buckets: int,
     hash_key: int,
     out_row_splits_type: dtypes.DType,
-) -> Any:
+) -> Outputs:
     """Crosses of ragged, sparse and dense columns, row by row as a ragged matrix."""
     ragged = [
         _ragged_rows(values, splits, place)
@@ -375,11 +382,11 @@ def ragged_cross(
                 f"inputs must all have the same batch dimension size: {len(column)} vs. {batch}"
             )
 
-    def hashed(picked: tuple[Any, ...]) -> int:
+    def hashed(picked: tuple[Array, ...]) -> int:
         start = hash_key & _MASK
         return _bucket(reduce(fingerprint_cat64, map(_number, picked), start), num_buckets)
 
-    def text(picked: tuple[Any, ...]) -> bytes:
+    def text(picked: tuple[Array, ...]) -> bytes:
         return b"_X_".join(map(_text, picked))
 
     join, dtype = (hashed, np.int64) if hashed_output else (text, object)
@@ -418,7 +425,7 @@ for _op in (sparse_cross, sparse_cross_v2, sparse_cross_hashed, ragged_cross):
 # ------------------------------------------------------------------------------ functions of users
 
 
-def _parts(inputs: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+def _parts(inputs: TensorLike) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     """Indices, values, shapes and dense matrices; numbers as int64."""
     if not isinstance(inputs, (tuple, list)):
         raise TypeError("Inputs must be a list")
@@ -434,7 +441,7 @@ def _parts(inputs: Any) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     return [i.indices for i in sparse], values, [i.dense_shape for i in sparse], dense
 
 
-def cross(inputs: Any, name: str | None = None, separator: Any = None) -> Any:
+def cross(inputs: TensorLike, name: str | None = None, separator: TensorLike | None = None) -> Any:
     """Of each row, all ways to pick one feature out of every column, as text.
 
     Args:
@@ -462,7 +469,7 @@ def cross(inputs: Any, name: str | None = None, separator: Any = None) -> Any:
 
 
 def cross_hashed(
-    inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+    inputs: TensorLike, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> Any:
     """Of each row, all ways to pick one feature out of every column, as hashes.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from tfnb.ops.sparse.sparse_indices import (
     sizes_of,
     unknown_of_rank,
 )
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
 
 # ------------------------------------------------------------------------------------- SparseConcat
 
@@ -54,7 +58,9 @@ def _concat_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_concat_shape,
     devices=("CPU",),
 )
-def sparse_concat_op(xp: Any, indices: Any, values: Any, shapes: Any, *, concat_dim: int) -> Any:
+def sparse_concat_op(
+    xp: Xp, indices: Array, values: Array, shapes: Array, *, concat_dim: int
+) -> Outputs:
     """Sparse tensors one after another along a dimension."""
     if not any(one.shape[:1] != (0,) for one in indices):  # values are not looked at
         values = [value[:0] if value.ndim == 1 else value for value in values]
@@ -151,7 +157,9 @@ def _new_sizes(old: list[int], new: list[int]) -> list[int]:
     shape=_reshape_shape,
     devices=("CPU",),
 )
-def sparse_reshape_op(xp: Any, input_indices: Any, input_shape: Any, new_shape: Any) -> Any:
+def sparse_reshape_op(
+    xp: Xp, input_indices: Array, input_shape: Array, new_shape: Array
+) -> Outputs:
     """The coordinates of the same elements in another shape; one size may be -1."""
     if input_indices.ndim != 2:
         raise errors.invalid_argument("Input must be a matrix.")
@@ -204,8 +212,8 @@ def _split_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
 )
 def sparse_split_op(
-    xp: Any, split_dim: Any, indices: Any, values: Any, shape: Any, *, num_split: int
-) -> Any:
+    xp: Xp, split_dim: Array, indices: Array, values: Array, shape: Array, *, num_split: int
+) -> Outputs:
     """The sparse tensor in pieces along a dimension; the first pieces may be one longer."""
     check_form(indices, values, shape)
     sizes_of(shape)
@@ -245,7 +253,9 @@ def sparse_split_op(
 # --------------------------------------------------------------------------------------- serialized
 
 
-def _serialized(indices: Any, values: Any, shape: Any, out_type: Any, dtype: Any) -> list[Any]:
+def _serialized(
+    indices: Array, values: Array, shape: Array, out_type: Attr, dtype: Attr
+) -> list[Array]:
     from tfnb.core import dtypes
 
     if out_type is dtypes.variant:
@@ -256,7 +266,7 @@ def _serialized(indices: Any, values: Any, shape: Any, out_type: Any, dtype: Any
     ]
 
 
-def _content_message(value: Any, dtype: Any) -> bytes:
+def _content_message(value: Array, dtype: Attr) -> bytes:
     """A tensor's message with the elements as one string of bytes."""
     from tfnb.core.files.leveldb_table import put_varint
     from tfnb.proto import tensor_pb2
@@ -279,7 +289,7 @@ def _serialized_shape(c: InferenceContext, sizes: list[int | None]) -> TensorSha
     return TensorShape(sizes)
 
 
-def _as_vector(parts: list[Any]) -> Any:
+def _as_vector(parts: list[Array]) -> Array:
     out = np.empty(len(parts), object)
     for i, part in enumerate(parts):
         out[i] = part
@@ -295,8 +305,14 @@ def _as_vector(parts: list[Any]) -> Any:
     devices=("CPU",),
 )
 def serialize_sparse_op(
-    xp: Any, sparse_indices: Any, sparse_values: Any, sparse_shape: Any, *, T: Any, out_type: Any
-) -> Any:
+    xp: Xp,
+    sparse_indices: Array,
+    sparse_values: Array,
+    sparse_shape: Array,
+    *,
+    T: DType,
+    out_type: DType,
+) -> Array:
     """The three components as strings or variants."""
     if (sparse_indices.ndim, sparse_values.ndim, sparse_shape.ndim) != (2, 1, 1):
         check_form(sparse_indices, sparse_values, sparse_shape)
@@ -312,8 +328,14 @@ def serialize_sparse_op(
     devices=("CPU",),
 )
 def serialize_many_sparse_op(
-    xp: Any, sparse_indices: Any, sparse_values: Any, sparse_shape: Any, *, T: Any, out_type: Any
-) -> Any:
+    xp: Xp,
+    sparse_indices: Array,
+    sparse_values: Array,
+    sparse_shape: Array,
+    *,
+    T: DType,
+    out_type: DType,
+) -> Array:
     """Each entry of the first dimension as one row of three strings or variants."""
     check_form(sparse_indices, sparse_values, sparse_shape)
     rank = len(sparse_shape)
@@ -334,7 +356,7 @@ def serialize_many_sparse_op(
     return out
 
 
-def _parse(part: Any, dtype: Any) -> Any:
+def _parse(part: Array, dtype: Attr) -> Array:
     """One component from its string or variant."""
     from google.protobuf.message import DecodeError
 
@@ -349,7 +371,7 @@ def _parse(part: Any, dtype: Any) -> Any:
         raise errors.invalid_argument("Could not parse serialized proto") from None
 
 
-def _deserialized(serialized: Any, dtype: Any) -> Any:
+def _deserialized(serialized: Array, dtype: Attr) -> Outputs:
     from tfnb.core import dtypes
     from tfnb.core.node_text import type_word
 
@@ -405,7 +427,7 @@ def _deserialize_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_deserialize_shape,
     devices=("CPU",),
 )
-def deserialize_sparse_op(xp: Any, serialized_sparse: Any, *, dtype: Any) -> Any:
+def deserialize_sparse_op(xp: Xp, serialized_sparse: Array, *, dtype: DType) -> Outputs:
     """The inverse of SerializeSparse; leading dimensions become the first of the result."""
     return _deserialized(serialized_sparse, dtype)
 
@@ -417,7 +439,7 @@ def deserialize_sparse_op(xp: Any, serialized_sparse: Any, *, dtype: Any) -> Any
     shape=_deserialize_shape,
     devices=("CPU",),
 )
-def deserialize_many_sparse_op(xp: Any, serialized_sparse: Any, *, dtype: Any) -> Any:
+def deserialize_many_sparse_op(xp: Xp, serialized_sparse: Array, *, dtype: DType) -> Outputs:
     """The inverse of SerializeManySparse."""
     if serialized_sparse.ndim != 2:
         raise errors.invalid_argument(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array
     from tfnb.core.shape_inference import InferenceContext
 
 
-def check_form(indices: Any, values: Any, shape: Any) -> None:
+def check_form(indices: Array, values: Array, shape: Array) -> None:
     """Refuses components that do not belong together."""
     if indices.ndim != 2:
         raise errors.invalid_argument(f"Sparse indices must be rank 2 but is rank {indices.ndim}")
@@ -35,7 +36,7 @@ def check_form(indices: Any, values: Any, shape: Any) -> None:
         )
 
 
-def sizes_of(shape: Any) -> list[int]:
+def sizes_of(shape: Array) -> list[int]:
     """The sizes that a vector holds, if a tensor can have them.
 
     Raises:
@@ -65,7 +66,7 @@ def sparse_rank(c: InferenceContext, first: int) -> int | None:
     return merge_dims(indices[1], (c.with_rank(first + 2, 1).dim_values or (None,))[0])
 
 
-def dense_at(indices: Any, shape: Any, dense: Any) -> Any:
+def dense_at(indices: Array, shape: Array, dense: Array) -> Array:
     """The dense tensor, broadcast to the sparse one's shape, at the sparse one's elements.
 
     Raises:
@@ -96,7 +97,7 @@ def dense_at(indices: Any, shape: Any, dense: Any) -> Any:
     return dense[places] if places else np.broadcast_to(dense, (len(indices),))
 
 
-def check_bounds(indices: Any, shape: Any) -> None:
+def check_bounds(indices: Array, shape: Array) -> None:
     """Refuses indices outside the shape."""
     if ((indices < 0) | (indices >= shape)).any():
         row = int(np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))[0])
@@ -106,7 +107,7 @@ def check_bounds(indices: Any, shape: Any) -> None:
         )
 
 
-def check_valid(indices: Any, sizes: Any, prefix: str = "") -> None:
+def check_valid(indices: Array, sizes: Array, prefix: str = "") -> None:
     """Refuses indices that are out of bounds, out of order or repeated, naming the first."""
     sizes = np.asarray(sizes, np.int64)
     bad = ((indices < 0) | (indices >= sizes)).any(axis=1)
@@ -131,7 +132,7 @@ def check_valid(indices: Any, sizes: Any, prefix: str = "") -> None:
     )
 
 
-def comparisons(indices: Any) -> Any:
+def comparisons(indices: Array) -> Array:
     """For each row but the first: 1 if it is greater than the one before, 0 if equal, else -1."""
     after, before = indices[1:], indices[:-1]
     steps = (after > before).astype(np.int64) - (after < before)
@@ -141,20 +142,20 @@ def comparisons(indices: Any) -> Any:
     return out
 
 
-def order_of(indices: Any) -> Any:
+def order_of(indices: Array) -> Array:
     """The positions of the rows in lexicographic order; equal rows keep theirs."""
     if indices.shape[1] == 0:
         return np.arange(len(indices))
     return np.lexsort(indices.T[::-1])
 
 
-def flat_places(indices: Any, sizes: Any) -> Any:
+def flat_places(indices: Array, sizes: Array) -> Array:
     """Coordinates as positions in the flattened tensor."""
     steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
     return indices.astype(np.int64) @ np.asarray(steps, np.int64)
 
 
-def group_starts(keys: Any) -> Any:
+def group_starts(keys: Array) -> Array:
     """Where runs of equal rows begin."""
     if len(keys) == 0:
         return np.zeros(0, np.int64)

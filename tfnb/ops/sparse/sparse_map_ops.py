@@ -15,6 +15,8 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle, Outputs
     from tfnb.core.op_kernel import OpKernelContext
 
 _TYPE = "SparseTensorsMap"
@@ -41,7 +43,7 @@ class SparseTensorsMap:
             self._kept[handle] = parts
             return handle
 
-    def take(self, handles: Any) -> list[type_of_parts]:
+    def take(self, handles: Handle) -> list[type_of_parts]:
         """Takes tensors out.
 
         Raises:
@@ -62,7 +64,7 @@ def _map(ctx: OpKernelContext, container: str, shared_name: str) -> SparseTensor
     return found
 
 
-def _check(indices: Any, values: Any, dense_shape: Any) -> None:
+def _check(indices: Array, values: Array, dense_shape: Array) -> None:
     if np.ndim(indices) != 2:
         raise errors.invalid_argument(
             f"Input indices should be a matrix but received shape {shape_text(np.shape(indices))}"
@@ -113,13 +115,13 @@ def _taken(c: InferenceContext) -> list[TensorShape]:
 )  # fmt: skip
 def add_sparse_to_tensors_map(
     ctx: OpKernelContext,
-    sparse_indices: Any,
-    sparse_values: Any,
-    sparse_shape: Any,
+    sparse_indices: Array,
+    sparse_values: Array,
+    sparse_shape: Array,
     *,
     container: str,
     shared_name: str,
-) -> Any:
+) -> Array:
     """Keeps a sparse tensor in a map."""
     _check(sparse_indices, sparse_values, sparse_shape)
     parts = (sparse_indices, sparse_values, sparse_shape)
@@ -132,13 +134,13 @@ def add_sparse_to_tensors_map(
 )  # fmt: skip
 def add_many_sparse_to_tensors_map(
     ctx: OpKernelContext,
-    sparse_indices: Any,
-    sparse_values: Any,
-    sparse_shape: Any,
+    sparse_indices: Array,
+    sparse_values: Array,
+    sparse_shape: Array,
     *,
     container: str,
     shared_name: str,
-) -> Any:
+) -> Array:
     """Keeps each row of a sparse tensor in a map, a row being all with one first index."""
     _check(sparse_indices, sparse_values, sparse_shape)
     rank = len(sparse_shape)
@@ -169,8 +171,8 @@ def add_many_sparse_to_tensors_map(
     "dtype: type", *_NAMES, stateful=True, shape=_taken, devices=("CPU",),
 )  # fmt: skip
 def take_many_sparse_from_tensors_map(
-    ctx: OpKernelContext, sparse_handles: Any, *, dtype: Any, container: str, shared_name: str
-) -> Any:
+    ctx: OpKernelContext, sparse_handles: Array, *, dtype: DType, container: str, shared_name: str
+) -> Outputs:
     """Takes sparse tensors out of a map as one, with a first dimension more."""
     if np.ndim(sparse_handles) != 1:
         raise errors.invalid_argument(

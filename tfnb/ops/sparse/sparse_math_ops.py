@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,11 +28,19 @@ from tfnb.ops.sparse.sparse_indices import (
     sizes_of,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
+
 _SPARSE_A = "a_indices: int64, a_values: T, a_shape: int64"
 _SPARSE_B = "b_indices: int64, b_values: T, b_shape: int64"
 
 
-def _check_same_shape(a_shape: Any, b_shape: Any) -> None:
+def _check_same_shape(a_shape: Array, b_shape: Array) -> None:
     if a_shape.shape != b_shape.shape:
         raise errors.invalid_argument(
             "Operands do not have the same ranks; got shapes: "
@@ -45,7 +53,7 @@ def _check_same_shape(a_shape: Any, b_shape: Any) -> None:
             )
 
 
-def _union(a_indices: Any, b_indices: Any) -> tuple[Any, Any, Any]:
+def _union(a_indices: Array, b_indices: Array) -> tuple[Array, Array, Array]:
     """(sorted distinct rows, where each row of a is among them, where each row of b is)."""
     if any((comparisons(rows) <= 0).any() for rows in (a_indices, b_indices)):
         return _merged(a_indices.tolist(), b_indices.tolist())
@@ -60,9 +68,9 @@ def _union(a_indices: Any, b_indices: Any) -> tuple[Any, Any, Any]:
     return ordered[starts], places[: len(a_indices)], places[len(a_indices) :]
 
 
-def _merged(a: list[Any], b: list[Any]) -> tuple[Any, Any, Any]:
+def _merged(a: list[Array], b: list[Array]) -> tuple[Array, Array, Array]:
     """As `_union`, of rows that are not in order or repeat: one pass over both."""
-    rows: list[Any] = []
+    rows: list[Array] = []
     places: tuple[list[int], list[int]] = ([], [])
     while len(places[0]) < len(a) or len(places[1]) < len(b):
         x, y = a[len(places[0]) :][:1], b[len(places[1]) :][:1]
@@ -93,15 +101,15 @@ def _add_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
 )
 def sparse_add_op(
-    xp: Any,
-    a_indices: Any,
-    a_values: Any,
-    a_shape: Any,
-    b_indices: Any,
-    b_values: Any,
-    b_shape: Any,
-    thresh: Any,
-) -> Any:
+    xp: Xp,
+    a_indices: Array,
+    a_values: Array,
+    a_shape: Array,
+    b_indices: Array,
+    b_values: Array,
+    b_shape: Array,
+    thresh: Array,
+) -> Outputs:
     """The sum of two sparse tensors; sums of two elements below a threshold are left out."""
     check_form(a_indices, a_values, a_shape)
     check_form(b_indices, b_values, b_shape)
@@ -126,7 +134,7 @@ def sparse_add_op(
 
 
 @sparse_add_op.gradient
-def _(op: Any, _i: Any, grad: Any, _s: Any) -> Any:
+def _(op: Operation, _i: Tensor, grad: Tensor, _s: Tensor) -> Gradients:
     a, b = sparse_add_grad(grad, op.inputs[0], op.inputs[3], op.outputs[0])
     a.set_shape(op.inputs[1].shape)
     b.set_shape(op.inputs[4].shape)
@@ -146,8 +154,8 @@ def _add_grad_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
 )
 def sparse_add_grad(
-    xp: Any, backprop_val_grad: Any, a_indices: Any, b_indices: Any, sum_indices: Any
-) -> Any:
+    xp: Xp, backprop_val_grad: Array, a_indices: Array, b_indices: Array, sum_indices: Array
+) -> Outputs:
     """The gradients of both operands: zero where the sum has no element."""
     if len(backprop_val_grad) != len(sum_indices):
         raise errors.invalid_argument(
@@ -198,7 +206,7 @@ def _softmax_shape(c: InferenceContext) -> TensorShape:
     shape=_softmax_shape,
     devices=("CPU",),
 )
-def sparse_softmax_op(xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any) -> Any:
+def sparse_softmax_op(xp: Xp, sp_indices: Array, sp_values: Array, sp_shape: Array) -> Array:
     """Softmax over the elements of every innermost row; missing ones do not count."""
     check_form(sp_indices, sp_values, sp_shape)
     sizes_of(sp_shape)
@@ -221,7 +229,7 @@ def sparse_softmax_op(xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any) -
 
 
 @sparse_softmax_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.framework.sparse_tensor import SparseTensor
 
     indices, _, shape = op.inputs
@@ -242,14 +250,14 @@ def _extremum_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _extremum(
-    combine: Any,
-    a_indices: Any,
-    a_values: Any,
-    a_shape: Any,
-    b_indices: Any,
-    b_values: Any,
-    b_shape: Any,
-) -> Any:
+    combine: Callable[..., Array],
+    a_indices: Array,
+    a_values: Array,
+    a_shape: Array,
+    b_indices: Array,
+    b_values: Array,
+    b_shape: Array,
+) -> Outputs:
     for indices, values, shape in (
         (a_indices, a_values, a_shape),
         (b_indices, b_values, b_shape),
@@ -277,14 +285,14 @@ _EXTREMUM = f"{_SPARSE_A}, {_SPARSE_B} -> output_indices: int64, output_values: 
     devices=("CPU",),
 )
 def sparse_sparse_maximum(
-    xp: Any,
-    a_indices: Any,
-    a_values: Any,
-    a_shape: Any,
-    b_indices: Any,
-    b_values: Any,
-    b_shape: Any,
-) -> Any:
+    xp: Xp,
+    a_indices: Array,
+    a_values: Array,
+    a_shape: Array,
+    b_indices: Array,
+    b_values: Array,
+    b_shape: Array,
+) -> Outputs:
     """The greater of two sparse tensors, a missing element being zero."""
     return _extremum(np.maximum, a_indices, a_values, a_shape, b_indices, b_values, b_shape)
 
@@ -297,19 +305,19 @@ def sparse_sparse_maximum(
     devices=("CPU",),
 )
 def sparse_sparse_minimum(
-    xp: Any,
-    a_indices: Any,
-    a_values: Any,
-    a_shape: Any,
-    b_indices: Any,
-    b_values: Any,
-    b_shape: Any,
-) -> Any:
+    xp: Xp,
+    a_indices: Array,
+    a_values: Array,
+    a_shape: Array,
+    b_indices: Array,
+    b_values: Array,
+    b_shape: Array,
+) -> Outputs:
     """The smaller of two sparse tensors, a missing element being zero."""
     return _extremum(np.minimum, a_indices, a_values, a_shape, b_indices, b_values, b_shape)
 
 
-def _no_gradient(op: Any, *grads: Any) -> Any:
+def _no_gradient(op: Operation, *grads: Tensor) -> Gradients:
     raise NotImplementedError(f"Gradient for {op.type} is currently not implemented yet.")
 
 
@@ -319,7 +327,7 @@ sparse_sparse_minimum.gradient(_no_gradient)
 # --------------------------------------------------------------------------------------- reductions
 
 
-def _reduced(rank: int, axes: Any, keep_dims: bool) -> tuple[list[int], list[int]]:
+def _reduced(rank: int, axes: Attr, keep_dims: bool) -> tuple[list[int], list[int]]:
     """(the dimensions that stay, the dimensions of the result that they are)."""
     chosen = set()
     for axis in axes.reshape(-1).tolist():
@@ -333,8 +341,8 @@ def _reduced(rank: int, axes: Any, keep_dims: bool) -> tuple[list[int], list[int
 
 
 def _reduce(
-    indices: Any, values: Any, shape: Any, axes: Any, keep_dims: bool, operation: str
-) -> tuple[Any, Any, list[int]]:
+    indices: Array, values: Array, shape: Array, axes: Attr, keep_dims: bool, operation: str
+) -> tuple[Array, Array, list[int]]:
     """(coordinates that have elements, their reductions, the shape of the result)."""
     check_form(indices, values, shape)
     if axes.ndim > 1:
@@ -388,14 +396,14 @@ def _reduce_op(name: str, operation: str, types: str) -> OpDefinition:
         devices=("CPU",),
     )
     def reduce(
-        xp: Any,
-        input_indices: Any,
-        input_values: Any,
-        input_shape: Any,
-        reduction_axes: Any,
+        xp: Xp,
+        input_indices: Array,
+        input_values: Array,
+        input_shape: Array,
+        reduction_axes: Array,
         *,
         keep_dims: bool,
-    ) -> Any:
+    ) -> Array:
         """The reduction of a sparse tensor over some dimensions, dense."""
         rows, values, sizes = _reduce(
             input_indices, input_values, input_shape, reduction_axes, keep_dims, operation
@@ -427,14 +435,14 @@ def _reduce_sparse_op(name: str, operation: str, types: str) -> OpDefinition:
         devices=("CPU",),
     )
     def reduce(
-        xp: Any,
-        input_indices: Any,
-        input_values: Any,
-        input_shape: Any,
-        reduction_axes: Any,
+        xp: Xp,
+        input_indices: Array,
+        input_values: Array,
+        input_shape: Array,
+        reduction_axes: Array,
         *,
         keep_dims: bool,
-    ) -> Any:
+    ) -> Outputs:
         """The reduction of a sparse tensor over some dimensions, sparse."""
         rows, values, sizes = _reduce(
             input_indices, input_values, input_shape, reduction_axes, keep_dims, operation
@@ -451,7 +459,7 @@ sparse_reduce_max_sparse_op = _reduce_sparse_op("SparseReduceMaxSparse", "max", 
 
 
 @sparse_reduce_sum_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array import cast_ops, gather_ops, shape_ops
     from tfnb.ops.math import reduction_ops
 
@@ -474,7 +482,7 @@ def _cwise_op(name: str, operation: str) -> OpDefinition:
         shape=lambda c: TensorShape([(c.with_rank(0, 2).dim_values or (None,))[0]]),
         devices=("CPU",),
     )
-    def cwise(xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any, dense: Any) -> Any:
+    def cwise(xp: Xp, sp_indices: Array, sp_values: Array, sp_shape: Array, dense: Array) -> Array:
         """Each element of a sparse tensor combined with the dense one at its place."""
         check_form(sp_indices, sp_values, sp_shape)
         other = dense_at(sp_indices, sp_shape, dense)
@@ -496,7 +504,7 @@ sparse_dense_cwise_div = _cwise_op("SparseDenseCwiseDiv", "div")
 sparse_dense_cwise_add.gradient(_no_gradient)
 
 
-def _cwise_gradient(op: Any, grad: Any, *, is_product: bool) -> Any:
+def _cwise_gradient(op: Operation, grad: Tensor, *, is_product: bool) -> Any:
     from tfnb.framework.sparse_tensor import SparseTensor
     from tfnb.ops.array import cast_ops, concat_ops, constant_ops, gather_ops, shape_ops, slice_ops
     from tfnb.ops.math import cwise_unary_ops
@@ -525,5 +533,5 @@ def _cwise_gradient(op: Any, grad: Any, *, is_product: bool) -> Any:
 
 
 @sparse_dense_cwise_div.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return _cwise_gradient(op, grad, is_product=False)

@@ -32,7 +32,12 @@ from tfnb.ops.sparse.sparse_indices import dense_at, sizes_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[Any]
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+
+    HostArray = NDArray[Any]
 
 EXPORTS = {
     "tf": [
@@ -56,9 +61,11 @@ EXPORTS = {
 }
 
 
-def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+def sparse_placeholder(
+    dtype: DTypeLike, shape: TensorLike | None = None, name: str | None = None
+) -> SparseTensor:
     """Return a placeholder for a sparse tensor: three placeholders for its parts."""
-    dense_shape: Any
+    dense_shape: TensorLike
     shape_name = None if name is None else f"{name}/shape"
     if shape is None:
         rank = None
@@ -90,7 +97,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     return result
 
 
-def _as_sparse(value: Any) -> SparseTensor:
+def _as_sparse(value: TensorLike) -> SparseTensor:
     if isinstance(value, SparseTensorValue):
         return SparseTensor.from_value(value)
     if not isinstance(value, SparseTensor):
@@ -101,7 +108,7 @@ def _as_sparse(value: Any) -> SparseTensor:
 # -- making dense
 
 
-def _check_indices(indices: Array, shape: Array) -> None:
+def _check_indices(indices: HostArray, shape: HostArray) -> None:
     """Refuse indices that are out of bounds, repeated or not sorted.
 
     Raises:
@@ -148,14 +155,14 @@ def _to_dense_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def sparse_to_dense_op(
-    xp: Any,
-    sparse_indices: Any,
-    output_shape: Any,
-    sparse_values: Any,
-    default_value: Any,
+    xp: Xp,
+    sparse_indices: Array,
+    output_shape: Array,
+    sparse_values: Array,
+    default_value: Array,
     *,
     validate_indices: bool,
-) -> Any:
+) -> Array:
     """Return the dense tensor, with ``default_value`` at missing indices."""
     indices, shape = np.asarray(sparse_indices), np.asarray(output_shape)
     if indices.ndim > 2:
@@ -203,7 +210,7 @@ def sparse_to_dense_op(
 
 
 @sparse_to_dense_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     indices = op.inputs[0]
     values = gather_ops.gather_nd(grad, indices)
     rest = reduction_ops.reduce_sum(grad) - reduction_ops.reduce_sum(values)
@@ -212,13 +219,13 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def sparse_to_dense(
-    sparse_indices: Any,
-    output_shape: Any,
-    sparse_values: Any,
-    default_value: Any = 0,
+    sparse_indices: TensorLike,
+    output_shape: TensorLike,
+    sparse_values: TensorLike,
+    default_value: TensorLike = 0,
     validate_indices: bool = True,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """Return a dense tensor with these elements, and ``default_value`` elsewhere."""
     return sparse_to_dense_op(
         sparse_indices,
@@ -231,8 +238,11 @@ def sparse_to_dense(
 
 
 def sparse_tensor_to_dense(
-    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
-) -> Any:
+    sp_input: TensorLike,
+    default_value: TensorLike | None = None,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> TensorResult:
     """Convert a sparse tensor to a dense one."""
     sp_input = _as_sparse(sp_input)
     if default_value is None:
@@ -264,7 +274,9 @@ def _reorder_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_reorder_shape,
     devices=("CPU",),
 )
-def sparse_reorder_op(xp: Any, input_indices: Any, input_values: Any, input_shape: Any) -> Any:
+def sparse_reorder_op(
+    xp: Xp, input_indices: Array, input_values: Array, input_shape: Array
+) -> Outputs:
     """Return the elements sorted by index; the order of equal indices is kept."""
     indices = np.asarray(input_indices)
     _check_parts(indices, input_values, input_shape)
@@ -272,7 +284,7 @@ def sparse_reorder_op(xp: Any, input_indices: Any, input_values: Any, input_shap
     return indices[order], np.asarray(input_values)[order]
 
 
-def _check_parts(indices: Any, values: Any, shape: Any) -> None:
+def _check_parts(indices: Array, values: Array, shape: Array) -> None:
     """Refuse three parts that do not form a sparse tensor.
 
     Raises:
@@ -297,14 +309,14 @@ def _check_parts(indices: Any, values: Any, shape: Any) -> None:
 
 
 @sparse_reorder_op.gradient
-def _(op: Any, unused_indices_grad: Any, grad: Any) -> Any:
+def _(op: Operation, unused_indices_grad: Tensor, grad: Tensor) -> Gradients:
     count = array_ops.shape(op.inputs[0])[0]
     entries = SparseTensor(op.inputs[0], sequence_ops.range_(count), op.inputs[2])
     order = transpose_ops.invert_permutation(sparse_reorder(entries).values)
     return [None, gather_ops.gather(grad, order), None]
 
 
-def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+def sparse_reorder(sp_input: TensorLike, name: str | None = None) -> SparseTensor:
     """Return the sparse tensor with its elements in canonical order."""
     sp_input = _as_sparse(sp_input)
     indices, values = sparse_reorder_op(
@@ -333,7 +345,9 @@ def _slice_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_slice_shape,
     devices=("CPU",),
 )
-def sparse_slice_op(xp: Any, indices: Any, values: Any, shape: Any, start: Any, size: Any) -> Any:
+def sparse_slice_op(
+    xp: Xp, indices: Array, values: Array, shape: Array, start: Array, size: Array
+) -> Outputs:
     """Return the elements between ``start`` and ``start + size``."""
     _check_parts(indices, values, shape)
     if np.shape(start) != np.shape(shape) or np.shape(size) != np.shape(shape):
@@ -358,8 +372,12 @@ def sparse_slice_op(xp: Any, indices: Any, values: Any, shape: Any, start: Any, 
     devices=("CPU",),
 )
 def sparse_slice_grad(
-    xp: Any, backprop_val_grad: Any, input_indices: Any, input_start: Any, output_indices: Any
-) -> Any:
+    xp: Xp,
+    backprop_val_grad: Array,
+    input_indices: Array,
+    input_start: Array,
+    output_indices: Array,
+) -> Array:
     """Return the gradient of each element, zero for elements outside of the slice."""
     grad = np.asarray(backprop_val_grad)
     if (grad.ndim, input_indices.ndim, input_start.ndim, output_indices.ndim) != (1, 2, 1, 2):
@@ -393,13 +411,15 @@ def sparse_slice_grad(
 
 
 @sparse_slice_op.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     found = sparse_slice_grad(grads[1], op.inputs[0], op.inputs[3], op.outputs[0])
     found.set_shape(op.inputs[1].get_shape())
     return [None, found, None, None, None]
 
 
-def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+def sparse_slice(
+    sp_input: TensorLike, start: TensorLike, size: TensorLike, name: str | None = None
+) -> SparseTensor:
     """Return a slice of a sparse tensor."""
     sp_input = _as_sparse(sp_input)
     start = convert_to_tensor(start, dtypes.int64)
@@ -439,15 +459,15 @@ def _matmul_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def sparse_tensor_dense_mat_mul(
-    xp: Any,
-    a_indices: Any,
-    a_values: Any,
-    a_shape: Any,
-    b: Any,
+    xp: Xp,
+    a_indices: Array,
+    a_values: Array,
+    a_shape: Array,
+    b: Array,
     *,
     adjoint_a: bool,
     adjoint_b: bool,
-) -> Any:
+) -> Array:
     """Return the matrix product of a sparse and a dense matrix."""
     _check_parts(a_indices, a_values, a_shape)
     if np.size(a_shape) != 2 or np.ndim(b) != 2:
@@ -484,7 +504,7 @@ def sparse_tensor_dense_mat_mul(
 
 
 @sparse_tensor_dense_mat_mul.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     indices, values, shape, b = op.inputs
     adjoint_a, adjoint_b = op.get_attr("adjoint_a"), op.get_attr("adjoint_b")
     b_grad = sparse_tensor_dense_mat_mul(indices, values, shape, grad, adjoint_a=not adjoint_a)
@@ -503,8 +523,12 @@ def _(op: Any, grad: Any) -> Any:
 
 
 def sparse_tensor_dense_matmul(
-    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
-) -> Any:
+    sp_a: TensorLike,
+    b: TensorLike,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
+) -> TensorResult:
     """Return the matrix product of two matrices, one of them sparse."""
     if is_sparse(b):
         same = adjoint_a == adjoint_b
@@ -538,8 +562,8 @@ def _elements_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def sparse_dense_cwise_mul(
-    xp: Any, sp_indices: Any, sp_values: Any, sp_shape: Any, dense: Any
-) -> Any:
+    xp: Xp, sp_indices: Array, sp_values: Array, sp_shape: Array, dense: Array
+) -> Array:
     """Return each element times the dense tensor's element at the same index."""
     _check_parts(sp_indices, sp_values, sp_shape)
     return np.asarray(sp_values) * dense_at(sp_indices, sp_shape, np.asarray(dense))
@@ -553,7 +577,9 @@ def sparse_dense_cwise_mul(
     shape=lambda c: c.inputs[3],
     devices=("CPU",),
 )
-def sparse_tensor_dense_add(xp: Any, a_indices: Any, a_values: Any, a_shape: Any, b: Any) -> Any:
+def sparse_tensor_dense_add(
+    xp: Xp, a_indices: Array, a_values: Array, a_shape: Array, b: Array
+) -> Array:
     """Return the dense sum of a sparse and a dense tensor of one shape."""
     _check_parts(a_indices, a_values, a_shape)
     if tuple(np.asarray(a_shape).tolist()) != np.shape(b):
@@ -570,12 +596,12 @@ def sparse_tensor_dense_add(xp: Any, a_indices: Any, a_values: Any, a_shape: Any
 
 
 @sparse_tensor_dense_add.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return [None, gather_ops.gather_nd(grad, op.inputs[0]), None, grad]
 
 
 @sparse_dense_cwise_mul.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     indices, values, shape, dense = op.inputs
     dense_shape = cast_ops.cast(array_ops.shape(dense), dtypes.int64)
     added = array_ops.expand_dims(array_ops.size(shape) - array_ops.size(dense_shape), 0)
@@ -616,8 +642,8 @@ def _fill_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
 )
 def sparse_fill_empty_rows_op(
-    xp: Any, indices: Any, values: Any, dense_shape: Any, default_value: Any
-) -> Any:
+    xp: Xp, indices: Array, values: Array, dense_shape: Array, default_value: Array
+) -> Outputs:
     """Insert ``default_value`` at the first column of each row without elements."""
     _check_parts(indices, values, dense_shape)
     if np.ndim(default_value):
@@ -651,7 +677,7 @@ def sparse_fill_empty_rows_op(
     shape=lambda c: [c.with_rank(0, 1), TensorShape([None] * (c.with_rank(1, 1).ndims - 1))],
     devices=("CPU",),
 )
-def sparse_fill_empty_rows_grad(xp: Any, reverse_index_map: Any, grad_values: Any) -> Any:
+def sparse_fill_empty_rows_grad(xp: Xp, reverse_index_map: Array, grad_values: Array) -> Outputs:
     """Return the gradients of the elements, and of the default value, which is a sum."""
     where, grad = np.asarray(reverse_index_map), np.asarray(grad_values)
     for name, array in (("reverse_index_map", where), ("grad_values", grad)):
@@ -667,13 +693,13 @@ def sparse_fill_empty_rows_grad(xp: Any, reverse_index_map: Any, grad_values: An
 
 
 @sparse_fill_empty_rows_op.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     values, default = sparse_fill_empty_rows_grad(op.outputs[3], grads[1])
     return [None, values, None, default]
 
 
 def sparse_fill_empty_rows(
-    sp_input: Any, default_value: Any, name: str | None = None
+    sp_input: TensorLike, default_value: TensorLike, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:
     """Return the sparse tensor with empty rows filled, and which rows were empty."""
     sp_input = _as_sparse(sp_input)

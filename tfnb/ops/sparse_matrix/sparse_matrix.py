@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle
     from tfnb.core.tensor_shape import TensorShape
 
 _INT32_MAX = 2**31 - 1
@@ -42,10 +43,10 @@ class CSRSparseMatrix:
     """
 
     shape: tuple[int, ...]
-    batch_starts: Any
-    row_starts: Any
-    columns: Any
-    values: Any
+    batch_starts: Array
+    row_starts: Array
+    columns: Array
+    values: Array
 
     @property
     def dtype(self) -> DType:
@@ -57,24 +58,24 @@ class CSRSparseMatrix:
         """How many matrices there are; 1 without a batch."""
         return len(self.batch_starts) - 1
 
-    def parts(self, index: int) -> tuple[Any, Any, Any]:
+    def parts(self, index: int) -> tuple[Array, Array, Array]:
         """(row starts, columns, values) of one matrix."""
         first, end = self.batch_starts[index : index + 2].tolist()
         return self.row_starts[index], self.columns[first:end], self.values[first:end]
 
-    def matrices(self) -> Iterator[tuple[Any, Any, Any]]:
+    def matrices(self) -> Iterator[tuple[Array, Array, Array]]:
         """The parts of every matrix."""
         return map(self.parts, range(self.num_matrices))
 
-    def rows(self) -> Any:
+    def rows(self) -> Array:
         """The row of each element."""
         return np.concatenate([rows_of(starts) for starts in self.row_starts])
 
-    def matrix_numbers(self) -> Any:
+    def matrix_numbers(self) -> Array:
         """The place in the batch of each element."""
         return rows_of(self.batch_starts)
 
-    def with_values(self, values: Any) -> Self:
+    def with_values(self, values: Array) -> Self:
         """Other values at the same places."""
         return replace(self, values=values)
 
@@ -91,7 +92,7 @@ class CSRSparseMatrix:
         return weighted_sum(self, other, 1, 1)
 
 
-def rows_of(starts: Any) -> Any:
+def rows_of(starts: Array) -> Array:
     """The row of each element, for where rows begin.
 
     >>> rows_of(np.array([0, 2, 2, 3])).tolist()
@@ -137,7 +138,7 @@ def _counts(shape: tuple[int, ...]) -> tuple[int, int]:
     return count, shape[-2]
 
 
-def matrix_of_indices(indices: Any, values: Any, shape: tuple[int, ...]) -> CSRSparseMatrix:
+def matrix_of_indices(indices: Array, values: Array, shape: tuple[int, ...]) -> CSRSparseMatrix:
     """The matrix with these elements, in the order of batch and row.
 
     Args:
@@ -162,7 +163,7 @@ def matrix_of_indices(indices: Any, values: Any, shape: tuple[int, ...]) -> CSRS
     return CSRSparseMatrix(shape, batch_starts, starts, indices[:, -1].astype(np.int32), values)
 
 
-def indices_of(matrix: CSRSparseMatrix) -> Any:
+def indices_of(matrix: CSRSparseMatrix) -> Array:
     """The indices of all elements: an array of int64 with a row for each."""
     parts = [matrix.rows(), matrix.columns]
     if len(matrix.shape) == 3:
@@ -170,7 +171,7 @@ def indices_of(matrix: CSRSparseMatrix) -> Any:
     return np.stack(parts, axis=1).astype(np.int64)
 
 
-def joined(shape: tuple[int, ...], parts: Iterable[tuple[Any, Any, Any]]) -> CSRSparseMatrix:
+def joined(shape: tuple[int, ...], parts: Iterable[tuple[Array, Array, Array]]) -> CSRSparseMatrix:
     """The batch of matrices whose (row starts, columns, values) are given."""
     starts, columns, values = zip(*parts, strict=True)
     batch_starts = np.zeros(len(starts) + 1, np.int32)
@@ -201,8 +202,8 @@ def transposed(matrix: CSRSparseMatrix, *, conjugate: bool = False) -> CSRSparse
 
 
 def summed(
-    rows: Any, columns: Any, values: Any, num_rows: int, num_columns: int
-) -> tuple[Any, Any, Any]:
+    rows: Array, columns: Array, values: Array, num_rows: int, num_columns: int
+) -> tuple[Array, Array, Array]:
     """(row starts, columns, values) of elements in any order; those of one place are added up."""
     keys = rows.astype(np.int64) * num_columns + columns
     distinct, places = np.unique(keys, return_inverse=True)
@@ -215,7 +216,9 @@ def summed(
     return starts, distinct, total
 
 
-def weighted_sum(a: CSRSparseMatrix, b: CSRSparseMatrix, alpha: Any, beta: Any) -> CSRSparseMatrix:
+def weighted_sum(
+    a: CSRSparseMatrix, b: CSRSparseMatrix, alpha: Array, beta: Array
+) -> CSRSparseMatrix:
     """alpha a + beta b; its elements are those that are in either."""
     if a.shape != b.shape:
         raise errors.invalid_argument(
@@ -241,7 +244,7 @@ def weighted_sum(a: CSRSparseMatrix, b: CSRSparseMatrix, alpha: Any, beta: Any) 
 # ------------------------------------------------------------------------------- inputs and shapes
 
 
-def matrix_input(handle: Any) -> CSRSparseMatrix:
+def matrix_input(handle: Handle) -> CSRSparseMatrix:
     """The matrix that an input holds.
 
     Raises:

@@ -29,6 +29,7 @@ from tfnb.ops.sparse_matrix.sparse_matrix import (
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Variant, Xp
 
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
 _NONE = -1
@@ -41,7 +42,7 @@ def _check_square(matrix: CSRSparseMatrix) -> int:
     return rows
 
 
-def _lower_triangle(part: Any) -> tuple[Any, Any, Any]:
+def _lower_triangle(part: Array) -> tuple[Array, Array, Array]:
     """(rows, columns, values) of the elements on and below the diagonal."""
     starts, columns, values = part
     rows = rows_of(starts)
@@ -60,7 +61,7 @@ def _order_shape(c: InferenceContext) -> TensorShape:
 @register_op(
     "SparseMatrixOrderingAMD", "input: variant -> output: int32", shape=_order_shape, **_CPU
 )
-def sparse_matrix_ordering_amd(xp: Any, input: Any) -> Any:
+def sparse_matrix_ordering_amd(xp: Xp, input: Variant) -> Array:
     """The approximate minimum degree order of the rows of each matrix."""
     matrix = matrix_input(input)
     size = _check_square(matrix)
@@ -72,7 +73,7 @@ def sparse_matrix_ordering_amd(xp: Any, input: Any) -> Any:
 sparse_matrix_ordering_amd.not_differentiable()
 
 
-def _neighbours(part: Any, size: int) -> list[list[int]]:
+def _neighbours(part: Array, size: int) -> list[list[int]]:
     """The neighbours of each node, in the order of numbers."""
     rows, columns, _ = _lower_triangle(part)
     below = rows != columns
@@ -105,7 +106,9 @@ def _cholesky_shape(c: InferenceContext) -> TensorShape:
     shape=_cholesky_shape,
     **_CPU,
 )
-def sparse_matrix_sparse_cholesky(xp: Any, input: Any, permutation: Any, *, type: DType) -> Any:
+def sparse_matrix_sparse_cholesky(
+    xp: Xp, input: Variant, permutation: Array, *, type: DType
+) -> Variant:
     """The lower Cholesky factor of each matrix with its rows and columns in the order given."""
     matrix = matrix_input(input)
     if matrix.dtype is not type:
@@ -151,7 +154,7 @@ def sparse_matrix_sparse_cholesky(xp: Any, input: Any, permutation: Any, *, type
     return joined(matrix.shape, parts)
 
 
-def _permuted(part: Any, order: Any, size: int) -> tuple[Any, Any, Any]:
+def _permuted(part: Array, order: Array, size: int) -> tuple[Array, Array, Array]:
     """(row starts, columns, values) of the lower triangle after rows and columns are moved."""
     rows, columns, values = _lower_triangle(part)
     place = np.empty(size, np.int64)
@@ -166,7 +169,7 @@ def _permuted(part: Any, order: Any, size: int) -> tuple[Any, Any, Any]:
     return starts, columns[sorting], values[sorting]
 
 
-def _pattern_of_factor(starts: Any, columns: Any, size: int) -> list[list[int]]:
+def _pattern_of_factor(starts: Array, columns: Array, size: int) -> list[list[int]]:
     """The columns of each row of the factor left of the diagonal.
 
     A row has an element wherever a path in the elimination tree leads to it from one of its own.
@@ -188,7 +191,9 @@ def _pattern_of_factor(starts: Any, columns: Any, size: int) -> list[list[int]]:
     return pattern
 
 
-def _factor(starts: Any, columns: Any, values: Any, size: int) -> tuple[Any, Any, Any] | None:
+def _factor(
+    starts: Array, columns: Array, values: Array, size: int
+) -> tuple[Array, Array, Array] | None:
     """(row starts, columns, values) of the factor, row by row; None: not positive definite."""
     pattern = _pattern_of_factor(starts, columns, size)
     lengths = np.array([len(one) + 1 for one in pattern], np.int64)

@@ -42,6 +42,10 @@ from tfnb.ops.sparse_matrix.sparse_matrix import (
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Variant, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
 _T = "T: {float, double, complex64, complex128}"
@@ -68,7 +72,7 @@ def _from_sparse_shape(c: InferenceContext) -> TensorShape:
     return holds_matrix(c, c.attr("T"), shape)
 
 
-def _check_inside(indices: Any, sizes: list[int]) -> None:
+def _check_inside(indices: Array, sizes: list[int]) -> None:
     outside = ((indices < 0) | (indices >= np.array(sizes, np.int64))).any(axis=1)
     if outside.any():
         row = int(outside.argmax())
@@ -84,7 +88,9 @@ def _check_inside(indices: Any, sizes: list[int]) -> None:
     shape=_from_sparse_shape,
     **_CPU,
 )
-def sparse_tensor_to_csr_sparse_matrix(xp: Any, indices: Any, values: Any, dense_shape: Any) -> Any:
+def sparse_tensor_to_csr_sparse_matrix(
+    xp: Xp, indices: Array, values: Array, dense_shape: Array
+) -> Variant:
     """The matrix of a sparse tensor, whose indices must be in order."""
     if indices.ndim != 2 or values.ndim != 1 or dense_shape.ndim != 1:
         raise errors.invalid_argument(
@@ -108,7 +114,7 @@ def sparse_tensor_to_csr_sparse_matrix(xp: Any, indices: Any, values: Any, dense
 
 
 @sparse_tensor_to_csr_sparse_matrix.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     values = csr_sparse_matrix_to_sparse_tensor(grad, type=op.get_attr("T"))[1]
     return None, values, None
 
@@ -125,7 +131,7 @@ def _to_sparse_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_to_sparse_shape,
     **_CPU,
 )
-def csr_sparse_matrix_to_sparse_tensor(xp: Any, sparse_matrix: Any, *, type: DType) -> Any:
+def csr_sparse_matrix_to_sparse_tensor(xp: Xp, sparse_matrix: Variant, *, type: DType) -> Outputs:
     """The parts of a sparse tensor that holds the same."""
     matrix = matrix_input(sparse_matrix)
     if matrix.dtype is not type:
@@ -137,7 +143,7 @@ def csr_sparse_matrix_to_sparse_tensor(xp: Any, sparse_matrix: Any, *, type: DTy
 
 
 @csr_sparse_matrix_to_sparse_tensor.gradient
-def _(op: Any, *grads: Any) -> Any:
+def _(op: Operation, *grads: Tensor) -> Gradients:
     return sparse_tensor_to_csr_sparse_matrix(op.outputs[0], grads[1], op.outputs[2])
 
 
@@ -164,7 +170,7 @@ def _from_dense_shape(c: InferenceContext) -> TensorShape:
     shape=_from_dense_shape,
     **_CPU,
 )
-def dense_to_csr_sparse_matrix(xp: Any, dense_input: Any, indices: Any) -> Any:
+def dense_to_csr_sparse_matrix(xp: Xp, dense_input: Array, indices: Array) -> Variant:
     """The matrix of some elements of a dense one."""
     empty_matrix(dense_input.shape, dense_input.dtype)
     if indices.ndim != 2 or indices.shape[1] != dense_input.ndim:
@@ -184,7 +190,7 @@ def dense_to_csr_sparse_matrix(xp: Any, dense_input: Any, indices: Any) -> Any:
 
 
 @dense_to_csr_sparse_matrix.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return csr_sparse_matrix_to_dense(grad, type=op.get_attr("T")), None
 
 
@@ -195,7 +201,7 @@ def _(op: Any, grad: Any) -> Any:
     shape=lambda c: static_matrix(c, 0),
     **_CPU,
 )
-def csr_sparse_matrix_to_dense(xp: Any, sparse_input: Any, *, type: DType) -> Any:
+def csr_sparse_matrix_to_dense(xp: Xp, sparse_input: Variant, *, type: DType) -> Array:
     """The dense tensor; what has no element is 0, of elements at one place the last one counts."""
     matrix = matrix_input(sparse_input)
     if matrix.dtype is not type:
@@ -210,7 +216,7 @@ def csr_sparse_matrix_to_dense(xp: Any, sparse_input: Any, *, type: DType) -> An
 
 
 @csr_sparse_matrix_to_dense.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     indices = csr_sparse_matrix_to_sparse_tensor(op.inputs[0], type=grad.dtype)[0]
     values = gather_ops.gather_nd(grad, indices)
     return sparse_tensor_to_csr_sparse_matrix(indices, values, grad.shape)
@@ -240,8 +246,8 @@ def _components_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def csr_sparse_matrix_components(
-    xp: Any, csr_sparse_matrix: Any, index: Any, *, type: DType
-) -> Any:
+    xp: Xp, csr_sparse_matrix: Variant, index: Array, *, type: DType
+) -> Outputs:
     """Where rows begin, columns and values of one matrix of a batch."""
     matrix = matrix_input(csr_sparse_matrix)
     check_type(matrix, type)
@@ -258,7 +264,7 @@ def csr_sparse_matrix_components(
     shape=lambda c: TensorShape(static_dims(c, 0)[:-2]),
     **_CPU,
 )
-def sparse_matrix_nnz(xp: Any, sparse_matrix: Any) -> Any:
+def sparse_matrix_nnz(xp: Xp, sparse_matrix: Variant) -> Array:
     """How many elements each matrix has."""
     matrix = matrix_input(sparse_matrix)
     counts = np.diff(matrix.batch_starts)
@@ -282,7 +288,7 @@ def _zeros_shape(c: InferenceContext) -> TensorShape:
     shape=_zeros_shape,
     **_CPU,
 )
-def sparse_matrix_zeros(xp: Any, dense_shape: Any, *, type: DType) -> Any:
+def sparse_matrix_zeros(xp: Xp, dense_shape: Array, *, type: DType) -> Variant:
     """A matrix without elements."""
     return empty_matrix(tuple(dense_shape.tolist()), type.numpy_dtype)
 
@@ -305,7 +311,7 @@ def _transpose_shape(c: InferenceContext) -> TensorShape:
     shape=_transpose_shape,
     **_CPU,
 )
-def sparse_matrix_transpose(xp: Any, input: Any, *, conjugate: bool, type: DType) -> Any:
+def sparse_matrix_transpose(xp: Xp, input: Variant, *, conjugate: bool, type: DType) -> Variant:
     """Rows as columns."""
     matrix = matrix_input(input)
     check_type(matrix, type)
@@ -313,7 +319,7 @@ def sparse_matrix_transpose(xp: Any, input: Any, *, conjugate: bool, type: DType
 
 
 @sparse_matrix_transpose.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return sparse_matrix_transpose(
         grad, type=op.get_attr("type"), conjugate=op.get_attr("conjugate")
     )
@@ -341,7 +347,7 @@ def _mul_shape(c: InferenceContext) -> TensorShape:
     shape=_mul_shape,
     **_CPU,
 )
-def sparse_matrix_mul(xp: Any, a: Any, b: Any) -> Any:
+def sparse_matrix_mul(xp: Xp, a: Variant, b: Array) -> Variant:
     """A matrix times a number, or a batch times a number for each matrix."""
     matrix = matrix_input(a)
     if matrix.values.dtype != b.dtype:
@@ -363,7 +369,7 @@ def sparse_matrix_mul(xp: Any, a: Any, b: Any) -> Any:
 
 
 @sparse_matrix_mul.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     raise NotImplementedError(
         "SparseMatrixMul has no gradient, as in TensorFlow: multiply the values before they become "
         "a matrix"
@@ -384,7 +390,7 @@ def _add_shape(c: InferenceContext) -> TensorShape:
     shape=_add_shape,
     **_CPU,
 )
-def sparse_matrix_add(xp: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
+def sparse_matrix_add(xp: Xp, a: Variant, b: Variant, alpha: Array, beta: Array) -> Variant:
     """alpha a + beta b; its elements are those that are in either."""
     for name, number in (("alpha", alpha), ("beta", beta)):
         if number.ndim:
@@ -395,7 +401,7 @@ def sparse_matrix_add(xp: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
 
 
 @sparse_matrix_add.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     a, b, alpha, beta = op.inputs
     return (
         sparse_matrix_mul(pruned(grad, a), alpha),
@@ -405,7 +411,7 @@ def _(op: Any, grad: Any) -> Any:
     )
 
 
-def pruned(matrix: Any, pattern: Any) -> Any:
+def pruned(matrix: TensorLike, pattern: TensorLike) -> TensorResult:
     """The elements of a matrix that another one has, too."""
     dtype = pattern._handle_data[0][0]
     whole = SparseTensor(*csr_sparse_matrix_to_sparse_tensor(matrix, type=dtype))
@@ -426,7 +432,7 @@ def pruned(matrix: Any, pattern: Any) -> Any:
 # ------------------------------------------------------------------------------------------ softmax
 
 
-def _row_starts(matrix: CSRSparseMatrix) -> tuple[Any, Any]:
+def _row_starts(matrix: CSRSparseMatrix) -> tuple[Array, Array]:
     """(where each row that has elements begins, how many it has) among all elements."""
     lengths = np.diff(matrix.row_starts, axis=1).reshape(-1)
     lengths = lengths[lengths > 0]
@@ -440,7 +446,7 @@ def _row_starts(matrix: CSRSparseMatrix) -> tuple[Any, Any]:
     shape=lambda c: holds_matrix(c, c.attr("type"), static_matrix(c, 0)),
     **_CPU,
 )
-def sparse_matrix_softmax(xp: Any, logits: Any, *, type: DType) -> Any:
+def sparse_matrix_softmax(xp: Xp, logits: Variant, *, type: DType) -> Variant:
     """The softmax of each row; what has no element counts as minus infinity."""
     matrix = matrix_input(logits)
     check_type(matrix, type, "logits")
@@ -453,7 +459,7 @@ def sparse_matrix_softmax(xp: Any, logits: Any, *, type: DType) -> Any:
 
 
 @sparse_matrix_softmax.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return sparse_matrix_softmax_grad(op.outputs[0], grad, type=op.get_attr("type"))
 
 
@@ -466,7 +472,9 @@ def _(op: Any, grad: Any) -> Any:
     ),
     **_CPU,
 )
-def sparse_matrix_softmax_grad(xp: Any, softmax: Any, grad_softmax: Any, *, type: DType) -> Any:
+def sparse_matrix_softmax_grad(
+    xp: Xp, softmax: Variant, grad_softmax: Variant, *, type: DType
+) -> Variant:
     """softmax (grad - the sum of softmax grad over the row), at the elements of softmax."""
     result, grad = matrix_input(softmax), matrix_input(grad_softmax)
     check_type(result, type, "softmax")
@@ -484,7 +492,7 @@ def sparse_matrix_softmax_grad(xp: Any, softmax: Any, grad_softmax: Any, *, type
     return result.with_values(result.values * (found - np.repeat(sums, lengths)))
 
 
-def _values_at(matrix: CSRSparseMatrix, pattern: CSRSparseMatrix) -> Any:
+def _values_at(matrix: CSRSparseMatrix, pattern: CSRSparseMatrix) -> Array:
     """The values of a matrix at another one's elements, 0 where it has none."""
     found = np.zeros(len(pattern.values), matrix.values.dtype)
     for index in range(pattern.num_matrices):

@@ -40,6 +40,10 @@ from tfnb.ops.sparse_matrix.sparse_matrix_ops import (
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Variant, Xp
+    from tfnb.framework.operation import Operation
+    from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
 
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
 _FORM = (
@@ -103,9 +107,9 @@ def _mat_mul_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def sparse_matrix_mat_mul(
-    xp: Any,
-    a: Any,
-    b: Any,
+    xp: Xp,
+    a: Variant,
+    b: Array,
     *,
     transpose_a: bool,
     transpose_b: bool,
@@ -113,7 +117,7 @@ def sparse_matrix_mat_mul(
     adjoint_b: bool,
     transpose_output: bool,
     conjugate_output: bool,
-) -> Any:
+) -> Array:
     """The dense product of a sparse and a dense matrix, or of batches of them."""
     matrix = matrix_input(a)
     _check_form_of_call(transpose_a, adjoint_a, transpose_b, adjoint_b)
@@ -149,7 +153,7 @@ def sparse_matrix_mat_mul(
     return np.ascontiguousarray(out)
 
 
-def _dense_product(matrix: CSRSparseMatrix, b: Any) -> Any:
+def _dense_product(matrix: CSRSparseMatrix, b: Array) -> Array:
     """Row by row: the rows of b that its elements choose, times the elements, added up."""
     shape = (*matrix.shape[:-1], b.shape[-1])
     check_fits(np, shape, b.dtype)
@@ -170,14 +174,14 @@ def _dense_product(matrix: CSRSparseMatrix, b: Any) -> Any:
 
 
 def _pruned_product(
-    a: Any,
-    b: Any,
-    indices: Any,
+    a: TensorLike,
+    b: TensorLike,
+    indices: TensorLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     transpose_b: bool = False,
     adjoint_b: bool = False,
-) -> Any:
+) -> TensorResult:
     """The elements of a product of dense matrices that are asked for, as a sparse matrix."""
     transpose_a, transpose_b = transpose_a or adjoint_a, transpose_b or adjoint_b
     a = conj(a) if adjoint_a else a
@@ -198,17 +202,17 @@ def _pruned_product(
     return sparse_tensor_to_csr_sparse_matrix(indices, values, shape)
 
 
-def _turned(x: Any) -> Any:
+def _turned(x: TensorLike) -> TensorResult:
     return transpose_ops.transpose(x, perm=[0, 2, 1])
 
 
 @sparse_matrix_mat_mul.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     a, b = op.inputs
     if op.get_attr("conjugate_output"):
         grad = conj(grad)
 
-    def matmul(x: Any, y: Any, **form: bool) -> Any:
+    def matmul(x: TensorLike, y: TensorLike, **form: bool) -> TensorResult:
         indices = csr_sparse_matrix_to_sparse_tensor(op_a, type=x.dtype)[0]
         return _pruned_product(x, y, indices, **form)
 
@@ -222,7 +226,9 @@ def _(op: Any, grad: Any) -> Any:
     return gradient(op_a, b, grad, form, matmul)
 
 
-def _plain_output_grad(a: Any, b: Any, grad: Any, form: tuple[bool, ...], matmul: Any) -> Any:
+def _plain_output_grad(
+    a: TensorLike, b: TensorLike, grad: TensorLike, form: tuple[bool, ...], matmul: Any
+) -> Any:
     """Of C = A B, where A and B may be turned."""
     t_a, t_b, adj_a, adj_b = form
     product = sparse_matrix_mat_mul
@@ -246,7 +252,9 @@ def _plain_output_grad(a: Any, b: Any, grad: Any, form: tuple[bool, ...], matmul
     return grad_a, product(conj(a), grad, transpose_output=True, conjugate_output=True)
 
 
-def _turned_output_grad(a: Any, b: Any, grad: Any, form: tuple[bool, ...], matmul: Any) -> Any:
+def _turned_output_grad(
+    a: TensorLike, b: TensorLike, grad: TensorLike, form: tuple[bool, ...], matmul: Any
+) -> Any:
     """Of C = (A B)', where A and B may be turned."""
     t_a, t_b, adj_a, adj_b = form
     product = sparse_matrix_mat_mul
@@ -292,16 +300,16 @@ def _sparse_product_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def sparse_matrix_sparse_mat_mul(
-    xp: Any,
-    a: Any,
-    b: Any,
+    xp: Xp,
+    a: Variant,
+    b: Variant,
     *,
     type: DType,
     transpose_a: bool,
     transpose_b: bool,
     adjoint_a: bool,
     adjoint_b: bool,
-) -> Any:
+) -> Variant:
     """The sparse product; it has an element wherever two elements were multiplied."""
     _check_form_of_call(transpose_a, adjoint_a, transpose_b, adjoint_b)
     left, right = matrix_input(a), matrix_input(b)
@@ -330,7 +338,7 @@ def sparse_matrix_sparse_mat_mul(
     return joined(shape, [_sparse_product(one, other, *sides) for one, other in pairs])
 
 
-def _sparse_product(a: Any, b: Any, num_rows: int, num_columns: int) -> Any:
+def _sparse_product(a: Array, b: Array, num_rows: int, num_columns: int) -> Array:
     """(row starts, columns, values) of the product of two matrices."""
     starts, columns, values = a
     b_starts, b_columns, b_values = b
@@ -350,21 +358,23 @@ def _sparse_product(a: Any, b: Any, num_rows: int, num_columns: int) -> Any:
 
 
 @sparse_matrix_sparse_mat_mul.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     a, b = op.inputs
     kind = op.get_attr("type")
     form = tuple(
         op.get_attr(name) for name in ("transpose_a", "transpose_b", "adjoint_a", "adjoint_b")
     )
 
-    def product(x: Any, y: Any, **turned: bool) -> Any:
+    def product(x: TensorLike, y: TensorLike, **turned: bool) -> TensorResult:
         return sparse_matrix_sparse_mat_mul(x, y, type=kind, **turned)
 
     grad_a, grad_b = _sparse_product_grads(a, b, grad, form, product)
     return pruned(grad_a, a), pruned(grad_b, b)
 
 
-def _sparse_product_grads(a: Any, b: Any, grad: Any, form: tuple[bool, ...], product: Any) -> Any:
+def _sparse_product_grads(
+    a: TensorLike, b: TensorLike, grad: TensorLike, form: tuple[bool, ...], product: Any
+) -> Any:
     t_a, t_b, adj_a, adj_b = form
     if not t_a and not t_b:
         return _adjoint_grads(a, b, grad, adj_a, adj_b, product)
@@ -384,7 +394,9 @@ def _sparse_product_grads(a: Any, b: Any, grad: Any, form: tuple[bool, ...], pro
     return grad_a, product(grad, a, adjoint_a=True, transpose_b=True)
 
 
-def _adjoint_grads(a: Any, b: Any, grad: Any, adj_a: bool, adj_b: bool, product: Any) -> Any:
+def _adjoint_grads(
+    a: TensorLike, b: TensorLike, grad: TensorLike, adj_a: bool, adj_b: bool, product: Any
+) -> Any:
     if not adj_a and not adj_b:
         grad_a = product(grad, b, adjoint_b=True)
         return grad_a, product(a, grad, adjoint_a=True)

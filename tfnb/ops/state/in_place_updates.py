@@ -14,14 +14,22 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.framework.tensor_types import TensorLike, VariableLike
 
-def gradient_descent(var: Any, alpha: Any, delta: Any) -> None:
+
+def gradient_descent(var: VariableLike, alpha: TensorLike, delta: TensorLike) -> None:
     """Updates by ``var -= alpha * delta``."""
     var -= delta * alpha
 
 
 def momentum(
-    var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
+    var: VariableLike,
+    accum: VariableLike,
+    lr: TensorLike,
+    grad: TensorLike,
+    momentum: TensorLike,
+    *,
+    use_nesterov: bool,
 ) -> None:
     """Updates by ``accum = momentum accum + grad; var -= lr accum``."""
     accum *= momentum
@@ -36,7 +44,9 @@ def momentum(
     var -= step
 
 
-def adagrad(var: Any, accum: Any, lr: Any, grad: Any, *, update_slots: bool) -> None:
+def adagrad(
+    var: VariableLike, accum: VariableLike, lr: TensorLike, grad: TensorLike, *, update_slots: bool
+) -> None:
     """Updates by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
     root = grad * grad
     if update_slots:
@@ -48,16 +58,16 @@ def adagrad(var: Any, accum: Any, lr: Any, grad: Any, *, update_slots: bool) -> 
 
 
 def adam(
-    var: Any,
+    var: VariableLike,
     m: Any,
-    v: Any,
+    v: TensorLike,
     beta1_power: Any,
     beta2_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
-    grad: Any,
+    lr: TensorLike,
+    beta1: TensorLike,
+    beta2: TensorLike,
+    epsilon: TensorLike,
+    grad: TensorLike,
     *,
     use_nesterov: bool,
 ) -> None:
@@ -84,7 +94,14 @@ def adam(
 
 
 def rms_prop(
-    var: Any, ms: Any, mom: Any, lr: Any, rho: Any, momentum: Any, epsilon: Any, grad: Any
+    var: VariableLike,
+    ms: Any,
+    mom: Any,
+    lr: TensorLike,
+    rho: Any,
+    momentum: TensorLike,
+    epsilon: TensorLike,
+    grad: TensorLike,
 ) -> None:
     """Ms follows grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom."""
     work = grad * grad

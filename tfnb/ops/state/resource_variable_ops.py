@@ -8,7 +8,7 @@ with the first assignment.  What a handle refers to is known statically through 
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,8 +38,12 @@ from tfnb.ops.state.state_ops import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Handle, Outputs
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import Gradients
 
 VARIABLE = "Variable"
 """The type under which resource variables stand in the resource manager."""
@@ -67,7 +71,7 @@ def _handle_shape(c: InferenceContext) -> TensorShape:
     traits="fixed variable",
 )
 def var_handle_op(
-    made_for: Any, *, container: str, shared_name: str, dtype: DType, shape: TensorShape
+    made_for: OpKernelContext, *, container: str, shared_name: str, dtype: DType, shape: TensorShape
 ) -> Callable[[], ResourceHandle]:
     """A handle of a variable; the name alone decides which one."""
     handle: ResourceHandle = made_for.resource_manager.make_handle(
@@ -101,8 +105,13 @@ def _handles_shape(c: InferenceContext) -> list[TensorShape]:
     host_memory=("resources",),
 )
 def _var_handles_op(
-    node: Any, *, containers: Any, shared_names: Any, dtypes: Any, shapes: Any
-) -> Any:
+    node: OpKernelContext,
+    *,
+    containers: list[str],
+    shared_names: list[str],
+    dtypes: list[DType],
+    shapes: list[TensorShape],
+) -> Outputs:
     """Handles of several variables."""
     return tuple(
         [
@@ -122,7 +131,9 @@ def _var_handles_op(
     host_memory=("resource",),
     traits="needs_no_value",
 )
-def destroy_resource_op(node: Any, resource: Any, *, ignore_lookup_error: bool) -> None:
+def destroy_resource_op(
+    node: OpKernelContext, resource: Handle, *, ignore_lookup_error: bool
+) -> None:
     """Forgets what a handle refers to."""
     try:
         node.resource_manager.delete(resource)
@@ -132,12 +143,12 @@ def destroy_resource_op(node: Any, resource: Any, *, ignore_lookup_error: bool) 
 
 
 @register_op("DisableCopyOnRead", "resource: resource ->", stateful=True, host_memory=("resource",))
-def disable_copy_on_read(node: Any, resource: Any) -> None:
+def disable_copy_on_read(node: OpKernelContext, resource: Handle) -> None:
     """Nothing to do: values are never copied on read, because they are never written to."""
     find_variable(node, resource)
 
 
-def find_variable(node: Any, handle: ResourceHandle) -> Variable:
+def find_variable(node: Array, handle: ResourceHandle) -> Variable:
     """The variable behind a handle, which must have a value.
 
     Raises:
@@ -177,7 +188,7 @@ def handle_shape(c: InferenceContext, attr: str = "dtype", index: int = 0) -> Te
     return shape
 
 
-def _read(node: Any, handle: Any, dtype: DType) -> Any:
+def _read(node: Array, handle: Handle, dtype: DType) -> Array:
     manager = node.resource_manager
     found: Variable | None = manager.find(handle.container, handle.type_name, handle.name)
     if found is None or found.value is None:
@@ -204,13 +215,13 @@ def _read(node: Any, handle: Any, dtype: DType) -> Any:
     host_memory=("resource",),
     traits="lends unseen_state reads_variable",
 )
-def read_variable_op(node: Any, resource: Any, *, dtype: DType) -> Any:
+def read_variable_op(node: OpKernelContext, resource: Handle, *, dtype: DType) -> Array:
     """The value of a variable."""
     return _read(node, resource, dtype)
 
 
 @read_variable_op.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     return grad
 
 
@@ -232,7 +243,7 @@ def _read_many_shape(c: InferenceContext) -> list[TensorShape]:
     host_memory=("resources",),
     traits="lends",
 )
-def _read_variables_op(node: Any, resources: Any, *, dtypes: Any) -> Any:
+def _read_variables_op(node: OpKernelContext, resources: Handle, *, dtypes: list[DType]) -> Outputs:
     """The values of several variables."""
     return tuple([_read(node, handle, dtype) for handle, dtype in zip(resources, dtypes)])
 
@@ -245,7 +256,7 @@ def _read_variables_op(node: Any, resources: Any, *, dtypes: Any) -> Any:
     host_memory=("resource", "is_initialized"),
     traits="needs_no_value",
 )
-def var_is_initialized_op(node: Any, resource: Any) -> Any:
+def var_is_initialized_op(node: OpKernelContext, resource: Handle) -> Array:
     """Whether a variable has a value."""
     found = node.resource_manager.find(resource.container, resource.type_name, resource.name)
     return np.bool_(found is not None and found.value is not None)
@@ -264,7 +275,7 @@ def _variable_shape_shape(c: InferenceContext) -> TensorShape:
     stateful=True,
     host_memory=("input", "output"),
 )
-def variable_shape_op(node: Any, input: Any, *, out_type: DType) -> Any:
+def variable_shape_op(node: OpKernelContext, input: Handle, *, out_type: DType) -> Array:
     """The shape of a variable's value."""
     return np.array(find_variable(node, input).value.shape, out_type.numpy_dtype)
 
@@ -273,7 +284,7 @@ var_is_initialized_op.not_differentiable()
 variable_shape_op.not_differentiable()
 
 
-def variable_shape(handle: Tensor, out_type: Any = dtypes.int32) -> Tensor:
+def variable_shape(handle: Tensor, out_type: DTypeLike = dtypes.int32) -> Tensor:
     """The shape of the variable behind a handle; a constant where it is known while building."""
     from tfnb.ops.array.constant_ops import constant
 
@@ -305,7 +316,7 @@ def _assign_shape(c: InferenceContext) -> list[TensorShape]:
     traits="writes_variable needs_no_value",
 )
 def assign_variable_op(
-    node: Any, resource: Any, value: Any, *, dtype: DType, validate_shape: bool
+    node: OpKernelContext, resource: Handle, value: Array, *, dtype: DType, validate_shape: bool
 ) -> None:
     """Gives a variable a value."""
     manager = node.resource_manager
@@ -335,7 +346,7 @@ def assign_variable_op(
 _OF_NUMBERS = {"add": operator.add, "subtract": operator.sub}
 
 
-def _update(node: Any, handle: Any, value: Any, dtype: DType, name: str) -> None:
+def _update(node: Array, handle: Handle, value: Array, dtype: DType, name: str) -> None:
     cell = find_variable(node, handle)
     if cell.dtype is not dtype:
         raise errors.invalid_argument(
@@ -368,7 +379,9 @@ def _update(node: Any, handle: Any, value: Any, dtype: DType, name: str) -> None
     host_memory=("resource",),
     traits="writes_variable",
 )
-def assign_add_variable_op(node: Any, resource: Any, value: Any, *, dtype: DType) -> None:
+def assign_add_variable_op(
+    node: OpKernelContext, resource: Handle, value: Array, *, dtype: DType
+) -> None:
     """Adds to a variable."""
     _update(node, resource, value, dtype, "add")
 
@@ -382,7 +395,9 @@ def assign_add_variable_op(node: Any, resource: Any, value: Any, *, dtype: DType
     host_memory=("resource",),
     traits="writes_variable",
 )
-def assign_sub_variable_op(node: Any, resource: Any, value: Any, *, dtype: DType) -> None:
+def assign_sub_variable_op(
+    node: OpKernelContext, resource: Handle, value: Array, *, dtype: DType
+) -> None:
     """Subtracts from a variable."""
     _update(node, resource, value, dtype, "subtract")
 
@@ -410,7 +425,7 @@ def _count_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
     traits="writes_variable",
 )
-def resource_count_up_to(node: Any, resource: Any, *, limit: int) -> Any:
+def resource_count_up_to(node: OpKernelContext, resource: Handle, *, limit: int) -> Array:
     """The value of a counter before it is increased; the limit ends it."""
     return count(find_variable(node, resource), limit)
 
@@ -445,8 +460,8 @@ def _gather_shape(c: InferenceContext) -> TensorShape:
     traits="reads_variable",
 )
 def resource_gather(
-    node: Any, resource: Any, indices: Any, *, batch_dims: int, dtype: DType
-) -> Any:
+    node: OpKernelContext, resource: Handle, indices: Array, *, batch_dims: int, dtype: DType
+) -> Array:
     """Rows of a variable by number, without reading the rest."""
     params = find_variable(node, resource).value
     if params.ndim < 1:
@@ -465,7 +480,7 @@ def resource_gather(
 
 
 @resource_gather.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array import concat_ops, shape_ops
 
     handle, indices = op.inputs
@@ -492,19 +507,19 @@ def _gather_nd_shape(c: InferenceContext) -> TensorShape:
     host_memory=("resource",),
     traits="reads_variable",
 )
-def resource_gather_nd(node: Any, resource: Any, indices: Any) -> Any:
+def resource_gather_nd(node: OpKernelContext, resource: Handle, indices: Array) -> Array:
     """Parts of a variable by coordinates."""
     params = find_variable(node, resource).value
     return gather_nd_value(node.xp, params, indices, "", node.node_name)
 
 
 @resource_gather_nd.gradient
-def _(op: Any, grad: Any) -> Any:
+def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array import scatter_nd_ops, shape_ops
 
     handle, indices = op.inputs
     params_shape = variable_shape(handle, indices.dtype)
-    if indices.shape.ndims == 2 and indices.shape.dim_values[-1] == 1:
+    if indices.shape.ndims == 2 and indices.shape[-1].value == 1:
         return IndexedSlices(grad, shape_ops.squeeze(indices, axis=-1), params_shape), None
     return scatter_nd_ops.scatter_nd(indices, grad, params_shape), None
 
@@ -525,7 +540,7 @@ def _scatter_op(name: str, operation: str, types: str) -> OpDefinition:
         host_memory=("resource",),
         traits="writes_variable",
     )
-    def scatter(node: Any, resource: Any, indices: Any, updates: Any) -> None:
+    def scatter(node: OpKernelContext, resource: Handle, indices: Array, updates: Array) -> None:
         cell = find_variable(node, resource)
         if operation == "div" and updates.dtype.kind != "c" and (updates == 0).any():
             raise errors.invalid_argument("updates must not contain 0")
@@ -566,7 +581,12 @@ def _scatter_nd_op(name: str, operation: str) -> OpDefinition:
         traits="writes_variable",
     )
     def scatter(
-        node: Any, ref: Any, indices: Any, updates: Any, *, bad_indices_policy: str
+        node: OpKernelContext,
+        ref: Handle,
+        indices: Array,
+        updates: Array,
+        *,
+        bad_indices_policy: str,
     ) -> None:
         cell = find_variable(node, ref)
         scatter_nd_into_cell(node.xp, cell, indices, updates, operation, bad_indices_policy)

@@ -7,7 +7,7 @@ fetched, so that values that are not fetched, or whose step failed, are not kept
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,8 +20,12 @@ from tfnb.framework.default_graph import get_default_graph
 from tfnb.ops.array.constant_ops import placeholder
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DTypeLike
+    from tfnb.core.kernel_types import Array, Handle
+    from tfnb.core.op_kernel import OpKernelContext
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.tensor_types import TensorLike
 
 EXPORTS = {"tf": ["get_session_handle", "get_session_tensor", "delete_session_tensor"]}
 
@@ -29,7 +33,7 @@ EXPORTS = {"tf": ["get_session_handle", "get_session_tensor", "delete_session_te
 class KeptName(bytes):
     """The name of a value, and the value."""
 
-    tensor: Any
+    tensor: TensorLike
 
 
 class KeptHandle(ResourceHandle):
@@ -37,7 +41,7 @@ class KeptHandle(ResourceHandle):
 
     __slots__ = ("tensor",)
 
-    tensor: Any
+    tensor: TensorLike
 
 
 @register_op(
@@ -48,7 +52,7 @@ class KeptHandle(ResourceHandle):
     stateful=True,
     host_memory=("handle",),
 )
-def get_session_handle_op(ctx: Any, value: Any) -> Any:
+def get_session_handle_op(ctx: OpKernelContext, value: Array) -> Array:
     """A handle to the value."""
     name = KeptName(_new_name(ctx).encode())
     name.tensor = value
@@ -65,14 +69,14 @@ def get_session_handle_op(ctx: Any, value: Any) -> Any:
     stateful=True,
     host_memory=("handle",),
 )
-def get_session_handle_v2_op(ctx: Any, value: Any) -> Any:
+def get_session_handle_v2_op(ctx: OpKernelContext, value: Array) -> Handle:
     """A handle to the value, as a resource."""
     handle = KeptHandle(ctx.device.name, "", _new_name(ctx), "TensorHandle")
     object.__setattr__(handle, "tensor", value)
     return handle
 
 
-def _new_name(ctx: Any) -> str:
+def _new_name(ctx: OpKernelContext) -> str:
     return f"{ctx.node_name};{ctx.session_state.new_id()};{ctx.device.name}"
 
 
@@ -85,7 +89,7 @@ def _new_name(ctx: Any) -> str:
     host_memory=("handle",),
     traits="lends",
 )
-def get_session_tensor_op(ctx: Any, handle: Any) -> Any:
+def get_session_tensor_op(ctx: OpKernelContext, handle: Array) -> Array:
     """Return the value of a handle."""
     return ctx.session_state.get(_name(handle))
 
@@ -97,12 +101,12 @@ def get_session_tensor_op(ctx: Any, handle: Any) -> Any:
     stateful=True,
     host_memory=("handle",),
 )
-def delete_session_tensor_op(ctx: Any, handle: Any) -> None:
+def delete_session_tensor_op(ctx: OpKernelContext, handle: Array) -> None:
     """Delete the value of a handle."""
     ctx.session_state.delete(_name(handle))
 
 
-def _name(handle: Any) -> str:
+def _name(handle: Handle) -> str:
     name = handle[()] if isinstance(handle, np.ndarray) else handle
     return bytes(name).decode()
 
@@ -116,7 +120,7 @@ for _definition in (
     _definition.not_differentiable()
 
 
-def get_session_handle(data: Any, name: str | None = None) -> Tensor:
+def get_session_handle(data: TensorLike, name: str | None = None) -> Tensor:
     """Return a tensor; fetching it keeps ``data`` in the session and gives a ``TensorHandle``.
 
     Raises:
@@ -128,7 +132,9 @@ def get_session_handle(data: Any, name: str | None = None) -> Tensor:
     return handle
 
 
-def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+def get_session_tensor(
+    handle: TensorLike, dtype: DTypeLike, name: str | None = None
+) -> tuple[Tensor, Tensor]:
     """Return a placeholder for a handle, and the tensor that the handle refers to.
 
     Args:
@@ -142,7 +148,7 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
     return holder, tensor
 
 
-def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
+def delete_session_tensor(handle: TensorLike, name: str | None = None) -> tuple[Tensor, Operation]:
     """Return a placeholder for a handle, and the operation that deletes its value."""
     with get_default_graph().device(_device_of(handle)):
         holder = placeholder(dtypes.string)
@@ -150,7 +156,7 @@ def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor,
     return holder, deleter
 
 
-def handle_reader(handle: str, dtype: Any) -> tuple[Tensor, Tensor]:
+def handle_reader(handle: str, dtype: DTypeLike) -> tuple[Tensor, Tensor]:
     """:func:`get_session_tensor`, made once per device and dtype of the default graph."""
     readers = get_default_graph()._handle_readers
     key = _device_of(handle), dtypes.as_dtype(dtype)
@@ -170,6 +176,6 @@ def handle_deleter(handle: str) -> tuple[Tensor, Operation]:
     return pair
 
 
-def _device_of(handle: Any) -> str:
+def _device_of(handle: TensorLike) -> str:
     text = handle.decode() if isinstance(handle, bytes) else str(handle)
     return text.rpartition(";")[2]

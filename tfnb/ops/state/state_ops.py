@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle, Xp
+    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.framework.tensor_types import TensorLike, TensorResult, VariableLike
 
 EXPORTS = {
     "tf": [
@@ -80,11 +83,11 @@ def _new_cell(name: str, dtype: DType, shape: TensorShape) -> RefCell:
 
 
 def _variable(
-    node: Any, dtype: DType, shape: TensorShape, container: str, shared_name: str
+    node: Array, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> Callable[[], RefCell]:
     manager, name = node.resource_manager, shared_name or node.node_name
     shape = _shape_of_buffer(shape)
-    found: tuple[Any, int] = None, -1
+    found: tuple[Array, int] = None, -1
 
     def look_up() -> RefCell:
         nonlocal found
@@ -126,7 +129,7 @@ _VARIABLE = (
     traits="from_before unchecked_shape variable",
 )
 def variable_v2(
-    made_for: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
+    made_for: OpKernelContext, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> Callable[[], RefCell]:
     """A reference to a buffer that lives as long as the session."""
     return _variable(made_for, dtype, shape, container, shared_name)
@@ -140,7 +143,7 @@ def variable_v2(
     traits="from_before unchecked_shape variable",
 )
 def variable_op(
-    made_for: Any, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
+    made_for: OpKernelContext, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> Callable[[], RefCell]:
     """A reference to a buffer that lives as long as the session; an older form."""
     return _variable(made_for, dtype, shape, container, shared_name)
@@ -155,7 +158,7 @@ def variable_op(
     host_memory=("is_initialized",),
     traits="keeps_reference",
 )
-def is_variable_initialized_op(xp: Any, ref: Any) -> Any:
+def is_variable_initialized_op(xp: Xp, ref: Handle) -> Array:
     """Whether a variable has a value."""
     return np.bool_(ref.is_initialized)
 
@@ -163,7 +166,7 @@ def is_variable_initialized_op(xp: Any, ref: Any) -> Any:
 _TEMPORARY = "TemporaryVariable"
 
 
-def _temporary_name(ctx: Any, var_name: str) -> str:
+def _temporary_name(ctx: OpKernelContext, var_name: str) -> str:
     return f"{var_name}/frame:{ctx.frame_id}/iter:{ctx.iteration}"
 
 
@@ -177,7 +180,9 @@ def _temporary_name(ctx: Any, var_name: str) -> str:
     stateful=True,
     traits="uses_frame",
 )
-def temporary_variable(ctx: Any, *, dtype: DType, shape: TensorShape, var_name: str) -> RefCell:
+def temporary_variable(
+    ctx: OpKernelContext, *, dtype: DType, shape: TensorShape, var_name: str
+) -> RefCell:
     """A reference to a buffer that lives until DestroyTemporaryVariable, at most for a step."""
     name = _temporary_name(ctx, var_name or ctx.node_name)
     shape = _shape_of_buffer(shape)
@@ -196,7 +201,7 @@ def temporary_variable(ctx: Any, *, dtype: DType, shape: TensorShape, var_name: 
     shape=unchanged_shape,
     traits="uses_frame writes_variable",
 )
-def destroy_temporary_variable(ctx: Any, ref: Any, *, var_name: str) -> Any:
+def destroy_temporary_variable(ctx: OpKernelContext, ref: Handle, *, var_name: str) -> Array:
     """The last value of a temporary variable, which ends."""
     value = ref.read()
     container = ctx.step_container
@@ -223,7 +228,7 @@ def _assign_shape(c: InferenceContext) -> TensorShape:
     allows_uninitialized_input=True,
     traits="writes_variable",
 )
-def assign_op(xp: Any, ref: Any, value: Any, *, validate_shape: bool) -> Any:
+def assign_op(xp: Xp, ref: Handle, value: Array, *, validate_shape: bool) -> Array:
     """Gives a variable a value."""
     if validate_shape:
         left = ref.shape.dim_values if ref.value is None else ref.value.shape
@@ -239,7 +244,9 @@ def assign_op(xp: Any, ref: Any, value: Any, *, validate_shape: bool) -> Any:
 _NUMBER: Any = np.generic
 
 
-def _update(ref: Any, value: Any, combine: Any, change: Any) -> None:
+def _update(
+    ref: Handle, value: Array, combine: Callable[..., Array], change: Callable[..., Array]
+) -> None:
     shape = value.shape
     if ref.read().shape != shape:
         raise errors.invalid_argument("Parameters and update must be the same size")
@@ -261,15 +268,17 @@ _HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
     shape=merge_both_inputs,
     traits="writes_variable",
 )
-def assign_add_op(made_for: Any, *, use_locking: bool) -> Callable[[RefCell, Any], RefCell]:
+def assign_add_op(
+    made_for: OpKernelContext, *, use_locking: bool
+) -> Callable[[RefCell, Array], RefCell]:
     """Adds to a variable; additions of other threads are not lost, with ``use_locking`` or not."""
 
-    def locked(ref: RefCell, value: Any) -> RefCell:
+    def locked(ref: RefCell, value: Array) -> RefCell:
         with ref.lock:
             _update(ref, value, operator.add, operator.iadd)
         return ref
 
-    def added(ref: RefCell, value: Any) -> RefCell:
+    def added(ref: RefCell, value: Array) -> RefCell:
         if ref.value.__class__ is not value.__class__ or not isinstance(value, _NUMBER):
             return locked(ref, value)
         ref.value = ref.value + value  # takes a tenth of what a lock would add
@@ -289,15 +298,17 @@ assign_add_op.float_ops(float_ops.per_input())
     shape=merge_both_inputs,
     traits="writes_variable",
 )
-def assign_sub_op(made_for: Any, *, use_locking: bool) -> Callable[[RefCell, Any], RefCell]:
+def assign_sub_op(
+    made_for: OpKernelContext, *, use_locking: bool
+) -> Callable[[RefCell, Array], RefCell]:
     """Subtracts from a variable, in the way of :func:`assign_add_op`."""
 
-    def locked(ref: RefCell, value: Any) -> RefCell:
+    def locked(ref: RefCell, value: Array) -> RefCell:
         with ref.lock:
             _update(ref, value, operator.sub, operator.isub)
         return ref
 
-    def subtracted(ref: RefCell, value: Any) -> RefCell:
+    def subtracted(ref: RefCell, value: Array) -> RefCell:
         if ref.value.__class__ is not value.__class__ or not isinstance(value, _NUMBER):
             return locked(ref, value)
         ref.value = ref.value - value
@@ -318,12 +329,12 @@ assign_sub_op.float_ops(float_ops.per_input())
     devices=("CPU",),
     traits="writes_variable",
 )
-def count_up_to_op(xp: Any, ref: Any, *, limit: int) -> Any:
+def count_up_to_op(xp: Xp, ref: Handle, *, limit: int) -> Array:
     """The value of a counter before it is increased; the limit ends it."""
     return count(ref, limit)
 
 
-def count(cell: RefCell, limit: int) -> Any:
+def count(cell: RefCell, limit: int) -> Array:
     """The value of a counter, which is then increased.
 
     Raises:
@@ -359,10 +370,10 @@ def scatter_update_shape(c: InferenceContext, variable: TensorShape) -> TensorSh
 
 
 def scatter_into_rows(
-    xp: Any,
+    xp: Xp,
     cell: RefCell,
-    indices: Any,
-    updates: Any,
+    indices: Array,
+    updates: Array,
     operation: str,
     *,
     is_resource: bool = False,
@@ -416,7 +427,7 @@ def _scatter_op(name: str, operation: str, types: str, locking: str) -> OpDefini
         shape=lambda c: scatter_update_shape(c, c.inputs[0]),
         traits="writes_variable",
     )
-    def scatter(xp: Any, ref: Any, indices: Any, updates: Any) -> Any:
+    def scatter(xp: Xp, ref: Handle, indices: Array, updates: Array) -> Array:
         scatter_into_rows(xp, ref, indices, updates, operation)
         return ref
 
@@ -439,7 +450,7 @@ for _op in (scatter_add_op, scatter_sub_op, scatter_mul_op, scatter_div_op):
 
 
 def scatter_nd_into_cell(
-    xp: Any, cell: RefCell, indices: Any, updates: Any, operation: str, policy: str
+    xp: Xp, cell: RefCell, indices: Array, updates: Array, operation: str, policy: str
 ) -> None:
     """Combines updates into a variable at coordinates."""
     with cell.lock:
@@ -475,7 +486,9 @@ def _scatter_nd_op(name: str, operation: str, types: str, locking: str) -> OpDef
         shape=_scatter_nd_shape,
         traits="writes_variable",
     )
-    def scatter(xp: Any, ref: Any, indices: Any, updates: Any, *, bad_indices_policy: str) -> Any:
+    def scatter(
+        xp: Xp, ref: Handle, indices: Array, updates: Array, *, bad_indices_policy: str
+    ) -> Array:
         scatter_nd_into_cell(xp, ref, indices, updates, operation, bad_indices_policy)
         return ref
 
@@ -495,14 +508,14 @@ for _op in (scatter_nd_update_op, scatter_nd_add_op, scatter_nd_sub_op):
 # ----------------------------------------------------------------------------------- tf.assign etc.
 
 
-def _is_ref(ref: Any) -> bool:
+def _is_ref(ref: Handle) -> bool:
     dtype = getattr(ref, "dtype", None)
     return bool(getattr(dtype, "is_ref_dtype", False))
 
 
 def assign(
-    ref: Any,
-    value: Any,
+    ref: Handle,
+    value: TensorLike,
     validate_shape: bool | None = None,
     use_locking: bool | None = None,
     name: str | None = None,
@@ -531,7 +544,7 @@ def assign(
 
 
 def assign_add(
-    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+    ref: Handle, value: TensorLike, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
     """Adds to a variable; gives it as it is then."""
     if _is_ref(ref):
@@ -540,7 +553,7 @@ def assign_add(
 
 
 def assign_sub(
-    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+    ref: Handle, value: TensorLike, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
     """Subtracts from a variable; gives it as it is then."""
     if _is_ref(ref):
@@ -548,7 +561,7 @@ def assign_sub(
     return ref.assign_sub(value)
 
 
-def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
+def count_up_to(ref: Handle, limit: int, name: str | None = None) -> TensorResult:
     """The value of a counter, which is then increased; an error ends it at the limit."""
     if _is_ref(ref):
         return count_up_to_op(ref, limit=limit, name=name)
@@ -556,7 +569,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
     return resource_count_up_to(ref.handle, limit, T=ref.dtype, name=name)
 
 
-def is_variable_initialized(variable: Any) -> Any:
+def is_variable_initialized(variable: VariableLike) -> Any:
     """Whether a variable has a value."""
     if _is_ref(variable):
         return is_variable_initialized_op(ref=variable)
@@ -564,7 +577,12 @@ def is_variable_initialized(variable: Any) -> Any:
 
 
 def _scatter(
-    kind: str, ref: Any, indices: Any, updates: Any, use_locking: bool, name: str | None
+    kind: str,
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool,
+    name: str | None,
 ) -> Any:
     if _is_ref(ref):
         op = globals()[f"scatter_{kind}_op"]
@@ -581,77 +599,121 @@ def _scatter(
 
 
 def scatter_update(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = True,
+    name: str | None = None,
 ) -> Any:
     """Puts ``updates[i]`` into row ``indices[i]`` of a variable."""
     return _scatter("update", ref, indices, updates, use_locking, name)
 
 
 def scatter_add(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Adds ``updates[i]`` to row ``indices[i]`` of a variable."""
     return _scatter("add", ref, indices, updates, use_locking, name)
 
 
 def scatter_sub(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Subtracts ``updates[i]`` from row ``indices[i]`` of a variable."""
     return _scatter("sub", ref, indices, updates, use_locking, name)
 
 
 def scatter_mul(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Multiplies row ``indices[i]`` of a variable by ``updates[i]``."""
     return _scatter("mul", ref, indices, updates, use_locking, name)
 
 
 def scatter_div(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Divides row ``indices[i]`` of a variable by ``updates[i]``."""
     return _scatter("div", ref, indices, updates, use_locking, name)
 
 
 def scatter_min(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Puts the smaller of row ``indices[i]`` and ``updates[i]`` into a variable."""
     return _scatter("min", ref, indices, updates, use_locking, name)
 
 
 def scatter_max(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Puts the greater of row ``indices[i]`` and ``updates[i]`` into a variable."""
     return _scatter("max", ref, indices, updates, use_locking, name)
 
 
 def scatter_nd_update(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = True,
+    name: str | None = None,
 ) -> Any:
     """Puts updates into a variable at coordinates."""
     return _scatter("nd_update", ref, indices, updates, use_locking, name)
 
 
 def scatter_nd_add(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Adds updates to a variable at coordinates."""
     return _scatter("nd_add", ref, indices, updates, use_locking, name)
 
 
 def scatter_nd_sub(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Subtracts updates from a variable at coordinates."""
     return _scatter("nd_sub", ref, indices, updates, use_locking, name)
 
 
 def batch_scatter_update(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+    ref: Handle,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = True,
+    name: str | None = None,
 ) -> Any:
     """Puts updates into rows of a variable, separately for every leading batch.
 

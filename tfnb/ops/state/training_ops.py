@@ -40,7 +40,9 @@ from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.state.in_place_updates import IN_PLACE
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.framework.tensor_types import TensorLike
 
 # Elements of a tile: a few arrays of this size fit into a core's L2 cache.
 _TILE = 1 << 15
@@ -56,7 +58,7 @@ class ApplyOps:
 
     dense: Any = None
     resource: Any = None
-    sparse: Any = None
+    sparse: TensorLike = None
     resource_sparse: Any = None
 
 
@@ -230,7 +232,7 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
     )
 
     def apply(
-        xp: Any, cells: list[RefCell], inputs: tuple[Any, ...], options: dict[str, Any]
+        xp: Xp, cells: list[RefCell], inputs: tuple[Array, ...], options: dict[str, Attr]
     ) -> None:
         """Update the variables; their locks are held."""
         arrays = [_writable(cell, form, index) for index, cell in enumerate(cells)]
@@ -243,11 +245,11 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
 
     def kernel(
         node: OpKernelContext,
-        *inputs: Any,
+        *inputs: Array,
         use_nesterov: bool | None = None,
         update_slots: bool | None = None,
         multiply_linear_by_lr: bool | None = None,
-    ) -> Any:
+    ) -> Outputs:
         options = {}
         if use_nesterov is not None:
             options["use_nesterov"] = use_nesterov
@@ -280,7 +282,7 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
     return kernel
 
 
-def _cell(node: OpKernelContext, entry: Any) -> RefCell:
+def _cell(node: OpKernelContext, entry: Array) -> RefCell:
     if not isinstance(entry, ResourceHandle):
         cell: RefCell = entry
         return cell
@@ -298,7 +300,7 @@ def _uninitialized(name: str) -> errors.FailedPreconditionError:
     )
 
 
-def _writable(cell: RefCell, form: _Form, index: int) -> Any:
+def _writable(cell: RefCell, form: _Form, index: int) -> Array:
     if not cell.is_initialized:
         raise errors.failed_precondition(
             f"Attempting to use uninitialized variables: {cell.name} ({form.names[index]} of "
@@ -307,7 +309,7 @@ def _writable(cell: RefCell, form: _Form, index: int) -> Any:
     return cell.writable()
 
 
-def _check_shapes(arrays: list[Any], grad: Any, grad_name: str) -> None:
+def _check_shapes(arrays: list[Array], grad: Array, grad_name: str) -> None:
     var = arrays[0]
     for index, slot in enumerate(arrays[1:], 1):
         if slot.shape != var.shape:
@@ -323,7 +325,7 @@ def _check_shapes(arrays: list[Any], grad: Any, grad_name: str) -> None:
 
 
 def _apply_dense(
-    xp: Any, form: _Form, arrays: list[Any], others: list[Any], options: dict[str, Any]
+    xp: Xp, form: _Form, arrays: list[Array], others: list[Array], options: dict[str, Attr]
 ) -> None:
     at = form.grad - form.num_slots
     update = _in_place(xp, form, arrays, others[at]) or _replacing(xp, form)
@@ -343,7 +345,7 @@ def _apply_dense(
     shard(-(-size // _TILE), _LEAST_TILES, work)
 
 
-def _in_place(xp: Any, form: _Form, arrays: list[Any], grad: Any) -> Callable[..., None] | None:
+def _in_place(xp: Xp, form: _Form, arrays: list[Array], grad: Array) -> Callable[..., None] | None:
     """Return the rule's variant that overwrites its arrays, if there is one for them."""
     var = arrays[0]
     if not is_large(xp, var, 1) or var.ndim == 0 or var.dtype != grad.dtype:
@@ -353,11 +355,11 @@ def _in_place(xp: Any, form: _Form, arrays: list[Any], grad: Any) -> Callable[..
     return IN_PLACE.get(form.rule_name)
 
 
-def _replacing(xp: Any, form: _Form) -> Callable[..., None]:
+def _replacing(xp: Xp, form: _Form) -> Callable[..., None]:
     """Return the rule as a function that writes its results into its arrays."""
     rule, num_slots = form.rule, form.num_slots
 
-    def update(*inputs: Any, **options: Any) -> None:
+    def update(*inputs: Array, **options: Any) -> None:
         for array, new in zip(inputs[:num_slots], rule(xp, *inputs, **options), strict=True):
             if new is not array:
                 array[...] = new
@@ -365,7 +367,7 @@ def _replacing(xp: Any, form: _Form) -> Callable[..., None]:
     return update
 
 
-def _are_flat(arrays: list[Any]) -> bool:
+def _are_flat(arrays: list[Array]) -> bool:
     return all(array.flags.c_contiguous for array in arrays)
 
 
@@ -387,7 +389,7 @@ _ROW_BY_ROW = {
 
 
 def _apply_sparse(
-    xp: Any, form: _Form, arrays: list[Any], others: list[Any], options: dict[str, Any]
+    xp: Xp, form: _Form, arrays: list[Array], others: list[Array], options: dict[str, Attr]
 ) -> None:
     indices = others.pop(form.indices - form.num_slots)
     at = form.grad - form.num_slots
@@ -407,13 +409,13 @@ def _apply_sparse(
 
 
 def _apply_rows(
-    xp: Any,
+    xp: Xp,
     form: _Form,
-    arrays: list[Any],
-    grad: Any,
-    indices: Any,
-    others: list[Any],
-    options: dict[str, Any],
+    arrays: list[Array],
+    grad: Array,
+    indices: Array,
+    others: list[Array],
+    options: dict[str, Attr],
 ) -> None:
     if not indices.size:
         return
@@ -428,7 +430,7 @@ def _apply_rows(
                 array[rows] = new
 
 
-def _check_sparse(arrays: list[Any], grad: Any, indices: Any) -> None:
+def _check_sparse(arrays: list[Array], grad: Array, indices: Array) -> None:
     var = arrays[0]
     if var.ndim < 1:
         raise errors.invalid_argument("var must be at least 1 dimensional")
@@ -448,7 +450,7 @@ def _check_sparse(arrays: list[Any], grad: Any, indices: Any) -> None:
         )
 
 
-def _rounds(xp: Any, indices: Any) -> Iterator[tuple[Any, Any]]:
+def _rounds(xp: Xp, indices: Array) -> Iterator[tuple[Array, Array]]:
     """Yield positions in `indices` and their rows, in groups without repeated rows."""
     rows = np.asarray(indices) if isinstance(indices, np.ndarray) else indices.get()
     order = np.argsort(rows, kind="stable")
@@ -478,7 +480,7 @@ _BY_LR = "multiply_linear_by_lr: bool = false"
 
 
 @optimizer("GradientDescent", "var", "alpha delta")
-def gradient_descent(xp: Any, var: Any, alpha: Any, delta: Any) -> tuple[Any, ...]:
+def gradient_descent(xp: Xp, var: Array, alpha: Array, delta: Array) -> tuple[Array, ...]:
     """Updates by ``var -= alpha * delta``."""
     return (var - delta * alpha,)
 
@@ -494,8 +496,8 @@ resource_apply_gradient_descent = gradient_descent.resource
     forms=_ALL,
 )
 def proximal_gradient_descent(
-    xp: Any, var: Any, alpha: Any, l1: Any, l2: Any, delta: Any
-) -> tuple[Any, ...]:
+    xp: Xp, var: Array, alpha: Array, l1: Array, l2: Array, delta: Array
+) -> tuple[Array, ...]:
     """Apply gradient descent, then shrink by l1 and l2 (FOBOS)."""
     return (_shrunk(xp, var - delta * alpha, alpha, l1, l2),)
 
@@ -506,7 +508,7 @@ sparse_apply_proximal_gradient_descent = proximal_gradient_descent.sparse
 resource_sparse_apply_proximal_gradient_descent = proximal_gradient_descent.resource_sparse
 
 
-def _shrunk(xp: Any, value: Any, rate: Any, l1: Any, l2: Any) -> Any:
+def _shrunk(xp: Xp, value: Array, rate: Array, l1: Array, l2: Array) -> Array:
     one = value.dtype.type(1)
     if l1 > 0:
         zero = value.dtype.type(0)
@@ -516,8 +518,15 @@ def _shrunk(xp: Any, value: Any, rate: Any, l1: Any, l2: Any) -> Any:
 
 @optimizer("Adadelta", "var accum accum_update", "lr rho epsilon grad", forms=_ALL)
 def adadelta(
-    xp: Any, var: Any, accum: Any, accum_update: Any, lr: Any, rho: Any, epsilon: Any, grad: Any
-) -> tuple[Any, ...]:
+    xp: Xp,
+    var: Array,
+    accum: Array,
+    accum_update: Array,
+    lr: Array,
+    rho: Array,
+    epsilon: Array,
+    grad: Array,
+) -> tuple[Array, ...]:
     """Update by ``accum = rho accum + (1 - rho) grad**2``.
 
     The step is ``update = sqrt(accum_update + eps) / sqrt(accum + eps) grad``.
@@ -536,8 +545,8 @@ resource_sparse_apply_adadelta = adadelta.resource_sparse
 
 @optimizer("Adagrad", "var accum", "lr grad", _SLOTS, forms=_ALL)
 def adagrad(
-    xp: Any, var: Any, accum: Any, lr: Any, grad: Any, *, update_slots: bool
-) -> tuple[Any, ...]:
+    xp: Xp, var: Array, accum: Array, lr: Array, grad: Array, *, update_slots: bool
+) -> tuple[Array, ...]:
     """Updates by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
     if update_slots:
         accum = accum + grad * grad
@@ -552,8 +561,8 @@ resource_sparse_apply_adagrad = adagrad.resource_sparse
 
 @optimizer("AdagradV2", "var accum", "lr epsilon grad", _SLOTS, forms=_ALL)
 def adagrad_v2(
-    xp: Any, var: Any, accum: Any, lr: Any, epsilon: Any, grad: Any, *, update_slots: bool
-) -> tuple[Any, ...]:
+    xp: Xp, var: Array, accum: Array, lr: Array, epsilon: Array, grad: Array, *, update_slots: bool
+) -> tuple[Array, ...]:
     """Updates by ``accum += grad**2; var -= lr grad / (sqrt(accum) + epsilon)``."""
     if update_slots:
         accum = accum + grad * grad
@@ -568,8 +577,8 @@ resource_sparse_apply_adagrad_v2 = adagrad_v2.resource_sparse
 
 @optimizer("ProximalAdagrad", "var accum", "lr l1 l2 grad", forms=_ALL)
 def proximal_adagrad(
-    xp: Any, var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Any
-) -> tuple[Any, ...]:
+    xp: Xp, var: Array, accum: Array, lr: Array, l1: Array, l2: Array, grad: Array
+) -> tuple[Array, ...]:
     """Apply Adagrad, then shrink by l1 and l2 with the learning rate of each element."""
     accum = accum + grad * grad
     rate = lr / xp.sqrt(accum)
@@ -589,18 +598,18 @@ resource_sparse_apply_proximal_adagrad = proximal_adagrad.resource_sparse
     forms=_ALL,
 )
 def adagrad_da(
-    xp: Any,
-    var: Any,
-    gradient_accumulator: Any,
-    gradient_squared_accumulator: Any,
-    grad: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
-    global_step: Any,
+    xp: Xp,
+    var: Array,
+    gradient_accumulator: Array,
+    gradient_squared_accumulator: Array,
+    grad: Array,
+    lr: Array,
+    l1: Array,
+    l2: Array,
+    global_step: Array,
     *,
     is_sparse: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """Dual averaging: computes the variable from the sums of gradients and of their squares."""
     scalar = var.dtype.type
     total = gradient_accumulator + grad
@@ -625,25 +634,25 @@ sparse_apply_adagrad_da = adagrad_da.sparse
 resource_sparse_apply_adagrad_da = adagrad_da.resource_sparse
 
 
-def _power(xp: Any, accum: Any, lr_power: Any) -> Any:
+def _power(xp: Xp, accum: Array, lr_power: Array) -> Array:
     """Return accum**-lr_power."""
     return xp.sqrt(accum) if lr_power == -0.5 else accum**-lr_power
 
 
 def _ftrl(
-    xp: Any,
-    var: Any,
-    accum: Any,
-    linear: Any,
-    grad: Any,
-    full_grad: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
-    lr_power: Any,
+    xp: Xp,
+    var: Array,
+    accum: Array,
+    linear: Array,
+    grad: Array,
+    full_grad: Array,
+    lr: Array,
+    l1: Array,
+    l2: Array,
+    lr_power: Array,
     by_lr: bool,
     is_sparse: bool,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     scalar = var.dtype.type
     new_accum = accum + grad * grad
     grown = _power(xp, new_accum, lr_power)
@@ -667,19 +676,19 @@ def _ftrl(
 
 @optimizer("Ftrl", "var accum linear", "grad lr l1 l2 lr_power", _BY_LR, forms=_ALL)
 def ftrl(
-    xp: Any,
-    var: Any,
-    accum: Any,
-    linear: Any,
-    grad: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
-    lr_power: Any,
+    xp: Xp,
+    var: Array,
+    accum: Array,
+    linear: Array,
+    grad: Array,
+    lr: Array,
+    l1: Array,
+    l2: Array,
+    lr_power: Array,
     *,
     multiply_linear_by_lr: bool,
     is_sparse: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """Follow the regularized leader, proximal."""
     by_lr = multiply_linear_by_lr
     return _ftrl(xp, var, accum, linear, grad, grad, lr, l1, l2, lr_power, by_lr, is_sparse)
@@ -693,20 +702,20 @@ resource_sparse_apply_ftrl = ftrl.resource_sparse
 
 @optimizer("FtrlV2", "var accum linear", "grad lr l1 l2 l2_shrinkage lr_power", _BY_LR, forms=_ALL)
 def ftrl_v2(
-    xp: Any,
-    var: Any,
-    accum: Any,
-    linear: Any,
-    grad: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
-    l2_shrinkage: Any,
-    lr_power: Any,
+    xp: Xp,
+    var: Array,
+    accum: Array,
+    linear: Array,
+    grad: Array,
+    lr: Array,
+    l1: Array,
+    l2: Array,
+    l2_shrinkage: Array,
+    lr_power: Array,
     *,
     multiply_linear_by_lr: bool,
     is_sparse: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """Ftrl with 2 l2_shrinkage var added to the gradient, but not for the accumulator."""
     full_grad = grad + var.dtype.type(2) * l2_shrinkage * var
     by_lr = multiply_linear_by_lr
@@ -721,8 +730,8 @@ resource_sparse_apply_ftrl_v2 = ftrl_v2.resource_sparse
 
 @optimizer("Momentum", "var accum", "lr grad momentum", _NESTEROV, forms=_ALL)
 def momentum_rule(
-    xp: Any, var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
-) -> tuple[Any, ...]:
+    xp: Xp, var: Array, accum: Array, lr: Array, grad: Array, momentum: Array, *, use_nesterov: bool
+) -> tuple[Array, ...]:
     """Updates by ``accum = momentum accum + grad; var -= lr accum``."""
     accum = accum * momentum + grad
     if use_nesterov:
@@ -744,8 +753,8 @@ resource_sparse_apply_momentum = momentum_rule.resource_sparse
     forms="ResourceApply ResourceSparseApply",
 )
 def keras_momentum(
-    xp: Any, var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
-) -> tuple[Any, ...]:
+    xp: Xp, var: Array, accum: Array, lr: Array, grad: Array, momentum: Array, *, use_nesterov: bool
+) -> tuple[Array, ...]:
     """Updates by ``accum = momentum accum - lr grad; var += accum``."""
     accum = accum * momentum - grad * lr
     if use_nesterov:
@@ -759,20 +768,20 @@ resource_sparse_apply_keras_momentum = keras_momentum.resource_sparse
 
 @optimizer("Adam", "var m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", _NESTEROV)
 def adam(
-    xp: Any,
-    var: Any,
-    m: Any,
-    v: Any,
-    beta1_power: Any,
-    beta2_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
-    grad: Any,
+    xp: Xp,
+    var: Array,
+    m: Array,
+    v: Array,
+    beta1_power: Array,
+    beta2_power: Array,
+    lr: Array,
+    beta1: Array,
+    beta2: Array,
+    epsilon: Array,
+    grad: Array,
     *,
     use_nesterov: bool,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """Adam: m and v are moving averages of grad and grad**2.
 
     ``var -= lr sqrt(1 - beta2_power) / (1 - beta1_power) m / (sqrt(v) + eps)``.
@@ -796,19 +805,19 @@ resource_apply_adam = adam.resource
     forms="ResourceApply",
 )
 def adam_with_amsgrad(
-    xp: Any,
-    var: Any,
-    m: Any,
-    v: Any,
-    vhat: Any,
-    beta1_power: Any,
-    beta2_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
-    grad: Any,
-) -> tuple[Any, ...]:
+    xp: Xp,
+    var: Array,
+    m: Array,
+    v: Array,
+    vhat: Array,
+    beta1_power: Array,
+    beta2_power: Array,
+    lr: Array,
+    beta1: Array,
+    beta2: Array,
+    epsilon: Array,
+    grad: Array,
+) -> tuple[Array, ...]:
     """Adam that divides by the largest v so far."""
     one = var.dtype.type(1)
     rate = lr * xp.sqrt(one - beta2_power) / (one - beta1_power)
@@ -823,17 +832,17 @@ resource_apply_adam_with_amsgrad = adam_with_amsgrad.resource
 
 @optimizer("AdaMax", "var m v", "beta1_power lr beta1 beta2 epsilon grad")
 def ada_max(
-    xp: Any,
-    var: Any,
-    m: Any,
-    v: Any,
-    beta1_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
-    grad: Any,
-) -> tuple[Any, ...]:
+    xp: Xp,
+    var: Array,
+    m: Array,
+    v: Array,
+    beta1_power: Array,
+    lr: Array,
+    beta1: Array,
+    beta2: Array,
+    epsilon: Array,
+    grad: Array,
+) -> tuple[Array, ...]:
     """Adam with the largest decayed absolute value in place of the root mean square."""
     one = var.dtype.type(1)
     m = m + (grad - m) * (one - beta1)
@@ -845,7 +854,7 @@ apply_ada_max = ada_max.dense
 resource_apply_ada_max = ada_max.resource
 
 
-def _followed(mean: Any, value: Any, rho: Any, is_sparse: bool) -> Any:
+def _followed(mean: Array, value: Array, rho: Array, is_sparse: bool) -> Array:
     """Return the moving average; the two formulas differ for infinite values."""
     rest = mean.dtype.type(1) - rho
     return mean * rho + value * rest if is_sparse else mean + (value - mean) * rest
@@ -853,18 +862,18 @@ def _followed(mean: Any, value: Any, rho: Any, is_sparse: bool) -> Any:
 
 @optimizer("RMSProp", "var ms mom", "lr rho momentum epsilon grad", forms=_ALL)
 def rms_prop(
-    xp: Any,
-    var: Any,
-    ms: Any,
-    mom: Any,
-    lr: Any,
-    rho: Any,
-    momentum: Any,
-    epsilon: Any,
-    grad: Any,
+    xp: Xp,
+    var: Array,
+    ms: Array,
+    mom: Array,
+    lr: Array,
+    rho: Array,
+    momentum: Array,
+    epsilon: Array,
+    grad: Array,
     *,
     is_sparse: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """RMSProp: ms averages grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon)."""
     ms = _followed(ms, grad * grad, rho, is_sparse)
     mom = mom * momentum + grad * lr / xp.sqrt(ms + epsilon)
@@ -879,19 +888,19 @@ resource_sparse_apply_rms_prop = rms_prop.resource_sparse
 
 @optimizer("CenteredRMSProp", "var mg ms mom", "lr rho momentum epsilon grad", forms=_ALL)
 def centered_rms_prop(
-    xp: Any,
-    var: Any,
-    mg: Any,
-    ms: Any,
-    mom: Any,
-    lr: Any,
-    rho: Any,
-    momentum: Any,
-    epsilon: Any,
-    grad: Any,
+    xp: Xp,
+    var: Array,
+    mg: Array,
+    ms: Array,
+    mom: Array,
+    lr: Array,
+    rho: Array,
+    momentum: Array,
+    epsilon: Array,
+    grad: Array,
     *,
     is_sparse: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """RMSProp that divides by the variance; mg is the mean gradient."""
     ms = _followed(ms, grad * grad, rho, is_sparse)
     mg = _followed(mg, grad, rho, is_sparse)
@@ -907,8 +916,15 @@ resource_sparse_apply_centered_rms_prop = centered_rms_prop.resource_sparse
 
 @optimizer("AddSign", "var m", "lr alpha sign_decay beta grad")
 def add_sign(
-    xp: Any, var: Any, m: Any, lr: Any, alpha: Any, sign_decay: Any, beta: Any, grad: Any
-) -> tuple[Any, ...]:
+    xp: Xp,
+    var: Array,
+    m: Array,
+    lr: Array,
+    alpha: Array,
+    sign_decay: Array,
+    beta: Array,
+    grad: Array,
+) -> tuple[Array, ...]:
     """AddSign: the step is larger where gradient and momentum agree in sign."""
     m = m * beta + grad * (var.dtype.type(1) - beta)
     agreement = xp.sign(grad) * xp.sign(m)
@@ -921,8 +937,15 @@ resource_apply_add_sign = add_sign.resource
 
 @optimizer("PowerSign", "var m", "lr logbase sign_decay beta grad")
 def power_sign(
-    xp: Any, var: Any, m: Any, lr: Any, logbase: Any, sign_decay: Any, beta: Any, grad: Any
-) -> tuple[Any, ...]:
+    xp: Xp,
+    var: Array,
+    m: Array,
+    lr: Array,
+    logbase: Array,
+    sign_decay: Array,
+    beta: Array,
+    grad: Array,
+) -> tuple[Array, ...]:
     """PowerSign: the step grows by a power where gradient and momentum agree in sign."""
     m = m * beta + grad * (var.dtype.type(1) - beta)
     agreement = xp.sign(grad) * xp.sign(m)

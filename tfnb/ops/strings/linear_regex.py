@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tfnb.core.kernel_types import Array
+
     type_of_test = Callable[[str], bool]
 
 # Steps that ``re`` may need before the other way is taken; a second, roughly.
@@ -152,11 +154,11 @@ def _deep_stack(num_parentheses: int) -> Iterator[None]:
                 sys.setrecursionlimit(before)
 
 
-def _kind(node: Any) -> str:
+def _kind(node: Array) -> str:
     return str(node[0])
 
 
-def _parts(node: Any) -> list[Any]:
+def _parts(node: Array) -> list[Array]:
     """The sequences inside a node of the tree."""
     kind, arguments = _kind(node), node[1]
     if kind in ("MAX_REPEAT", "MIN_REPEAT"):
@@ -182,11 +184,11 @@ def _loops(tree: Any, is_last: bool) -> int:
     return count
 
 
-def _is_loop(node: Any) -> bool:
+def _is_loop(node: Array) -> bool:
     return _kind(node) in ("MAX_REPEAT", "MIN_REPEAT") and node[1][1] > 1
 
 
-def _nests(tree: Any) -> bool:
+def _nests(tree: Array) -> bool:
     """Whether a loop has choices of its own inside."""
     # No any(): a generator's calls take room on the stack of C.
     for node in tree:
@@ -196,7 +198,7 @@ def _nests(tree: Any) -> bool:
     return False
 
 
-def _loops_on_nothing(tree: Any) -> bool:
+def _loops_on_nothing(tree: Array) -> bool:
     """Whether what a loop repeats may be empty.
 
     Python's loop then ends with an empty round, which is what the groups inside have matched.
@@ -208,7 +210,7 @@ def _loops_on_nothing(tree: Any) -> bool:
     return False
 
 
-def _has_choice(tree: Any) -> bool:
+def _has_choice(tree: Array) -> bool:
     for node in tree:
         kind = _kind(node)
         if kind == "BRANCH" or (kind in ("MAX_REPEAT", "MIN_REPEAT") and node[1][0] != node[1][1]):
@@ -219,7 +221,7 @@ def _has_choice(tree: Any) -> bool:
     return False
 
 
-def _too_large(tree: Any, budget: int) -> int:
+def _too_large(tree: Array, budget: int) -> int:
     for node in tree:
         left = budget
         if _kind(node) in ("MAX_REPEAT", "MIN_REPEAT"):

@@ -2,7 +2,7 @@ r"""Matching and replacing with regular expressions, in RE2's syntax."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from tfnb.ops.strings.re2_syntax import PatternError, compile_pattern
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array, Xp
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
     from tfnb.ops.strings.linear_regex import BoundedPattern, Match
 
 EXPORTS = {
@@ -33,7 +35,7 @@ def _compiled(pattern: str) -> BoundedPattern:
         raise errors.invalid_argument(f"Invalid pattern: {pattern}, error: {error}") from None
 
 
-def _scalar_text(value: Any, name: str) -> str:
+def _scalar_text(value: Array, name: str) -> str:
     if value.ndim:
         raise errors.invalid_argument(
             f"{name} must be scalar, but received {shape_text(value.shape)}"
@@ -50,7 +52,7 @@ def _pattern_shape(c: InferenceContext) -> TensorShape:
 # --------------------------------------------------------------------------------------- full match
 
 
-def _full_match(input: Any, pattern: str) -> Any:
+def _full_match(input: Array, pattern: str) -> Array:
     compiled = _compiled(pattern)
     return mapped(lambda value: compiled.fullmatch(text_of(value)) is not None, input, np.bool_)
 
@@ -62,7 +64,7 @@ def _full_match(input: Any, pattern: str) -> Any:
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def static_regex_full_match(xp: Any, input: Any, *, pattern: str) -> Any:
+def static_regex_full_match(xp: Xp, input: Array, *, pattern: str) -> Array:
     """Whether each string as a whole is matched by a pattern."""
     return _full_match(input, as_text(pattern))
 
@@ -76,7 +78,7 @@ static_regex_full_match.not_differentiable()
     shape=_pattern_shape,
     devices=("CPU",),
 )
-def regex_full_match_op(xp: Any, input: Any, pattern: Any) -> Any:
+def regex_full_match_op(xp: Xp, input: Array, pattern: Array) -> Array:
     """Whether each string as a whole is matched by a pattern that is a tensor."""
     return _full_match(input, _scalar_text(pattern, "Pattern"))
 
@@ -174,8 +176,8 @@ def _replace_all(compiled: BoundedPattern, new: _Rewrite, text: str) -> str:
     devices=("CPU",),
 )
 def static_regex_replace(
-    xp: Any, input: Any, *, pattern: str, rewrite: str, replace_global: bool
-) -> Any:
+    xp: Xp, input: Array, *, pattern: str, rewrite: str, replace_global: bool
+) -> Array:
     r"""Each string with matches of a pattern replaced; \1 is what the first group matched."""
     return mapped(_replacer(as_text(pattern), as_text(rewrite), replace_global), input)
 
@@ -191,8 +193,8 @@ static_regex_replace.not_differentiable()
     devices=("CPU",),
 )
 def regex_replace_op(
-    xp: Any, input: Any, pattern: Any, rewrite: Any, *, replace_global: bool
-) -> Any:
+    xp: Xp, input: Array, pattern: Array, rewrite: Array, *, replace_global: bool
+) -> Array:
     """Each string with matches of a pattern replaced, both given as tensors."""
     replacer = _replacer(
         _scalar_text(pattern, "Pattern"), _scalar_text(rewrite, "Rewrite"), replace_global
@@ -205,7 +207,9 @@ regex_replace_op.not_differentiable()
 # --------------------------------------------------------------------------------- public functions
 
 
-def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
+def regex_full_match(
+    input: TensorLike, pattern: TensorLike, name: str | None = None
+) -> TensorResult:
     """Whether each string as a whole is matched by a pattern (RE2 syntax)."""
     if isinstance(pattern, (str, bytes)):
         return static_regex_full_match(input, pattern=pattern, name=name)
@@ -213,12 +217,12 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
 
 
 def regex_replace(
-    input: Any,
-    pattern: Any,
-    rewrite: Any,
+    input: TensorLike,
+    pattern: TensorLike,
+    rewrite: TensorLike,
     replace_global: bool = True,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     r"""Each string with matches of a pattern (RE2 syntax) replaced; \1 stands for a group."""
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
         return static_regex_replace(

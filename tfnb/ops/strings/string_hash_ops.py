@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import unchanged_shape
 from tfnb.core.string_hashes import fingerprint64, hash64, strong_hash
 from tfnb.ops.base.string_arrays import mapped
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "tf": [
@@ -30,7 +34,7 @@ EXPORTS = {
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def string_to_hash_bucket_fast(xp: Any, input: Any, *, num_buckets: int) -> Any:
+def string_to_hash_bucket_fast(xp: Xp, input: Array, *, num_buckets: int) -> Array:
     """Hash every string to a bucket; the result is the same on all machines and versions."""
     return mapped(lambda value: fingerprint64(value) % num_buckets, input, np.int64)
 
@@ -46,7 +50,9 @@ string_to_hash_bucket_fast.not_differentiable()
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def string_to_hash_bucket_strong(xp: Any, input: Any, *, num_buckets: int, key: list[int]) -> Any:
+def string_to_hash_bucket_strong(
+    xp: Xp, input: Array, *, num_buckets: int, key: list[int]
+) -> Array:
     """Hash every string to a bucket, with a key that protects against crafted collisions."""
     if len(key) != 2:
         raise errors.invalid_argument("Key must have 2 elements")
@@ -64,7 +70,7 @@ string_to_hash_bucket_strong.not_differentiable()
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def string_to_hash_bucket_op(xp: Any, string_tensor: Any, *, num_buckets: int) -> Any:
+def string_to_hash_bucket_op(xp: Xp, string_tensor: Array, *, num_buckets: int) -> Array:
     """The bucket of every string."""
     return mapped(lambda value: hash64(value) % num_buckets, string_tensor, np.int64)
 
@@ -73,11 +79,11 @@ string_to_hash_bucket_op.not_differentiable()
 
 
 def string_to_hash_bucket(
-    string_tensor: Any = None,
+    string_tensor: TensorLike | None = None,
     num_buckets: int | None = None,
     name: str | None = None,
-    input: Any = None,
-) -> Any:
+    input: TensorLike | None = None,
+) -> TensorResult:
     """The bucket of every string.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["reduce_join", "string_join"],
@@ -60,7 +62,7 @@ def _join_shape(c: InferenceContext) -> TensorShape:
     shape=_join_shape,
     devices=("CPU",),
 )
-def string_join_op(xp: Any, inputs: list[Any], *, separator: str) -> Any:
+def string_join_op(xp: Xp, inputs: list[Array], *, separator: str) -> Array:
     """The elements of several tensors joined; scalars are joined to every element."""
     shape: tuple[int, ...] | None = None
     for array in inputs:
@@ -87,7 +89,7 @@ def string_join_op(xp: Any, inputs: list[Any], *, separator: str) -> Any:
 string_join_op.not_differentiable()
 
 
-def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
+def string_join(inputs: TensorLike, separator: str = "", name: str | None = None) -> TensorResult:
     """The elements of several string tensors joined."""
     return string_join_op(inputs, separator=separator, name=name)
 
@@ -124,8 +126,8 @@ def _reduce_join_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def reduce_join_op(
-    xp: Any, inputs: Any, reduction_indices: Any, *, keep_dims: bool, separator: str
-) -> Any:
+    xp: Xp, inputs: Array, reduction_indices: Array, *, keep_dims: bool, separator: str
+) -> Array:
     """The strings along some dimensions joined; the first dimension named changes fastest."""
     axes: list[int] = []
     for axis in reduction_indices.reshape(-1).tolist():
@@ -158,14 +160,14 @@ reduce_join_op.not_differentiable()
 
 @dispatchable
 def reduce_join(
-    inputs: Any,
-    axis: Any = None,
+    inputs: TensorLike,
+    axis: TensorLike | None = None,
     keep_dims: bool | None = None,
     separator: str = "",
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keepdims: bool | None = None,
-) -> Any:
+) -> TensorResult:
     """The strings along some dimensions joined; along all, row by row, if none is named.
 
     Raises:
@@ -211,8 +213,8 @@ def _segment_join_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def unsorted_segment_join(
-    xp: Any, inputs: Any, segment_ids: Any, num_segments: Any, *, separator: str
-) -> Any:
+    xp: Xp, inputs: Array, segment_ids: Array, num_segments: Array, *, separator: str
+) -> Array:
     """The strings of each segment joined, in their order."""
     if num_segments.ndim:
         raise errors.invalid_argument("Number of segments must be a scalar")
@@ -278,9 +280,9 @@ def _ngrams_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
 )
 def string_ngrams(
-    xp: Any,
-    data: Any,
-    data_splits: Any,
+    xp: Xp,
+    data: Array,
+    data_splits: Array,
     *,
     separator: str,
     ngram_widths: list[int],
@@ -289,7 +291,7 @@ def string_ngrams(
     pad_width: int,
     preserve_short_sequences: bool,
     Tsplits: DType,
-) -> Any:
+) -> Outputs:
     """All runs of neighbouring strings of the given lengths, row by row."""
     if any(width <= 0 for width in ngram_widths):
         raise errors.invalid_argument("ngram_widths must contain positive values")

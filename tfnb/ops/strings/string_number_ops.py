@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from tfnb.core.shape_inference import unchanged_shape
 from tfnb.ops.base.string_arrays import mapped, strings
 
 if TYPE_CHECKING:
-    from tfnb.core.dtypes import DType
+    from tfnb.core.dtypes import DType, DTypeLike
+    from tfnb.core.kernel_types import Array, Xp
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
 
 EXPORTS = {
     "tf": ["as_string", "string_to_number"],
@@ -38,8 +40,8 @@ _FLAGS = ("", "0", " ", "-", "+")
     devices=("CPU",),
 )
 def as_string(
-    xp: Any,
-    input: Any,
+    xp: Xp,
+    input: Array,
     *,
     T: DType,
     precision: int,
@@ -47,7 +49,7 @@ def as_string(
     shortest: bool,
     width: int,
     fill: str,
-) -> Any:
+) -> Array:
     """Every number as text, as C's printf writes it."""
     kind = "s" if T in (dtypes.string, dtypes.variant) else np.dtype(T.as_numpy_dtype).kind
     if kind in "iub":
@@ -121,7 +123,7 @@ def parse_float(text: bytes) -> float | None:
     return None
 
 
-def parse_float32(text: bytes) -> Any:
+def parse_float32(text: bytes) -> Array:
     """The float32 that a text means, rounded once, or None."""
     number = parse_float(text)
     if number is None:
@@ -149,10 +151,10 @@ def parse_integer(text: bytes, dtype: DType) -> int | None:
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def string_to_number_op(xp: Any, string_tensor: Any, *, out_type: DType) -> Any:
+def string_to_number_op(xp: Xp, string_tensor: Array, *, out_type: DType) -> Array:
     """The numbers that strings mean."""
 
-    def convert(text: bytes) -> Any:
+    def convert(text: bytes) -> Array:
         if out_type is dtypes.float32:
             number = parse_float32(text)
         elif out_type is dtypes.float64:
@@ -173,11 +175,11 @@ string_to_number_op.not_differentiable()
 
 
 def string_to_number(
-    string_tensor: Any = None,
-    out_type: Any = dtypes.float32,
+    string_tensor: TensorLike | None = None,
+    out_type: DTypeLike = dtypes.float32,
     name: str | None = None,
-    input: Any = None,
-) -> Any:
+    input: TensorLike | None = None,
+) -> TensorResult:
     """The numbers that strings mean.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from tfnb.ops.base.tensor_text import format_tensor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.kernel_types import Array, Outputs, Xp
+    from tfnb.framework.tensor_types import TensorLike, TensorResult
+
 EXPORTS = {
     "tf": [
         "decode_base64", "encode_base64", "string_strip", "substr",
@@ -41,7 +44,7 @@ EXPORTS = {
 # ---------------------------------------------------------------------------------------- case etc.
 
 
-def _case(input: Any, encoding: str, change: Callable[[Any], Any]) -> Any:
+def _case(input: Array, encoding: str, change: Callable[[Array], Array]) -> Array:
     if encoding == "":
         return mapped(change, input)
     if encoding.lower() not in ("utf-8", "utf8"):
@@ -64,7 +67,7 @@ def _case(input: Any, encoding: str, change: Callable[[Any], Any]) -> Any:
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def string_lower(xp: Any, input: Any, *, encoding: str) -> Any:
+def string_lower(xp: Xp, input: Array, *, encoding: str) -> Array:
     """Small letters: of ASCII only, or of Unicode if the encoding is utf-8."""
     return _case(input, encoding, lambda value: value.lower())
 
@@ -76,7 +79,7 @@ def string_lower(xp: Any, input: Any, *, encoding: str) -> Any:
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def string_upper(xp: Any, input: Any, *, encoding: str) -> Any:
+def string_upper(xp: Xp, input: Array, *, encoding: str) -> Array:
     """Capital letters: of ASCII only, or of Unicode if the encoding is utf-8."""
     return _case(input, encoding, lambda value: value.upper())
 
@@ -84,7 +87,7 @@ def string_upper(xp: Any, input: Any, *, encoding: str) -> Any:
 @register_op(
     "StringStrip", "input: string -> output: string", shape=unchanged_shape, devices=("CPU",)
 )
-def string_strip(xp: Any, input: Any) -> Any:
+def string_strip(xp: Xp, input: Array) -> Array:
     """Strings without white space at both ends."""
     return mapped(lambda value: value.strip(b" \t\n\v\f\r"), input)
 
@@ -101,14 +104,16 @@ def _character_starts(value: bytes) -> list[int]:
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def string_length(xp: Any, input: Any, *, unit: str) -> Any:
+def string_length(xp: Xp, input: Array, *, unit: str) -> Array:
     """How many bytes or characters the strings have."""
     if unit == "BYTE":
         return mapped(len, input, np.int32)
     return mapped(lambda value: len(_character_starts(value)), input, np.int32)
 
 
-def string_length_v1(input: Any, name: str | None = None, unit: str = "BYTE") -> Any:
+def string_length_v1(
+    input: TensorLike, name: str | None = None, unit: str = "BYTE"
+) -> TensorResult:
     """How many bytes or characters the strings have."""
     return string_length(input, unit=unit, name=name)
 
@@ -138,7 +143,7 @@ def _substr_shape(c: InferenceContext) -> TensorShape:
     shape=_substr_shape,
     devices=("CPU",),
 )
-def substr_op(xp: Any, input: Any, pos: Any, len: Any, *, unit: str) -> Any:
+def substr_op(xp: Xp, input: Array, pos: Array, len: Array, *, unit: str) -> Array:
     """Parts of strings; a negative position counts from the end."""
     if pos.shape != len.shape:
         raise errors.invalid_argument(
@@ -178,7 +183,9 @@ def _part_of_characters(value: bytes, position: int, length: int, index: int) ->
     return value[starts[start] : starts[min(start + max(length, 0), size)]]
 
 
-def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Any:
+def substr(
+    input: TensorLike, pos: TensorLike, len: TensorLike, name: str | None = None, unit: str = "BYTE"
+) -> TensorResult:
     """Parts of strings; a negative position counts from the end."""
     return substr_op(input, pos, len, unit=unit, name=name)
 
@@ -193,7 +200,7 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
     shape=unchanged_shape,
     devices=("CPU",),
 )
-def encode_base64(xp: Any, input: Any, *, pad: bool) -> Any:
+def encode_base64(xp: Xp, input: Array, *, pad: bool) -> Array:
     """Strings in base64 for use in addresses, with padding if wanted."""
 
     def encode(value: bytes) -> bytes:
@@ -209,7 +216,7 @@ _BASE64 = re.compile(rb"[A-Za-z0-9_-]*")
 @register_op(
     "DecodeBase64", "input: string -> output: string", shape=unchanged_shape, devices=("CPU",)
 )
-def decode_base64(xp: Any, input: Any) -> Any:
+def decode_base64(xp: Xp, input: Array) -> Array:
     """What strings in base64 for addresses mean, with or without padding."""
 
     def decode(value: bytes) -> bytes:
@@ -249,8 +256,8 @@ def _format_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def string_format_op(
-    xp: Any, inputs: list[Any], *, template: str, placeholder: str, summarize: int
-) -> Any:
+    xp: Xp, inputs: list[Array], *, template: str, placeholder: str, summarize: int
+) -> Array:
     """A text with tensors in place of its placeholders."""
     parts = as_text(template).split(as_text(placeholder))
     text = parts[0]
@@ -264,11 +271,11 @@ string_format_op.not_differentiable()
 
 def string_format(
     template: str,
-    inputs: Any,
+    inputs: TensorLike,
     placeholder: str = "{}",
     summarize: int = 3,
     name: str | None = None,
-) -> Any:
+) -> TensorResult:
     """A text with tensors in place of its placeholders.
 
     Raises:
@@ -296,7 +303,7 @@ def _split_shape(c: InferenceContext) -> list[TensorShape]:
     return [TensorShape([None, 2]), TensorShape([None]), TensorShape([2])]
 
 
-def _as_sparse(rows: list[list[bytes]]) -> tuple[Any, Any, Any]:
+def _as_sparse(rows: list[list[bytes]]) -> tuple[Array, Array, Array]:
     """Rows of different lengths as indices, values and shape of a sparse matrix."""
     places = [(row, column) for row, words in enumerate(rows) for column in range(len(words))]
     values = [word for words in rows for word in words]
@@ -308,7 +315,7 @@ def _as_sparse(rows: list[list[bytes]]) -> tuple[Any, Any, Any]:
     )
 
 
-def _check_split(input: Any, separator: Any, name: str) -> None:
+def _check_split(input: Array, separator: Array, name: str) -> None:
     if input.ndim != 1:
         raise errors.invalid_argument(
             f"input must be a vector, got shape: {shape_text(input.shape)}"
@@ -326,7 +333,7 @@ def _check_split(input: Any, separator: Any, name: str) -> None:
     shape=_split_shape,
     devices=("CPU",),
 )
-def string_split_op(xp: Any, input: Any, delimiter: Any, *, skip_empty: bool) -> Any:
+def string_split_op(xp: Xp, input: Array, delimiter: Array, *, skip_empty: bool) -> Outputs:
     """Strings cut at any byte of the delimiter; between all bytes if it is empty."""
     _check_split(input, delimiter, "delimiter")
     bytes_ = delimiter.item()
@@ -348,7 +355,7 @@ def string_split_op(xp: Any, input: Any, delimiter: Any, *, skip_empty: bool) ->
     shape=_split_shape,
     devices=("CPU",),
 )
-def string_split_v2_op(xp: Any, input: Any, sep: Any, *, maxsplit: int) -> Any:
+def string_split_v2_op(xp: Xp, input: Array, sep: Array, *, maxsplit: int) -> Outputs:
     """Strings cut at a separator, or at white space if it is empty, like Python's split."""
     _check_split(input, sep, "sep")
     separator = sep.item()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Xp
 
 EXPORTS = {"strings": ["unicode_script", "unicode_transcode"]}
 
@@ -169,7 +170,7 @@ def _encoded(code_points: list[int], encoding: str) -> bytes:
 @register_op(
     "UnicodeScript", "input: int32 -> output: int32", shape=unchanged_shape, devices=("CPU",)
 )
-def unicode_script(xp: Any, input: Any) -> Any:
+def unicode_script(xp: Xp, input: Array) -> Array:
     """The script of every code point, in ICU's numbers."""
     return script_numbers(input)
 
@@ -186,15 +187,15 @@ def unicode_script(xp: Any, input: Any) -> Any:
     devices=("CPU",),
 )
 def unicode_transcode(
-    xp: Any,
-    input: Any,
+    xp: Xp,
+    input: Array,
     *,
     input_encoding: str,
     output_encoding: str,
     errors: str,
     replacement_char: int,
     replace_control_characters: bool,
-) -> Any:
+) -> Array:
     """Strings in another encoding."""
     how = Errors(errors, replacement_char, replace_control_characters)
     codec = _codec(input_encoding)
@@ -217,8 +218,8 @@ def _decode_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _decode_rows(
-    input: Any, encoding: str, errors: Errors, splits_type: DType
-) -> tuple[Any, Any, Any]:
+    input: Array, encoding: str, errors: Errors, splits_type: DType
+) -> tuple[Array, Array, Array]:
     codec = _codec(encoding)
     points: list[int] = []
     starts: list[int] = []
@@ -247,15 +248,15 @@ def _decode_rows(
     devices=("CPU",),
 )
 def unicode_decode(
-    xp: Any,
-    input: Any,
+    xp: Xp,
+    input: Array,
     *,
     input_encoding: str,
     errors: str,
     replacement_char: int,
     replace_control_characters: bool,
     Tsplits: DType,
-) -> Any:
+) -> Outputs:
     """The code points of all strings in a row, and where each string begins among them."""
     how = Errors(errors, replacement_char, replace_control_characters)
     return _decode_rows(input, input_encoding, how, Tsplits)[:2]
@@ -273,15 +274,15 @@ def unicode_decode(
     devices=("CPU",),
 )
 def unicode_decode_with_offsets(
-    xp: Any,
-    input: Any,
+    xp: Xp,
+    input: Array,
     *,
     input_encoding: str,
     errors: str,
     replacement_char: int,
     replace_control_characters: bool,
     Tsplits: DType,
-) -> Any:
+) -> Outputs:
     """The code points of all strings, and at which byte of its string each begins."""
     how = Errors(errors, replacement_char, replace_control_characters)
     return _decode_rows(input, input_encoding, how, Tsplits)
@@ -305,14 +306,14 @@ def _encode_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def unicode_encode(
-    xp: Any,
-    input_values: Any,
-    input_splits: Any,
+    xp: Xp,
+    input_values: Array,
+    input_splits: Array,
     *,
     errors: str,
     output_encoding: str,
     replacement_char: int,
-) -> Any:
+) -> Array:
     """Strings made of rows of code points."""
     how = Errors(errors, replacement_char)
     if input_values.ndim != 1 or input_splits.ndim != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from tfnb.ops.strings.unicode_scripts_table import PACKED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from tfnb.core.kernel_types import Array
 
 _LAST = 0x10FFFF
 
@@ -33,7 +35,7 @@ def _table() -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     return np.cumsum(words[0], dtype=np.int64), words[1].astype(np.int32)
 
 
-def script_numbers(code_points: Any) -> Any:
+def script_numbers(code_points: Array) -> Array:
     """ICU's number of every code point's script; -1 for what is no code point.
 
     >>> script_numbers(np.array([65, 0x3B1, -1]))

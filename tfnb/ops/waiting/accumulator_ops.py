@@ -26,8 +26,10 @@ from tfnb.ops.math.cwise_binary_ops import cut_quotient
 if TYPE_CHECKING:
     from tfnb.core.cancellation import CancellationManager
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle, Outputs
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
-    from tfnb.core.resource_mgr import ResourceHandle
+    from tfnb.core.resource_mgr import RefCell, ResourceHandle
+    from tfnb.framework.tensor_types import TensorLike
 
 _log = logging.getLogger("tfnb")
 
@@ -50,7 +52,7 @@ class Accumulator:
         self._attempts = Attempts()
         self._count = 0  # guarded by self._attempts.lock
         self._step = 0  # guarded by self._attempts.lock
-        self._total: Any = None  # guarded by self._attempts.lock
+        self._total: TensorLike = None  # guarded by self._attempts.lock
 
     def _sum_with(self, gradient: Any) -> Any:
         """Return the total plus one more gradient; just the gradient if ``self._count`` is 0."""
@@ -106,7 +108,7 @@ class Accumulator:
 class DenseAccumulator(Accumulator):
     """Sums tensors."""
 
-    def _sum_with(self, gradient: Any) -> Any:
+    def _sum_with(self, gradient: Array) -> Array:
         found = TensorShape(list(np.shape(gradient)))
         if not self.shape.is_compatible_with(found):
             raise errors.invalid_argument(
@@ -121,11 +123,11 @@ class DenseAccumulator(Accumulator):
             )
         return self._total + gradient
 
-    def _result(self) -> Any:
+    def _result(self) -> Array:
         return _divided(self._total, self._count) if self.is_mean else self._total
 
 
-def _divided(total: Any, count: Any) -> Any:
+def _divided(total: Array, count: Array) -> Array:
     """Return the mean; integer quotients are truncated towards zero."""
     dtype = np.asarray(total).dtype
     count = np.asarray(count).astype(dtype)
@@ -140,7 +142,7 @@ class SparseAccumulator(Accumulator):
     The total holds the row numbers, their sums, and the number of gradients of each row.
     """
 
-    def _sum_with(self, gradient: Any) -> Any:
+    def _sum_with(self, gradient: Array) -> Outputs:
         indices, values, shape = gradient
         self._check(indices, values, shape)
         if self._count:
@@ -156,7 +158,7 @@ class SparseAccumulator(Accumulator):
         np.add.at(numbers, places, counts)
         return rows, sums, numbers
 
-    def _check(self, indices: Any, values: Any, shape: Any) -> None:
+    def _check(self, indices: Array, values: Array, shape: Array) -> None:
         if np.ndim(indices) != 1:
             found = shape_text(TensorShape(list(np.shape(indices))))
             raise errors.invalid_argument(
@@ -199,7 +201,7 @@ class SparseAccumulator(Accumulator):
                 f"{list(values.shape[1:])}"
             )
 
-    def _result(self) -> Any:
+    def _result(self) -> Outputs:
         rows, values, counts = self._total
         if self.is_mean:
             values = _divided(values, counts.reshape((-1,) + (1,) * (values.ndim - 1)))
@@ -230,7 +232,7 @@ def _make(ctx: OpKernelContext, kind: type[Accumulator]) -> ResourceHandle:
     )
 
 
-def _find(ctx: OpKernelContext, handle: Any, kind: type[Accumulator] = Accumulator) -> Any:
+def _find(ctx: OpKernelContext, handle: Handle, kind: type[Accumulator] = Accumulator) -> Array:
     found = find_resource(ctx, handle, _TYPE)
     if not isinstance(found, kind):
         raise errors.invalid_argument(
@@ -244,14 +246,14 @@ def _find(ctx: OpKernelContext, handle: Any, kind: type[Accumulator] = Accumulat
     return found
 
 
-def _scalar_of(value: Any, what: str) -> int:
+def _scalar_of(value: Array, what: str) -> int:
     if np.ndim(value):
         bad = shape_text(TensorShape(list(np.shape(value))))
         raise errors.invalid_argument(f"Argument {what} must be scalar, but had bad shape {bad}")
     return int(value)
 
 
-def _num_required(value: Any) -> int:
+def _num_required(value: Array) -> int:
     required = _scalar_of(value, "num_required")
     if required <= 0:
         raise errors.invalid_argument(f"Argument num_required must be positive, but was {required}")
@@ -274,7 +276,7 @@ def _unknown(c: InferenceContext) -> list[TensorShape]:
     "ConditionalAccumulator", "-> handle: Ref(string)", *_FORM, stateful=True, shape=pair_shape,
     devices=("CPU",),
 )  # fmt: skip
-def conditional_accumulator(ctx: OpKernelContext) -> Any:
+def conditional_accumulator(ctx: OpKernelContext) -> Array:
     """Return an accumulator of dense gradients, as a reference."""
     return as_reference(ctx, _make(ctx, DenseAccumulator))
 
@@ -283,7 +285,7 @@ def conditional_accumulator(ctx: OpKernelContext) -> Any:
     "ResourceConditionalAccumulator", "-> handle: resource", *_FORM, stateful=True,
     shape=pair_shape, devices=("CPU",),
 )  # fmt: skip
-def resource_conditional_accumulator(ctx: OpKernelContext) -> Any:
+def resource_conditional_accumulator(ctx: OpKernelContext) -> Handle:
     """Return an accumulator of dense gradients."""
     return _make(ctx, DenseAccumulator)
 
@@ -292,7 +294,7 @@ def resource_conditional_accumulator(ctx: OpKernelContext) -> Any:
     "SparseConditionalAccumulator", "-> handle: Ref(string)", *_FORM, stateful=True,
     shape=pair_shape, devices=("CPU",),
 )  # fmt: skip
-def sparse_conditional_accumulator(ctx: OpKernelContext) -> Any:
+def sparse_conditional_accumulator(ctx: OpKernelContext) -> Array:
     """Return an accumulator of sparse gradients."""
     return as_reference(ctx, _make(ctx, SparseAccumulator))
 
@@ -303,7 +305,7 @@ def sparse_conditional_accumulator(ctx: OpKernelContext) -> Any:
     traits="applies_gradients",
 )  # fmt: skip
 def resource_accumulator_apply_gradient(
-    ctx: OpKernelContext, handle: Any, local_step: Any, gradient: Any
+    ctx: OpKernelContext, handle: Array, local_step: Array, gradient: Array
 ) -> None:
     """Add a gradient, unless it is older than the accumulator's step."""
     found: DenseAccumulator = _find(ctx, handle, DenseAccumulator)
@@ -316,7 +318,7 @@ def resource_accumulator_apply_gradient(
     traits="takes_gradients",
 )  # fmt: skip
 def resource_accumulator_take_gradient(
-    ctx: OpKernelContext, done: type_of_done, handle: Any, num_required: Any
+    ctx: OpKernelContext, done: type_of_done, handle: Array, num_required: Array
 ) -> None:
     """Return the mean or sum of the gradients; waits until there are enough."""
     found: DenseAccumulator = _find(ctx, handle, DenseAccumulator)
@@ -327,7 +329,7 @@ def resource_accumulator_take_gradient(
     "ResourceAccumulatorNumAccumulated", "handle: resource -> num_accumulated: int32",
     stateful=True, shape=_scalar, devices=("CPU",),
 )  # fmt: skip
-def resource_accumulator_num_accumulated(ctx: OpKernelContext, handle: Any) -> Any:
+def resource_accumulator_num_accumulated(ctx: OpKernelContext, handle: Array) -> Array:
     """Return the number of accumulated gradients."""
     return np.int32(_find(ctx, handle).num_accumulated())
 
@@ -337,7 +339,7 @@ def resource_accumulator_num_accumulated(ctx: OpKernelContext, handle: Any) -> A
     stateful=True, shape=_nothing, devices=("CPU",),
 )  # fmt: skip
 def resource_accumulator_set_global_step(
-    ctx: OpKernelContext, handle: Any, new_global_step: Any
+    ctx: OpKernelContext, handle: Array, new_global_step: Array
 ) -> None:
     """Set the step; gradients of earlier steps are dropped."""
     _find(ctx, handle).set_global_step(_scalar_of(new_global_step, "new_global_step"))
@@ -373,11 +375,11 @@ accumulator_set_global_step = register_op(
 )  # fmt: skip
 def sparse_accumulator_apply_gradient(
     ctx: OpKernelContext,
-    handle: Any,
-    local_step: Any,
-    gradient_indices: Any,
-    gradient_values: Any,
-    gradient_shape: Any,
+    handle: RefCell,
+    local_step: Array,
+    gradient_indices: Array,
+    gradient_values: Array,
+    gradient_shape: Array,
     *,
     has_known_shape: bool,
 ) -> None:
@@ -394,7 +396,7 @@ def sparse_accumulator_apply_gradient(
     traits="takes_gradients",
 )  # fmt: skip
 def sparse_accumulator_take_gradient(
-    ctx: OpKernelContext, done: type_of_done, handle: Any, num_required: Any
+    ctx: OpKernelContext, done: type_of_done, handle: RefCell, num_required: Array
 ) -> None:
     """Return the mean or sum of each row; waits until there are enough gradients."""
     found: SparseAccumulator = _find(ctx, handle, SparseAccumulator)

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
     from tfnb.core.cancellation import CancellationManager
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle, Outputs
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
+    from tfnb.core.resource_mgr import RefCell
 
 _TYPE = "Barrier"
 _FIRST_INDEX: Final = -(1 << 63)
@@ -49,8 +51,8 @@ class Barrier:
         self.shapes = list(shapes)
         self._attempts = Attempts()
         # The following attributes are guarded by self._attempts.lock
-        self._incomplete: dict[bytes, tuple[int, list[Any]]] = {}
-        self._ready: list[tuple[int, int, bytes, list[Any]]] = []  # a heap
+        self._incomplete: dict[bytes, tuple[int, list[Array]]] = {}
+        self._ready: list[tuple[int, int, bytes, list[Array]]] = []  # a heap
         self._order = itertools.count()
         self._insertions = 0
         self._is_closed = False
@@ -71,7 +73,7 @@ class Barrier:
         """Return the number of keys that lack a component."""
         return len(self._incomplete)
 
-    def insert_many(self, component: int, keys: list[bytes], values: Any) -> None:
+    def insert_many(self, component: int, keys: list[bytes], values: Array) -> None:
         """Insert a component for each key.
 
         Raises:
@@ -88,7 +90,7 @@ class Barrier:
             error = None
             ready = []
             # New entries of the keys; None: the element is complete.
-            changed: dict[bytes, tuple[int, list[Any]] | None] = {}
+            changed: dict[bytes, tuple[int, list[Array]] | None] = {}
             for key, value in zip(keys, kept):
                 found = changed[key] if key in changed else self._incomplete.get(key)
                 if found is None:
@@ -119,7 +121,7 @@ class Barrier:
 
         self._attempts.change(insert)
 
-    def _check(self, component: int, keys: list[bytes], values: Any) -> None:
+    def _check(self, component: int, keys: list[bytes], values: Array) -> None:
         if not 0 <= component < len(self.types):
             raise errors.invalid_argument(
                 f"The component ID is out of range {component} > num_components "
@@ -162,7 +164,7 @@ class Barrier:
         """Call ``done`` with a list of (index, key, parts)."""
         is_late: bool | None = None  # whether the barrier was closed at the request
 
-        def serve() -> Any:
+        def serve() -> Outputs:
             nonlocal is_late
             if is_late is None:
                 is_late = self._is_closed
@@ -180,7 +182,7 @@ class Barrier:
                     f"(requested {0 if allow_small else count}, total size {ready})"
                 )
             number = min(count, len(self._ready))
-            taken: list[Any] = []
+            taken: list[Array] = []
             try:
                 while len(taken) < number:
                     taken.append(heapq.heappop(self._ready))
@@ -231,12 +233,12 @@ def _scalar(c: InferenceContext) -> TensorShape:
 def barrier(
     ctx: OpKernelContext,
     *,
-    component_types: list[Any],
+    component_types: list[DType],
     shapes: list[TensorShape],
     capacity: int,
     container: str,
     shared_name: str,
-) -> Any:
+) -> Array:
     """Elements by key whose components arrive separately."""
     if len(shapes) != len(component_types):
         raise errors.invalid_argument("All of the component shapes must be specified")
@@ -272,7 +274,7 @@ def _shapes(shapes: Sequence[TensorShape]) -> str:
     return f"[{', '.join(shape_text(shape) for shape in shapes)}]"
 
 
-def _find(ctx: OpKernelContext, handle: Any) -> Barrier:
+def _find(ctx: OpKernelContext, handle: Handle) -> Barrier:
     found: Barrier = find_resource(ctx, handle, _TYPE)
     return found
 
@@ -283,7 +285,13 @@ def _find(ctx: OpKernelContext, handle: Any) -> Barrier:
     traits="puts_elements",
 )  # fmt: skip
 def barrier_insert_many(
-    ctx: OpKernelContext, handle: Any, keys: Any, values: Any, *, T: Any, component_index: int
+    ctx: OpKernelContext,
+    handle: RefCell,
+    keys: Array,
+    values: Array,
+    *,
+    T: DType,
+    component_index: int,
 ) -> None:
     """Insert a component for each key; the last one completes its element."""
     found = _find(ctx, handle)
@@ -310,10 +318,10 @@ def barrier_insert_many(
 def barrier_take_many(
     ctx: OpKernelContext,
     done: type_of_done,
-    handle: Any,
-    num_elements: Any,
+    handle: RefCell,
+    num_elements: Array,
     *,
-    component_types: list[Any],
+    component_types: list[DType],
     allow_small_batch: bool,
 ) -> None:
     """Take complete elements; wait until there are enough."""
@@ -329,7 +337,7 @@ def barrier_take_many(
             f"num_elements must be a scalar that is not negative, not {num_elements}"
         )
 
-    def taken(answer: Any) -> None:
+    def taken(answer: Array) -> None:
         if isinstance(answer, BaseException):
             done(answer)
             return
@@ -353,7 +361,7 @@ def barrier_take_many(
     shape=no_outputs, devices=("CPU",),
     traits="closes",
 )  # fmt: skip
-def barrier_close(ctx: OpKernelContext, handle: Any, *, cancel_pending_enqueues: bool) -> None:
+def barrier_close(ctx: OpKernelContext, handle: RefCell, *, cancel_pending_enqueues: bool) -> None:
     """Refuses new keys."""
     _find(ctx, handle).close_with(cancel_pending=cancel_pending_enqueues)
 
@@ -361,7 +369,7 @@ def barrier_close(ctx: OpKernelContext, handle: Any, *, cancel_pending_enqueues:
 @register_op(
     "BarrierReadySize", "handle: Ref(string) -> size: int32", shape=_scalar, devices=("CPU",)
 )
-def barrier_ready_size(ctx: OpKernelContext, handle: Any) -> Any:
+def barrier_ready_size(ctx: OpKernelContext, handle: RefCell) -> Array:
     """Return the number of complete elements."""
     return np.int32(_find(ctx, handle).ready_size())
 
@@ -370,7 +378,7 @@ def barrier_ready_size(ctx: OpKernelContext, handle: Any) -> Any:
     "BarrierIncompleteSize", "handle: Ref(string) -> size: int32", shape=_scalar,
     devices=("CPU",),
 )  # fmt: skip
-def barrier_incomplete_size(ctx: OpKernelContext, handle: Any) -> Any:
+def barrier_incomplete_size(ctx: OpKernelContext, handle: RefCell) -> Array:
     """Return the number of keys that lack a component."""
     return np.int32(_find(ctx, handle).incomplete_size())
 

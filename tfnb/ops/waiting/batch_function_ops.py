@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from tfnb.core.attr_value import NameAttrList
+    from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.shape_inference import InferenceContext
 
@@ -59,7 +60,7 @@ def _check_sizes(allowed: Sequence[int], most: int, *, splits: bool) -> None:
         )
 
 
-def _rows(tensors: Sequence[Any]) -> int:
+def _rows(tensors: Sequence[Array]) -> int:
     """The number of rows, the same for all tensors.
 
     Raises:
@@ -77,7 +78,7 @@ def _rows(tensors: Sequence[Any]) -> int:
     return rows
 
 
-def _padded(tensors: Sequence[Any], allowed: Sequence[int]) -> list[Any]:
+def _padded(tensors: Sequence[Array], allowed: Sequence[int]) -> list[Array]:
     """The tensors with their first row repeated until they have an allowed number of rows."""
     rows = tensors[0].shape[0]
     wanted = next((size for size in allowed if size >= rows), rows)
@@ -111,8 +112,8 @@ def _padded(tensors: Sequence[Any], allowed: Sequence[int]) -> list[Any]:
 )
 def batch_function(
     ctx: OpKernelContext,
-    in_tensors: list[Any],
-    captured_tensors: list[Any],
+    in_tensors: list[Array],
+    captured_tensors: list[Array],
     *,
     f: NameAttrList,
     max_batch_size: int,
@@ -127,7 +128,7 @@ def batch_function(
             f"Task size {rows} is larger than maximum input batch size {max_batch_size}"
         )
     most = max(1, (allowed_batch_sizes or [max_batch_size])[-1])
-    parts: list[list[Any]] = []
+    parts: list[list[Array]] = []
     for start in range(0, max(rows, 1), most):
         some = [tensor[start : start + most] for tensor in in_tensors]
         padded = _padded(some, allowed_batch_sizes)
@@ -161,8 +162,8 @@ def batch_function(
     **_CPU,
 )
 def batch(
-    xp: Any, in_tensors: list[Any], *, max_batch_size: int, allowed_batch_sizes: list[int]
-) -> Any:
+    xp: Xp, in_tensors: list[Array], *, max_batch_size: int, allowed_batch_sizes: list[int]
+) -> Outputs:
     """A batch of requests, the range of rows of each request, and the id of this request."""
     _check_sizes(allowed_batch_sizes, max_batch_size, splits=False)
     rows = _rows(in_tensors)
@@ -184,7 +185,7 @@ def _(c: InferenceContext) -> list[TensorShape]:
     return [*shapes, TensorShape([None, 3]), SCALAR_SHAPE]
 
 
-def _place(batch_index: Any, number: Any) -> tuple[int, int]:
+def _place(batch_index: Array, number: Array) -> tuple[int, int]:
     """The range of rows of one request.
 
     Raises:
@@ -210,7 +211,7 @@ def _place(batch_index: Any, number: Any) -> tuple[int, int]:
     "T: type",
     **_CPU,
 )
-def unbatch(xp: Any, batched_tensor: Any, batch_index: Any, number: Any) -> Any:
+def unbatch(xp: Xp, batched_tensor: Array, batch_index: Array, number: Array) -> Array:
     """The rows of one request."""
     if not batched_tensor.ndim:
         raise errors.invalid_argument("Input data must have at least one dimension")
@@ -236,7 +237,9 @@ def _(c: InferenceContext) -> TensorShape:
     "T: type",
     **_CPU,
 )
-def unbatch_grad(xp: Any, original_input: Any, batch_index: Any, grad: Any, number: Any) -> Any:
+def unbatch_grad(
+    xp: Xp, original_input: Array, batch_index: Array, grad: Array, number: Array
+) -> Array:
     """The gradients of all requests of a batch, one after the other, without its padding."""
     start, end = _place(batch_index, number)
     if len(batch_index) > 1:

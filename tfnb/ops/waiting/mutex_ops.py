@@ -7,7 +7,7 @@ section does not block other steps forever.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
@@ -16,6 +16,7 @@ from tfnb.ops.base.attempts import NOT_YET, Attempt, Attempts
 from tfnb.ops.base.named_resources import find_resource
 
 if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array, Handle, Variant
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
     from tfnb.core.tensor_shape import TensorShape
 
@@ -38,7 +39,7 @@ class Mutex:
     def acquire(self, ctx: OpKernelContext, done: type_of_done) -> None:
         """Call ``done`` with a lock as soon as the mutex is free."""
 
-        def serve() -> Any:
+        def serve() -> Array:
             if self._holder is not None:
                 return NOT_YET
             lock = MutexLock(self)
@@ -81,7 +82,7 @@ def _scalar(c: InferenceContext) -> TensorShape:
     "MutexV2", "-> resource: resource", "container: string = ''", "shared_name: string = ''",
     stateful=True, shape=_scalar, devices=("CPU",),
 )  # fmt: skip
-def mutex_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
+def mutex_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Handle:
     """A mutex; nodes with one shared name share it."""
     name = shared_name or ctx.node_name
     ctx.resource_manager.lookup_or_create(container, _TYPE, name, lambda: Mutex(name))
@@ -92,7 +93,7 @@ def mutex_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Any:
     "MutexLock", "mutex: resource -> mutex_lock: variant", stateful=True, shape=_scalar,
     devices=("CPU",),
 )  # fmt: skip
-def mutex_lock(ctx: OpKernelContext, done: type_of_done, mutex: Any) -> None:
+def mutex_lock(ctx: OpKernelContext, done: type_of_done, mutex: Handle) -> None:
     """Wait until the mutex is free, and hold it."""
     found: Mutex = find_resource(ctx, mutex, _TYPE)
     found.acquire(ctx, done)
@@ -102,7 +103,7 @@ def mutex_lock(ctx: OpKernelContext, done: type_of_done, mutex: Any) -> None:
     "ConsumeMutexLock", "mutex_lock: variant ->", stateful=True, shape=no_outputs,
     devices=("CPU",),
 )  # fmt: skip
-def consume_mutex_lock(ctx: OpKernelContext, mutex_lock: Any) -> None:
+def consume_mutex_lock(ctx: OpKernelContext, mutex_lock: Variant) -> None:
     """Release the mutex."""
     if not isinstance(mutex_lock, MutexLock):
         raise errors.invalid_argument(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.cancellation import CancellationManager
     from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Outputs, Xp
 
     type_of_element = tuple[Any, ...]
     type_of_done = Callable[[Any], None]
@@ -105,7 +106,7 @@ class Queue:
 
     # -- how elements are kept; guarded by self._lock
 
-    def _make_store(self) -> Any:
+    def _make_store(self) -> Array:
         return deque()
 
     def _add(self, element: type_of_element) -> None:
@@ -123,7 +124,7 @@ class Queue:
         return len(self._store)
 
     @property
-    def _store(self) -> Any:
+    def _store(self) -> Array:
         store = self.__dict__.get("_elements")
         if store is None:
             store = self.__dict__["_elements"] = self._make_store()
@@ -324,7 +325,7 @@ class Queue:
         """
         self._check_shapes(element, self.shapes)
 
-    def check_many(self, components: Sequence[Any]) -> None:
+    def check_many(self, components: Sequence[Array]) -> None:
         """Refuses components that are no stacked elements.
 
         Raises:
@@ -347,7 +348,7 @@ class Queue:
                     f"{position} has {len(component)}, and should have {count}"
                 )
 
-    def _check_shapes(self, values: Sequence[Any], shapes: Sequence[TensorShape]) -> None:
+    def _check_shapes(self, values: Sequence[Array], shapes: Sequence[TensorShape]) -> None:
         for position, (value, shape) in enumerate(zip(values, shapes)):
             found = TensorShape(list(np.shape(value)))
             if not shape.is_compatible_with(found):
@@ -356,18 +357,18 @@ class Queue:
                     f"got {shape_text(found)}"
                 )
 
-    def stack(self, xp: Any, elements: Sequence[type_of_element]) -> tuple[Any, ...]:
+    def stack(self, xp: Xp, elements: Sequence[type_of_element]) -> tuple[Array, ...]:
         """The components of several elements, each along a new first dimension."""
         return tuple(
             self._stack_one(xp, position, [element[position] for element in elements])
             for position in range(len(self.types))
         )
 
-    def _stack_one(self, xp: Any, position: int, values: list[Any]) -> Any:
+    def _stack_one(self, xp: Xp, position: int, values: list[Array]) -> Array:
         return stacked(values, self.types[position], self.shapes[position], xp)
 
 
-def stacked(values: list[Any], dtype: DType, shape: TensorShape, xp: Any = np) -> Any:
+def stacked(values: list[Array], dtype: DType, shape: TensorShape, xp: Xp = np) -> Array:
     """Values of one shape along a new first dimension; the shape is needed where there are none.
 
     Raises:
@@ -401,7 +402,7 @@ class RandomShuffleQueue(Queue):
             seed, seed2 = secrets.randbits(63), secrets.randbits(63)
         self._numbers = _stream(Philox.from_seeds(seed, seed2))
 
-    def _make_store(self) -> Any:
+    def _make_store(self) -> Outputs:
         return []
 
     def _available(self) -> int:
@@ -435,7 +436,7 @@ class PaddingFIFOQueue(Queue):
 
     kind = "PaddingFIFOQueue"
 
-    def _stack_one(self, xp: Any, position: int, values: list[Any]) -> Any:
+    def _stack_one(self, xp: Xp, position: int, values: list[Array]) -> Array:
         if not values:
             return super()._stack_one(xp, position, values)
         shapes = [np.shape(value) for value in values]
@@ -461,7 +462,7 @@ class PriorityQueue(Queue):
         super().__init__(name, types, shapes, capacity)
         self._order = itertools.count()
 
-    def _make_store(self) -> Any:
+    def _make_store(self) -> Outputs:
         return []
 
     def _add(self, element: type_of_element) -> None:

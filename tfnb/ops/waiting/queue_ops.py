@@ -25,8 +25,10 @@ from tfnb.ops.waiting.queue_kernels import (
 )
 
 if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+    from tfnb.core.kernel_types import Array, Handle
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
-    from tfnb.core.resource_mgr import ResourceHandle
+    from tfnb.core.resource_mgr import RefCell, ResourceHandle
 
 _TYPE = "Queue"
 
@@ -134,7 +136,7 @@ def _make(kind: type[Queue], ctx: OpKernelContext, **attrs: Any) -> ResourceHand
             f"{', '.join(type_word(dtype) for dtype in types)}, Shapes: "
             f"[{', '.join(shape_text(shape) for shape in shapes)}]"
         )
-    more: list[Any] = []
+    more: list[Array] = []
     if kind is RandomShuffleQueue:
         capacity, least = attrs["capacity"], attrs["min_after_dequeue"]
         if least < 0:
@@ -179,12 +181,12 @@ _NAMES = ("container: string = ''", "shared_name: string = ''")
 def fifo_queue_v2(
     ctx: OpKernelContext,
     *,
-    component_types: Any,
-    shapes: Any,
+    component_types: list[DType],
+    shapes: list[TensorShape],
     capacity: int,
     container: str,
     shared_name: str,
-) -> Any:
+) -> Handle:
     """A queue that gives elements in the order they came."""
     return _make(
         Queue,
@@ -204,12 +206,12 @@ def fifo_queue_v2(
 def padding_fifo_queue_v2(
     ctx: OpKernelContext,
     *,
-    component_types: Any,
-    shapes: Any,
+    component_types: list[DType],
+    shapes: list[TensorShape],
     capacity: int,
     container: str,
     shared_name: str,
-) -> Any:
+) -> Handle:
     """A FIFO queue whose batches are padded where sizes differ."""
     return _make(
         PaddingFIFOQueue,
@@ -229,12 +231,12 @@ def padding_fifo_queue_v2(
 def priority_queue_v2(
     ctx: OpKernelContext,
     *,
-    component_types: Any,
-    shapes: Any,
+    component_types: list[DType],
+    shapes: list[TensorShape],
     capacity: int,
     container: str,
     shared_name: str,
-) -> Any:
+) -> Handle:
     """A queue that gives the element with the lowest first component."""
     return _make(
         PriorityQueue,
@@ -255,15 +257,15 @@ def priority_queue_v2(
 def random_shuffle_queue_v2(
     ctx: OpKernelContext,
     *,
-    component_types: Any,
-    shapes: Any,
+    component_types: list[DType],
+    shapes: list[TensorShape],
     capacity: int,
     min_after_dequeue: int,
     seed: int,
     seed2: int,
     container: str,
     shared_name: str,
-) -> Any:
+) -> Handle:
     """A queue that gives any of its elements."""
     return _make(
         RandomShuffleQueue,
@@ -290,15 +292,15 @@ def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
         def shuffle(
             ctx: OpKernelContext,
             *,
-            component_types: Any,
-            shapes: Any,
+            component_types: list[DType],
+            shapes: list[TensorShape],
             capacity: int,
             min_after_dequeue: int,
             seed: int,
             seed2: int,
             container: str,
             shared_name: str,
-        ) -> Any:
+        ) -> Array:
             """The first version of the queue, behind a reference."""
             attrs = dict(locals())
             del attrs["ctx"], attrs["kind"]
@@ -313,12 +315,12 @@ def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
     def plain(
         ctx: OpKernelContext,
         *,
-        component_types: Any,
-        shapes: Any,
+        component_types: list[DType],
+        shapes: list[TensorShape],
         capacity: int,
         container: str,
         shared_name: str,
-    ) -> Any:
+    ) -> Array:
         """The first version of the queue, behind a reference."""
         attrs = {
             "component_types": component_types,
@@ -341,7 +343,7 @@ random_shuffle_queue_op = _first_version("RandomShuffleQueue", _FORM, RandomShuf
 # -- putting in and taking out, for both kinds of handles
 
 
-def _find(ctx: OpKernelContext, handle: Any) -> Queue:
+def _find(ctx: OpKernelContext, handle: Handle) -> Queue:
     found: Queue = find_resource(ctx, handle, _TYPE)
     return found
 
@@ -351,7 +353,7 @@ def _check_types(ctx: OpKernelContext, queue: Queue, attr: str, after: str = "")
 
     ``after`` is what the op takes beside the handle.
     """
-    types: list[Any] = list(ctx.attrs[attr])
+    types: list[Array] = list(ctx.attrs[attr])
     if list(queue.types) == types:
         return
     have = ", ".join(type_word(dtype) for dtype in types)
@@ -368,7 +370,9 @@ _FIRST_OPS = frozenset(
 )
 
 
-def _enqueue(ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]) -> None:
+def _enqueue(
+    ctx: OpKernelContext, done: type_of_done, handle: Handle, components: list[Array]
+) -> None:
     queue = _find(ctx, handle)
     _check_types(ctx, queue, "Tcomponents")
     element = tuple(components)
@@ -377,7 +381,7 @@ def _enqueue(ctx: OpKernelContext, done: type_of_done, handle: Any, components: 
 
 
 def _enqueue_many(
-    ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
+    ctx: OpKernelContext, done: type_of_done, handle: Handle, components: list[Array]
 ) -> None:
     queue = _find(ctx, handle)
     _check_types(ctx, queue, "Tcomponents")
@@ -389,25 +393,25 @@ def _enqueue_many(
     queue.enqueue(rows, done, ctx.cancellation_manager)
 
 
-def _row(value: Any) -> Any:
+def _row(value: Array) -> Array:
     """A row as a tensor: a scalar string becomes an array again; a view lets go of its batch."""
     if isinstance(value, bytes):
         return np.array(value, dtype=object)
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _dequeue(ctx: OpKernelContext, done: type_of_done, handle: Any) -> None:
+def _dequeue(ctx: OpKernelContext, done: type_of_done, handle: Handle) -> None:
     queue = _find(ctx, handle)
     _check_types(ctx, queue, "component_types")
 
-    def taken(answer: Any) -> None:
+    def taken(answer: Array) -> None:
         done(answer if isinstance(answer, BaseException) else answer[0])
 
     queue.dequeue(1, taken, ctx.cancellation_manager)
 
 
 def _dequeue_many(
-    ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any, *, small_batch: bool
+    ctx: OpKernelContext, done: type_of_done, handle: Handle, n: Array, *, small_batch: bool
 ) -> None:
     queue = _find(ctx, handle)
     _check_types(ctx, queue, "component_types", ", int32")
@@ -427,7 +431,7 @@ def _dequeue_many(
         done(queue.stack(xp, []))
         return
 
-    def taken(answer: Any) -> None:
+    def taken(answer: Array) -> None:
         if isinstance(answer, BaseException):
             done(answer)
             return
@@ -440,7 +444,7 @@ def _dequeue_many(
 
 
 def _close(
-    ctx: OpKernelContext, done: type_of_done, handle: Any, cancel_pending_enqueues: bool
+    ctx: OpKernelContext, done: type_of_done, handle: Handle, cancel_pending_enqueues: bool
 ) -> None:
     queue = _find(ctx, handle)
     if cancel_pending_enqueues:
@@ -460,7 +464,7 @@ _DEQUEUED = ("component_types: list(type) >= 1", "timeout_ms: int = -1")
     traits="puts_elements",
 )  # fmt: skip
 def queue_enqueue_v2(
-    ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
+    ctx: OpKernelContext, done: type_of_done, handle: Handle, components: list[Array]
 ) -> None:
     """Puts one element in; waits while the queue is full."""
     _enqueue(ctx, done, handle, components)
@@ -472,7 +476,7 @@ def queue_enqueue_v2(
     traits="puts_elements",
 )  # fmt: skip
 def queue_enqueue_many_v2(
-    ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
+    ctx: OpKernelContext, done: type_of_done, handle: Handle, components: list[Array]
 ) -> None:
     """Puts in one element for each row of the components."""
     _enqueue_many(ctx, done, handle, components)
@@ -483,7 +487,7 @@ def queue_enqueue_many_v2(
     stateful=True, shape=_dequeued, devices=("CPU",),
     traits="takes_elements",
 )  # fmt: skip
-def queue_dequeue_v2(ctx: OpKernelContext, done: type_of_done, handle: Any) -> None:
+def queue_dequeue_v2(ctx: OpKernelContext, done: type_of_done, handle: Handle) -> None:
     """Takes one element out; waits while there is none."""
     _dequeue(ctx, done, handle)
 
@@ -493,7 +497,9 @@ def queue_dequeue_v2(ctx: OpKernelContext, done: type_of_done, handle: Any) -> N
     *_DEQUEUED, stateful=True, shape=_dequeued_many, devices=("CPU",),
     traits="takes_elements",
 )  # fmt: skip
-def queue_dequeue_many_v2(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
+def queue_dequeue_many_v2(
+    ctx: OpKernelContext, done: type_of_done, handle: Handle, n: Array
+) -> None:
     """Takes ``n`` elements out, stacked; waits until there are enough."""
     _dequeue_many(ctx, done, handle, n, small_batch=False)
 
@@ -503,7 +509,9 @@ def queue_dequeue_many_v2(ctx: OpKernelContext, done: type_of_done, handle: Any,
     *_DEQUEUED, stateful=True, shape=_dequeued_up_to, devices=("CPU",),
     traits="takes_elements",
 )  # fmt: skip
-def queue_dequeue_up_to_v2(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
+def queue_dequeue_up_to_v2(
+    ctx: OpKernelContext, done: type_of_done, handle: Handle, n: Array
+) -> None:
     """Takes ``n`` elements out, or what is left in a closed queue."""
     _dequeue_many(ctx, done, handle, n, small_batch=True)
 
@@ -514,7 +522,7 @@ def queue_dequeue_up_to_v2(ctx: OpKernelContext, done: type_of_done, handle: Any
     traits="closes",
 )  # fmt: skip
 def queue_close_v2(
-    ctx: OpKernelContext, done: type_of_done, handle: Any, *, cancel_pending_enqueues: bool
+    ctx: OpKernelContext, done: type_of_done, handle: Handle, *, cancel_pending_enqueues: bool
 ) -> None:
     """Closes the queue for enqueues; those who wait come first, unless they are cancelled."""
     _close(ctx, done, handle, cancel_pending_enqueues)
@@ -524,7 +532,7 @@ def queue_close_v2(
     "QueueSizeV2", "handle: resource -> size: int32", stateful=True, shape=_scalar,
     devices=("CPU",),
 )  # fmt: skip
-def queue_size_v2(ctx: OpKernelContext, handle: Any) -> Any:
+def queue_size_v2(ctx: OpKernelContext, handle: Handle) -> Array:
     """How many elements are inside."""
     return np.int32(_find(ctx, handle).size())
 
@@ -533,7 +541,7 @@ def queue_size_v2(ctx: OpKernelContext, handle: Any) -> Any:
     "QueueIsClosedV2", "handle: resource -> is_closed: bool", stateful=True, shape=_scalar,
     devices=("CPU",),
 )  # fmt: skip
-def queue_is_closed_v2(ctx: OpKernelContext, handle: Any) -> Any:
+def queue_is_closed_v2(ctx: OpKernelContext, handle: Handle) -> Array:
     """Whether the queue was closed."""
     return np.bool_(_find(ctx, handle).is_closed)
 
@@ -544,7 +552,7 @@ def queue_is_closed_v2(ctx: OpKernelContext, handle: Any) -> Any:
     traits="puts_elements",
 )  # fmt: skip
 def queue_enqueue(
-    ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
+    ctx: OpKernelContext, done: type_of_done, handle: RefCell, components: list[Array]
 ) -> None:
     """Puts one element in; waits while the queue is full."""
     _enqueue(ctx, done, handle, components)
@@ -556,7 +564,7 @@ def queue_enqueue(
     traits="puts_elements",
 )  # fmt: skip
 def queue_enqueue_many(
-    ctx: OpKernelContext, done: type_of_done, handle: Any, components: list[Any]
+    ctx: OpKernelContext, done: type_of_done, handle: RefCell, components: list[Array]
 ) -> None:
     """Puts in one element for each row of the components."""
     _enqueue_many(ctx, done, handle, components)
@@ -567,7 +575,7 @@ def queue_enqueue_many(
     devices=("CPU",),
     traits="takes_elements",
 )  # fmt: skip
-def queue_dequeue(ctx: OpKernelContext, done: type_of_done, handle: Any) -> None:
+def queue_dequeue(ctx: OpKernelContext, done: type_of_done, handle: RefCell) -> None:
     """Takes one element out; waits while there is none."""
     _dequeue(ctx, done, handle)
 
@@ -577,7 +585,7 @@ def queue_dequeue(ctx: OpKernelContext, done: type_of_done, handle: Any) -> None
     *_DEQUEUED, devices=("CPU",),
     traits="takes_elements",
 )  # fmt: skip
-def queue_dequeue_many(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
+def queue_dequeue_many(ctx: OpKernelContext, done: type_of_done, handle: RefCell, n: Array) -> None:
     """Takes ``n`` elements out, stacked; waits until there are enough."""
     _dequeue_many(ctx, done, handle, n, small_batch=False)
 
@@ -587,7 +595,9 @@ def queue_dequeue_many(ctx: OpKernelContext, done: type_of_done, handle: Any, n:
     *_DEQUEUED, devices=("CPU",),
     traits="takes_elements",
 )  # fmt: skip
-def queue_dequeue_up_to(ctx: OpKernelContext, done: type_of_done, handle: Any, n: Any) -> None:
+def queue_dequeue_up_to(
+    ctx: OpKernelContext, done: type_of_done, handle: RefCell, n: Array
+) -> None:
     """Takes ``n`` elements out, or what is left in a closed queue."""
     _dequeue_many(ctx, done, handle, n, small_batch=True)
 
@@ -598,14 +608,14 @@ def queue_dequeue_up_to(ctx: OpKernelContext, done: type_of_done, handle: Any, n
     traits="closes",
 )  # fmt: skip
 def queue_close(
-    ctx: OpKernelContext, done: type_of_done, handle: Any, *, cancel_pending_enqueues: bool
+    ctx: OpKernelContext, done: type_of_done, handle: RefCell, *, cancel_pending_enqueues: bool
 ) -> None:
     """Closes the queue for enqueues; those who wait come first, unless they are cancelled."""
     _close(ctx, done, handle, cancel_pending_enqueues)
 
 
 @register_op("QueueSize", "handle: Ref(string) -> size: int32", shape=_scalar, devices=("CPU",))
-def queue_size(ctx: OpKernelContext, handle: Any) -> Any:
+def queue_size(ctx: OpKernelContext, handle: RefCell) -> Array:
     """How many elements are inside."""
     return np.int32(_find(ctx, handle).size())
 
@@ -613,7 +623,7 @@ def queue_size(ctx: OpKernelContext, handle: Any) -> Any:
 @register_op(
     "QueueIsClosed", "handle: Ref(string) -> is_closed: bool", shape=_scalar, devices=("CPU",)
 )
-def queue_is_closed(ctx: OpKernelContext, handle: Any) -> Any:
+def queue_is_closed(ctx: OpKernelContext, handle: RefCell) -> Array:
     """Whether the queue was closed."""
     return np.bool_(_find(ctx, handle).is_closed)
 
@@ -622,7 +632,7 @@ def queue_is_closed(ctx: OpKernelContext, handle: Any) -> Any:
     "FakeQueue", "resource: resource -> handle: Ref(string)", stateful=True, shape=pair_shape,
     devices=("CPU",),
 )  # fmt: skip
-def fake_queue(ctx: OpKernelContext, resource: Any) -> Any:
+def fake_queue(ctx: OpKernelContext, resource: Handle) -> Array:
     """The handle of a queue as one of the first version."""
     return as_reference(ctx, resource)
 

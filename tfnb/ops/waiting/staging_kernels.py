@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.cancellation import CancellationManager
+    from tfnb.core.kernel_types import Array, Outputs
 
     type_of_done = Callable[[Any], None]
 
 
-def _bytes(values: Sequence[Any]) -> int:
+def _bytes(values: Sequence[Array]) -> int:
     return sum(int(np.asarray(value).nbytes) for value in values if value is not None)
 
 
@@ -44,7 +45,7 @@ class StagingArea:
 
     def _wait(
         self,
-        serve: Callable[[], Any],
+        serve: Callable[[], Array],
         done: type_of_done,
         manager: CancellationManager,
         line: str | None,
@@ -52,7 +53,7 @@ class StagingArea:
     ) -> None:
         self.attempts.add(Attempt(serve, done, manager, line, what))
 
-    def _check_bytes(self, values: Sequence[Any]) -> int:
+    def _check_bytes(self, values: Sequence[Array]) -> int:
         num_bytes = _bytes(values)
         if self.memory_limit > 0 and num_bytes > self.memory_limit:
             raise errors.resource_exhausted(
@@ -72,14 +73,16 @@ class Row(StagingArea):
 
     def __init__(self, name: str, capacity: int, memory_limit: int) -> None:
         super().__init__(name, capacity, memory_limit)
-        self._tuples: deque[tuple[Any, ...]] = deque()  # guarded by self.attempts.lock
+        self._tuples: deque[tuple[Array, ...]] = deque()  # guarded by self.attempts.lock
 
-    def put(self, values: Sequence[Any], done: type_of_done, manager: CancellationManager) -> None:
+    def put(
+        self, values: Sequence[Array], done: type_of_done, manager: CancellationManager
+    ) -> None:
         """Put a tuple in."""
         num_bytes = self._check_bytes(values)
         kept = tuple(owned(value) for value in values)
 
-        def serve() -> Any:
+        def serve() -> Array:
             if not self._has_room(len(self._tuples), num_bytes):
                 return NOT_YET
             self._tuples.append(kept)
@@ -91,7 +94,7 @@ class Row(StagingArea):
     def get(self, done: type_of_done, manager: CancellationManager) -> None:
         """Take the oldest tuple out."""
 
-        def serve() -> Any:
+        def serve() -> Array:
             if not self._tuples:
                 return NOT_YET
             found = self._tuples[0]
@@ -107,7 +110,7 @@ class Row(StagingArea):
         if index < 0:
             raise errors.invalid_argument(f"index must not be negative: {index}")
 
-        def serve() -> Any:
+        def serve() -> Array:
             return self._tuples[index] if index < len(self._tuples) else NOT_YET
 
         self._wait(serve, done, manager, None, "StagePeek")
@@ -145,14 +148,14 @@ class Map(StagingArea):
         self.is_ordered = is_ordered
         # By key, complete tuples and parts; None where a component is missing or was taken. All
         # guarded by self.attempts.lock
-        self._whole: dict[int, list[Any]] = {}
-        self._parts: dict[int, list[Any]] = {}
+        self._whole: dict[int, list[Array]] = {}
+        self._parts: dict[int, list[Array]] = {}
 
     def put(
         self,
         key: int,
         indices: Sequence[int],
-        values: Sequence[Any],
+        values: Sequence[Array],
         done: type_of_done,
         manager: CancellationManager,
     ) -> None:
@@ -161,7 +164,7 @@ class Map(StagingArea):
         num_bytes = self._check_bytes(values)
         kept = [owned(value) for value in values]
 
-        def serve() -> Any:
+        def serve() -> Array:
             if not self._has_room(self.size(), num_bytes):
                 return NOT_YET
             part = self._parts.get(key)
@@ -194,7 +197,7 @@ class Map(StagingArea):
         """Take components of a tuple out; key None takes any; returns (key, values)."""
         self._check_indices(key, indices)
 
-        def serve() -> Any:
+        def serve() -> Outputs:
             chosen = self._any_key() if key is None else key
             if chosen is None or chosen not in self._whole:
                 return NOT_YET
@@ -218,7 +221,7 @@ class Map(StagingArea):
         """Return components of a tuple, which stay in the area."""
         self._check_indices(key, indices)
 
-        def serve() -> Any:
+        def serve() -> Array:
             return self._chosen(key, indices) if key in self._whole else NOT_YET
 
         self._wait(serve, done, manager, None, "Peek")
@@ -246,7 +249,7 @@ class Map(StagingArea):
             return None
         return min(self._whole) if self.is_ordered else next(iter(self._whole))
 
-    def _chosen(self, key: int, indices: Sequence[int]) -> list[Any]:
+    def _chosen(self, key: int, indices: Sequence[int]) -> list[Array]:
         whole = self._whole[key]
         for index in indices:
             if whole[index] is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.waiting.staging_kernels import Map, Row
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.kernel_types import Array
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
     from tfnb.core.tensor_shape import TensorShape
 
@@ -22,7 +25,7 @@ _SOME = (*_LIMITS, "dtypes: list(type) >= 1", "container: string = ''", "shared_
 _ANY = (*_LIMITS, "dtypes: list(type)", "container: string = ''", "shared_name: string = ''")
 
 
-def _area(ctx: OpKernelContext, kind: str, make: Any) -> Any:
+def _area(ctx: OpKernelContext, kind: str, make: Callable[..., Array]) -> Array:
     """The area of this node: by shared name, or by its own."""
     attrs = ctx.attrs
     name = (attrs["shared_name"] or b"").decode() or ctx.node_name
@@ -54,7 +57,7 @@ def _scalar(c: InferenceContext) -> TensorShape:
 @register_op(
     "Stage", "*values: dtypes ->", *_SOME, stateful=True, shape=no_outputs, traits="keeps_state"
 )
-def stage(ctx: OpKernelContext, done: type_of_done, values: list[Any]) -> None:
+def stage(ctx: OpKernelContext, done: type_of_done, values: list[Array]) -> None:
     """Puts a tuple in; waits while the area is full."""
     _row(ctx).put(values, done, ctx.cancellation_manager)
 
@@ -73,7 +76,7 @@ def unstage(ctx: OpKernelContext, done: type_of_done) -> None:
     host_memory=("index",),
     traits="keeps_state",
 )
-def stage_peek(ctx: OpKernelContext, done: type_of_done, index: Any) -> None:
+def stage_peek(ctx: OpKernelContext, done: type_of_done, index: Array) -> None:
     """The tuple at a place, which stays inside; waits until there is one."""
     _row(ctx).peek(_int(index), done, ctx.cancellation_manager)
 
@@ -87,7 +90,7 @@ def stage_peek(ctx: OpKernelContext, done: type_of_done, index: Any) -> None:
     host_memory=("size",),
     traits="keeps_state",
 )
-def stage_size(ctx: OpKernelContext) -> Any:
+def stage_size(ctx: OpKernelContext) -> Array:
     """How many tuples are inside."""
     return np.int32(_row(ctx).size())
 
@@ -107,19 +110,19 @@ _FAKE = (
 )  # fmt: skip
 
 
-def _int(value: Any) -> int:
+def _int(value: Array) -> int:
     if np.ndim(value):
         raise errors.invalid_argument(f"A scalar is expected, not {shape_text(np.shape(value))}")
     return int(value)
 
 
-def _indices(value: Any) -> list[int]:
+def _indices(value: Array) -> list[int]:
     found: list[int] = np.asarray(value).reshape(-1).tolist()
     return found
 
 
 def _stage(
-    ctx: OpKernelContext, done: type_of_done, key: Any, indices: Any, values: list[Any]
+    ctx: OpKernelContext, done: type_of_done, key: Array, indices: Array, values: list[Array]
 ) -> None:
     """Puts components of a key's tuple in; waits while the area is full."""
     chosen = _indices(indices)
@@ -130,24 +133,24 @@ def _stage(
     _map(ctx).put(_int(key), chosen, values, done, ctx.cancellation_manager)
 
 
-def _peek(ctx: OpKernelContext, done: type_of_done, key: Any, indices: Any) -> None:
+def _peek(ctx: OpKernelContext, done: type_of_done, key: Array, indices: Array) -> None:
     """Components of a key's tuple, which stay inside; waits until it is whole."""
     _map(ctx).peek(_int(key), _indices(indices), done, ctx.cancellation_manager)
 
 
-def _unstage(ctx: OpKernelContext, done: type_of_done, key: Any, indices: Any) -> None:
+def _unstage(ctx: OpKernelContext, done: type_of_done, key: Array, indices: Array) -> None:
     """Takes components of a key's tuple out; waits until it is whole."""
 
-    def taken(answer: Any) -> None:
+    def taken(answer: Array) -> None:
         done(answer if isinstance(answer, BaseException) else tuple(answer[1]))
 
     _map(ctx).get(_int(key), _indices(indices), taken, ctx.cancellation_manager)
 
 
-def _unstage_no_key(ctx: OpKernelContext, done: type_of_done, indices: Any) -> None:
+def _unstage_no_key(ctx: OpKernelContext, done: type_of_done, indices: Array) -> None:
     """Takes components of some whole tuple out, with its key; waits until there is one."""
 
-    def taken(answer: Any) -> None:
+    def taken(answer: Array) -> None:
         if isinstance(answer, BaseException):
             done(answer)
         else:
@@ -156,12 +159,12 @@ def _unstage_no_key(ctx: OpKernelContext, done: type_of_done, indices: Any) -> N
     _map(ctx).get(None, _indices(indices), taken, ctx.cancellation_manager)
 
 
-def _size(ctx: OpKernelContext) -> Any:
+def _size(ctx: OpKernelContext) -> Array:
     """How many keys have a whole tuple."""
     return np.int32(_map(ctx).size())
 
 
-def _incomplete_size(ctx: OpKernelContext) -> Any:
+def _incomplete_size(ctx: OpKernelContext) -> Array:
     """How many keys lack a component."""
     return np.int32(_map(ctx).incomplete_size())
 
