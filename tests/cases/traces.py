@@ -5,8 +5,8 @@ every node and its partition.  Nodes that only carry a tensor from one device to
 by counters and left out.
 
 Where a case calls functions, Grappler has fused and folded nodes of their bodies before they were
-counted.  ``tests/golden/traces.json``, which scripts/oracle/traces.py writes, has the counts of
-these cases with bodies left alone.
+counted.  ``tests/golden/traces.json`` has the counts of these cases with bodies left alone;
+scripts/oracle/graphs/traces.py writes it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """If, Case, While and calls are taken apart as TensorFlow does it.
 
 The graphs and the answers are in tests/golden/functional_graphs.json, which
-scripts/oracle/functional_graphs.py writes.
+scripts/oracle/graphs/functional_graphs.py writes.
 """
 
 from __future__ import annotations

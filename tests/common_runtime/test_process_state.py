@@ -10,7 +10,7 @@ import pytest
 
 _FIRST_DECIDES = """
 import tfnb as tf
-from tfnb.core import work_sharder
+from tfnb.core.process import work_sharder
 for number in {numbers}:
     tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=number))
     print(work_sharder.num_threads())

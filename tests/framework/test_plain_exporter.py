@@ -130,7 +130,7 @@ def test_ops_of_two_types_that_share_their_attributes_are_sent_each_as_its_own_o
     """A number that one op declares to be a float is an integer where no op declares it."""
     other = tf.no_op()
     relu = tf.nn.leaky_relu(tf.placeholder(tf.float32)).op
-    other._attrs = relu._attrs = {"T": tf.float32, "alpha": 1}
+    other.attrs = relu.attrs = {"T": tf.float32, "alpha": 1}
     assert_same_as_its_message(graph)
     alphas = [
         node.attrs["alpha"] for node in plainly_read(graph).op_nodes() if node.op != "Placeholder"

@@ -1,7 +1,7 @@
 """Placement and partitions equal TensorFlow's, node for node.
 
-The graphs and the answers are in tests/golden/partitions.json, which scripts/oracle/partitions.py
-writes.
+The graphs and the answers are in tests/golden/partitions.json; scripts/oracle/graphs/partitions.py
+writes it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Programs with conds and loops, to be built with TensorFlow and with tfnb alike.
 
 Each takes the module ``tf``, builds into the default graph and gives what is to be fetched: tensors
-in lists, None where there is no gradient.  ``scripts/oracle/control_flow_graphs.py`` stores the
-nodes that TensorFlow makes and the values that it computes.  Placeholders are fed by :func:`feeds`.
+in lists, None where there is no gradient.  ``scripts/oracle/graphs/control_flow_graphs.py`` stores
+the nodes that TensorFlow makes and the values that it computes.  Placeholders are fed by
+:func:`feeds`.
 """
 
 from __future__ import annotations

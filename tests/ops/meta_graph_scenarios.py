@@ -1,7 +1,7 @@
 """MetaGraphDefs, SavedModels and frozen graphs, made with TensorFlow and with tfnb alike.
 
 A program gets a session and an empty folder, and gives what it saw.
-``scripts/oracle/meta_graphs.py`` stores what TensorFlow makes of them.
+``scripts/oracle/graphs/meta_graphs.py`` stores what TensorFlow makes of them.
 """
 
 from __future__ import annotations

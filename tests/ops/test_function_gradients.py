@@ -1,7 +1,7 @@
 """The gradients that SymbolicGradient runs: TensorFlow's nodes, values and refusals.
 
 All answers are in tests/golden/symbolic_gradients.json.xz, which
-scripts/oracle/symbolic_gradients.py writes.
+scripts/oracle/graphs/symbolic_gradients.py writes.
 """
 
 from __future__ import annotations

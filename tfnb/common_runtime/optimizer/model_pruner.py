@@ -74,16 +74,17 @@ def unneeded_report(full_graph: Graph, graph: Graph, feeds: Iterable[str]) -> li
       feeds: names of the fed tensors: their placeholders are not missed.
     """
     fed = {parse_tensor_name(name)[0] for name in feeds}
-    known = full_graph.nodes_by_name
+    known, kept = full_graph.nodes_by_name, graph.nodes_by_name
     size = len([node for node in graph.op_nodes() if node.name in known])
-    unneeded = full_graph.num_op_nodes - size - sum(graph.find_node(name) is None for name in fed)
-    actions: list[str] = []
+    unneeded = full_graph.num_op_nodes - size - len([name for name in fed if name not in kept])
     # Not op_nodes(), which takes a copy of all that there are.
-    for node in itertools.islice(full_graph.nodes, SINK_ID + 1, None):
-        if len(actions) >= min(unneeded, _MAX_NAMED):
-            break
-        if node is not None and graph.find_node(node.name) is None and node.name not in fed:
-            actions.append(f"'{node.name}' ({node.op}) is not needed")
+    nodes = itertools.islice(full_graph.nodes, SINK_ID + 1, None)
+    missing = (
+        f"'{node.name}' ({node.op}) is not needed"
+        for node in nodes
+        if node is not None and node.name not in kept and node.name not in fed
+    )
+    actions = list(itertools.islice(missing, min(unneeded, _MAX_NAMED)))
     if unneeded > len(actions):
         actions.append(f"and {unneeded - len(actions)} more are not needed")
     return actions

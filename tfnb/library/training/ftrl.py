@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.framework.tensor_types import TensorLike, TensorResult, VariableLike
-    from tfnb.library.variables.variable_store import PartitionInfo
+    from tfnb.library.variables.partition_info import PartitionInfo
     from tfnb.ops.state.training_ops import ApplyOps
 
 EXPORTS = {"train": ["FtrlOptimizer"]}

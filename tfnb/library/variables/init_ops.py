@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Config, TensorLike, TensorResult
-    from tfnb.library.variables.variable_store import PartitionInfo
+    from tfnb.library.variables.partition_info import PartitionInfo
 
 EXPORTS = {
     "tf": [

@@ -19,6 +19,7 @@ from tfnb.framework.scopes import (
 )
 from tfnb.framework.tensor import Tensor
 from tfnb.library.variables import resource_variables_toggle
+from tfnb.library.variables.partition_info import PartitionInfo
 from tfnb.library.variables.partitioned_variable import (
     PartitionedVariable,
     call_partitioner,
@@ -69,25 +70,6 @@ AUTO_REUSE = _ReuseMode.AUTO_REUSE
 
 def no_regularizer(_: Any) -> None:
     """As a regularizer: none, also not that of the scope."""
-
-
-class PartitionInfo:
-    """Which part of a whole an initializer makes."""
-
-    def __init__(self, full_shape: Sequence[int], var_offset: Sequence[int]) -> None:
-        self.full_shape = list(full_shape)
-        self.var_offset = list(var_offset)
-
-    def single_offset(self, shape: Sequence[int]) -> int:
-        """The offset along the dimension that is cut."""
-        return self.var_offset[self.single_slice_dim(shape) or 0]
-
-    def single_slice_dim(self, shape: Sequence[int]) -> int | None:
-        """The dimension that is cut; None if none is."""
-        cut = [i for i, (a, b) in enumerate(zip(shape, self.full_shape)) if a != b]
-        if len(cut) > 1:
-            raise ValueError(f"More than one dimension is cut: {shape} of {self.full_shape}")
-        return cut[0] if cut else None
 
 
 # ------------------------------------------------------------------------------ a graph's variables

@@ -4,8 +4,8 @@ TensorFlow has two sets of gradients. ``tf.gradients`` calls those in Python, wh
 (``gradient_registry``); the runtime differentiates functions by these here, of which there are
 fewer. :data:`RULES` says what such a function consists of, :func:`gradient_of_op` makes it for one
 set of attributes. Which ops have one, how the nodes are called and what they compute was taken
-from what TensorFlow runs (scripts/oracle/symbolic_gradients.py), with its refusals: there is no
-gradient of ``MatMul`` for complex numbers, none of ``Max`` with ``keep_dims``.
+from what TensorFlow runs (scripts/oracle/graphs/symbolic_gradients.py), with its refusals: there is
+no gradient of ``MatMul`` for complex numbers, none of ``Max`` with ``keep_dims``.
 """
 
 from __future__ import annotations

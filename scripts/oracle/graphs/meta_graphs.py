@@ -1,6 +1,6 @@
 """Writes tests/golden/meta_graphs.json: MetaGraphDefs and SavedModels as TensorFlow makes them.
 
-Run with a Python that has TensorFlow: python scripts/oracle/meta_graphs.py
+Run with a Python that has TensorFlow: python scripts/oracle/graphs/meta_graphs.py
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 

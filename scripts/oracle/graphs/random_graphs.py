@@ -1,6 +1,6 @@
 """Stores what TensorFlow answers to random graphs: tests/golden/random_graphs.json.xz.
 
-    python scripts/oracle/random_graphs.py [--count N] [--seed S]        needs TensorFlow
+    python scripts/oracle/graphs/random_graphs.py [--count N] [--seed S]        needs TensorFlow
 
 The graphs and the format of the answers are those of tests/random_graphs.  Every fourth graph runs
 with grappler and all passes on, and without counts of executions then.  A graph where TensorFlow
@@ -16,12 +16,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from tests.random_graphs.generator import case_of_seed
 from tests.random_graphs.oracle import Oracle
 
-OUT = Path(__file__).resolve().parents[2] / "tests/golden/random_graphs.json.xz"
+OUT = Path(__file__).resolve().parents[3] / "tests/golden/random_graphs.json.xz"
 # Larger graphs are left to ``python -m tests.random_graphs``.
 MAX_NODES = 150
 

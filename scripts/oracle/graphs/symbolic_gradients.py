@@ -1,6 +1,6 @@
 """Stores what SymbolicGradient runs in TensorFlow: tests/golden/symbolic_gradients.json.xz.
 
-    python scripts/oracle/symbolic_gradients.py        needs TensorFlow
+    python scripts/oracle/graphs/symbolic_gradients.py        needs TensorFlow
 
 Three parts: of which ops there is a gradient at all; for each of these the nodes that ran, as
 ``name = Op(inputs)``, with their inputs and the values; and the same for functions, in a session
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 tf.disable_v2_behavior()
 
-OUT = Path(__file__).resolve().parents[2] / "tests/golden/symbolic_gradients.json.xz"
+OUT = Path(__file__).resolve().parents[3] / "tests/golden/symbolic_gradients.json.xz"
 REFUSED = "No gradient is defined for"
 
 _random = np.random.RandomState(0)

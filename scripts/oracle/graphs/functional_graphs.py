@@ -1,6 +1,6 @@
 """Stores how TensorFlow takes functional nodes apart: tests/golden/functional_graphs.json.
 
-    python scripts/oracle/functional_graphs.py        needs TensorFlow
+    python scripts/oracle/graphs/functional_graphs.py        needs TensorFlow
 
 A case is a GraphDef with functions, what is fetched and run, the values, and TensorFlow's partition
 graphs at level L0 (tests/graph/partition_text.py, unnumbered).  ``inline`` says whether
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import function
@@ -29,7 +29,7 @@ from tests.graph.partition_text import unnumbered, unnumbered_text
 tf.disable_v2_behavior()
 tf.enable_control_flow_v2()
 
-OUT = Path(__file__).resolve().parents[2] / "tests/golden/functional_graphs.json"
+OUT = Path(__file__).resolve().parents[3] / "tests/golden/functional_graphs.json"
 
 
 def config(inline: bool) -> Any:

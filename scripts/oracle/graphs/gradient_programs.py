@@ -1,6 +1,6 @@
 """Stores TensorFlow's gradients of the programs in tests/ops/gradient_programs.py.
 
-python scripts/oracle/gradient_programs.py      needs TensorFlow
+python scripts/oracle/graphs/gradient_programs.py      needs TensorFlow
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import function
@@ -22,7 +22,7 @@ from tests.ops.gradient_programs import PROGRAMS, values
 
 tf.disable_v2_behavior()
 
-OUT = Path(__file__).resolve().parents[2] / "tests/golden/gradient_programs.json"
+OUT = Path(__file__).resolve().parents[3] / "tests/golden/gradient_programs.json"
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Stores how often every node of the cases ran, function bodies included: tests/golden/traces.json.
 
-    python scripts/oracle/traces.py [CASES]     needs TensorFlow; CASES is ../shared/cases
+    python scripts/oracle/graphs/traces.py [CASES]     needs TensorFlow; CASES is ../shared/cases
 
 A ``trace.json`` beside a case was made with Grappler off in the session. That switch does not reach
 into functions: every ``PartitionedCall`` optimizes its body as its own ``config_proto`` says, and
@@ -30,7 +30,7 @@ from tensorflow.python.framework import function
 tf.disable_v2_behavior()
 tf.disable_resource_variables()
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[3]
 OUT = _ROOT / "tests" / "golden" / "traces.json"
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 

@@ -1,6 +1,6 @@
 """Stores which optimizers TensorFlow runs for which switches: tests/golden/rewriter_switches.json.
 
-    python scripts/oracle/rewriter_switches.py        needs TensorFlow
+    python scripts/oracle/graphs/rewriter_switches.py        needs TensorFlow
 
 The graph and the configurations are in tests/common_runtime/rewriter_switches.py.
 """
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -22,7 +22,7 @@ from tests.common_runtime.rewriter_switches import CONFIGS, build, config, facts
 
 tf.disable_v2_behavior()
 
-OUT = Path(__file__).resolve().parents[2] / "tests/golden/rewriter_switches.json"
+OUT = Path(__file__).resolve().parents[3] / "tests/golden/rewriter_switches.json"
 
 
 def main() -> None:

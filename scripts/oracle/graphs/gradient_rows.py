@@ -1,6 +1,6 @@
 """Stores the nodes TensorFlow makes for tests/ops/gradient_rows.txt.
 
-    python scripts/oracle/gradient_rows.py        needs TensorFlow
+    python scripts/oracle/graphs/gradient_rows.py        needs TensorFlow
 
 Writes tests/golden/gradient_rows.json.xz.
 """
@@ -14,13 +14,13 @@ import sys
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import tensorflow.compat.v1 as tf
 
 from tests.ops import gradient_rows
 
-OUT = Path(__file__).resolve().parents[2] / "tests/golden/gradient_rows.json.xz"
+OUT = Path(__file__).resolve().parents[3] / "tests/golden/gradient_rows.json.xz"
 
 tf.disable_v2_behavior()
 tf.logging.set_verbosity(tf.logging.ERROR)

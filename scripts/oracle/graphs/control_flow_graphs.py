@@ -1,6 +1,6 @@
 """Writes tests/golden/control_flow_graphs.json: what TensorFlow makes of the scenarios.
 
-Run with a Python that has TensorFlow: python scripts/oracle/control_flow_graphs.py
+Run with a Python that has TensorFlow: python scripts/oracle/graphs/control_flow_graphs.py
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 

@@ -1,6 +1,6 @@
 """Stores how TensorFlow places and partitions graphs: tests/golden/partitions.json.
 
-    python scripts/oracle/partitions.py        needs TensorFlow
+    python scripts/oracle/graphs/partitions.py        needs TensorFlow
 
 A case is a GraphDef with device requests, colocation, variables, conds and loops over three CPU
 devices, what is fetched and run, and TensorFlow's partitions of it (or its error) as
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import tensorflow.compat.v1 as tf
 from tensorflow.core.framework import graph_pb2
@@ -37,7 +37,7 @@ tf.disable_v2_behavior()
 
 NUM_FLAT, NUM_LOOPS = 60, 16
 DEVICES = [None, "/cpu:0", "/cpu:1", "/cpu:2"]
-OUT = Path(__file__).resolve().parents[2] / "tests/golden/partitions.json"
+OUT = Path(__file__).resolve().parents[3] / "tests/golden/partitions.json"
 
 
 def config(soft: bool) -> Any:

@@ -1,6 +1,6 @@
 """Stores the nodes TensorFlow makes for gradients: tests/golden/gradient_graphs.json.xz.
 
-python scripts/oracle/gradient_graphs.py        needs TensorFlow
+python scripts/oracle/graphs/gradient_graphs.py        needs TensorFlow
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import lzma
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import tensorflow.compat.v1 as tf
 
 from tests.ops.gradient_graph_scenarios import SCENARIOS, nodes
 
-OUT = Path(__file__).resolve().parents[2] / "tests/golden/gradient_graphs.json.xz"
+OUT = Path(__file__).resolve().parents[3] / "tests/golden/gradient_graphs.json.xz"
 
 tf.disable_v2_behavior()
 

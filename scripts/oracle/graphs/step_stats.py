@@ -1,6 +1,6 @@
 """Stores what TensorFlow tells of its steps: tests/golden/step_stats.json.
 
-    python scripts/oracle/step_stats.py        needs TensorFlow
+    python scripts/oracle/graphs/step_stats.py        needs TensorFlow
 
 A case is a GraphDef, how it is run, and what came back in RunMetadata, as
 tests/common_runtime/metadata_text.py puts it. Every value is fetched besides being used, since
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 tf.disable_v2_behavior()
 
-OUT = Path(__file__).resolve().parents[2] / "tests/golden/step_stats.json"
+OUT = Path(__file__).resolve().parents[3] / "tests/golden/step_stats.json"
 LEVELS = ("NO_TRACE", "SOFTWARE_TRACE", "HARDWARE_TRACE", "FULL_TRACE")
 
 
