@@ -1,4 +1,4 @@
-"""The section "A while loop, step by step" of docs/architecture.md, held to what happens."""
+"""The page tfnb/common_runtime/executor/while_loop.md, held to what happens."""
 
 from __future__ import annotations
 

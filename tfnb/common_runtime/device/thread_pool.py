@@ -1,8 +1,8 @@
 """Inter-op pools: threads that expensive kernels run on, where a configuration declares them.
 
 By default there is none: the thread that called ``run`` runs every kernel (see
-``docs/architecture.md``).  A configuration declares pools in one of TensorFlow's ways, the first
-that applies:
+``common_runtime/executor/README.md``). A configuration declares pools in one of TensorFlow's ways,
+the first that applies:
 
 * ``session_inter_op_thread_pool``: one pool an entry.  A pool with a ``global_name`` belongs to the
   process, is shared by all sessions that name it and lives on; one without belongs to the session.
