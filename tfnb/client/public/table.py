@@ -1725,6 +1725,7 @@ OPS: dict[str, str] = {
         "_FusedBatchNormEx _FusedConv2D _FusedDepthwiseConv2dNative _FusedMatMul "
         "_UnaryOpsComposition"
     ),
+    "tfnb.ops.nn.isotonic_ops": "IsotonicRegression",
     "tfnb.ops.nn.normalization_ops": (
         "BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad FusedBatchNorm "
         "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 "
