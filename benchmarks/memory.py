@@ -2,7 +2,7 @@
 
     python benchmarks/memory.py [MiB per tensor] [ops] [module]
 
-Each row is a graph of so many ops (50) on tensors of 64 MiB, run in a process of its own: the first
+Each row is a graph of 50 ops on tensors of 64 MiB, run in a process of its own: the first
 step, which the reference executor or a plain schedule runs, and the third, which the emitted
 function runs.  The aim for ``chain`` is one tensor and a little: at or under 70 MB above the base.
 With ``tensorflow.compat.v1`` as the module, run by a Python that has it, the same graphs are

@@ -20,10 +20,10 @@ _HEAD = """\
 # What watching costs
 
 Written by `python -m benchmarks.overhead` on {date}, {cores} cores, load average {load:.1f} when it
-began. Each figure is a step's time as a share of that of a session that nobody ever watched,
+began. Each figure is a step's time as a share of that of a session that was never watched,
 the median of {sets} sets of new sessions.
 
-Nobody watches: at most {aim} times, and the noise, which the first row shows. On a busy machine,
+Without a watcher: at most {aim} times, and the noise, which the first row shows. On a busy machine,
 distrust a single row under a tenth.
 """
 
@@ -52,7 +52,7 @@ def overhead_text(
         for name, build in ((one, getattr(watching, one)) for one in found)
     ]
     rule = "|--:" * len(found)
-    for watches, title in ((False, "nobody watches"), (True, "somebody watches")):
+    for watches, title in ((False, "not watched"), (True, "watched")):
         lines += [f"| {title} | {' | '.join(heads)} |", f"|---{rule}|"]
         if not watches:
             bare = [f"{times['bare'] * 1e6:,.1f} µs" for times in found.values()]
@@ -64,8 +64,8 @@ def overhead_text(
         lines.append("")
     lines += [
         "Progress (`%%tfnb watch`) leaves a step the emitted function that it is: a variant of it "
-        "counts the sides of conds and the\niterations of loops, and a few times a second somebody "
-        "looks where it is. Besides, a step tells of its beginning and end.",
+        "counts the sides of conds and the\niterations of loops, and a few times a second a "
+        "thread looks where it is. Besides, a step tells of its beginning and end.",
         "A recording, a trace and the values of tensors are made of what another variant writes "
         "down: moments between kernels and between\niterations, the sides of conds, a note of each "
         "array, or the values. A debugged step is such a function, too, until a breakpoint\nis "

@@ -119,7 +119,7 @@ def fetches(n: int) -> Any:
 
 
 def large_constant(n: int) -> Any:
-    """One constant of so many megabytes."""
+    """One constant of the given size in megabytes."""
     import numpy as np
 
     return tf.constant(np.zeros(n << 17)) + 1.0

@@ -129,7 +129,7 @@ def scalars_by_hand(n: int) -> Any:
 
 @workload("curve")
 def nodes(bench: Bench) -> Calls:
-    """Run of a chain of so many scalar ops."""
+    """Run of a chain of N scalar ops."""
     calls: Calls = {}
     for n in (10, 100, 1_000, 5_000):
         with bench.tf.Graph().as_default() as graph:
@@ -142,13 +142,13 @@ def nodes(bench: Bench) -> Calls:
 
 @workload("curve", kind="sample", blocks=4)
 def first_run(bench: Bench) -> Calls:
-    """First run of a chain of so many scalar ops in a new session."""
+    """First run of a chain of N scalar ops in a new session."""
     return {str(n): lambda n=n: _open_and_run(bench, n, 1) for n in (10, 100, 1_000)}
 
 
 @workload("curve", kind="sample", blocks=4)
 def sessions(bench: Bench) -> Calls:
-    """So many sessions opened on one graph of 500 ops, and a run in each."""
+    """N sessions opened on one graph of 500 ops, and a run in each."""
     return {str(n): lambda n=n: _open_and_run(bench, 500, n) for n in (1, 2, 4)}
 
 
@@ -167,7 +167,7 @@ def _open_and_run(bench: Bench, num_nodes: int, num_sessions: int) -> Any:
 
 @workload("curve")
 def iterations(bench: Bench) -> Calls:
-    """A while_loop of so many iterations with two scalar ops in its body."""
+    """A while_loop of N iterations with two scalar ops in its body."""
     tf, calls = bench.tf, {}
     with tf.Graph().as_default() as graph:
         limit = tf.placeholder(tf.int32, [])
@@ -185,7 +185,7 @@ def iterations(bench: Bench) -> Calls:
 
 @workload("curve")
 def tensor_size(bench: Bench) -> Calls:
-    """Ten elementwise ops on so many float32 values."""
+    """Ten elementwise ops on N float32 values."""
     tf, calls = bench.tf, {}
     for n in (1, 100, 10_000, 1_000_000):
         with tf.Graph().as_default() as graph:
@@ -203,7 +203,7 @@ def tensor_size(bench: Bench) -> Calls:
 
 @workload("curve")
 def feeds(bench: Bench) -> Calls:
-    """So many arrays of 4 fed, an op on each, all fetched."""
+    """N arrays of 4 fed, an op on each, all fetched."""
     tf, calls = bench.tf, {}
     for n in (1, 10, 100):
         with tf.Graph().as_default() as graph:
@@ -218,7 +218,7 @@ def feeds(bench: Bench) -> Calls:
 
 @workload("curve")
 def partitions(bench: Bench) -> Calls:
-    """A chain of 64 ops on arrays of 64, dealt out to so many CPU devices."""
+    """A chain of 64 ops on arrays of 64, dealt out to N CPU devices."""
     tf, calls = bench.tf, {}
     for n in (1, 2, 4, 8):
         with tf.Graph().as_default() as graph:
@@ -237,7 +237,7 @@ def partitions(bench: Bench) -> Calls:
 
 @workload("curve", kind="sample", per=10, blocks=5)
 def graph_growth(bench: Bench) -> Calls:
-    """A cell of a notebook: add an op to a graph of so many, and run it."""
+    """A cell of a notebook: add an op to a graph of N ops, and run it."""
     tf, calls = bench.tf, {}
     for n in (100, 1_000, 10_000):
         with tf.Graph().as_default() as graph:
@@ -264,7 +264,7 @@ def graph_growth(bench: Bench) -> Calls:
 
 @workload("curve", per=400, blocks=9)
 def threads(bench: Bench) -> Calls:
-    """So many threads call run on one session, per run of all of them together."""
+    """N threads call run on one session, per run of all of them together."""
     with bench.tf.Graph().as_default() as graph:
         x, y = scalars(bench.tf, 10)
     session, want = bench.session(graph), scalars_by_hand(10)

@@ -1,4 +1,4 @@
-"""What it costs that somebody could watch: steps of a session nobody watches, beside watched ones.
+"""The cost of support for observers: steps of a session without observers, beside observed ones.
 
     python benchmarks/watching.py [rounds] [part of a row's name]
 
@@ -9,8 +9,8 @@ session: what it differs by is noise.  Rows below the line do watch, and say wha
 All sessions of a workload take turns, block by block, forwards and backwards; a set's ratio is that
 of the quicker halves' medians, a row's the median of several sets of new sessions.
 
-Who adds a view to the notebook adds a row: a function with ``@row`` that is given an open session
-and a run of it, does what the view does, and returns when nobody watches (or keeps watching, with
+A view of the notebook has a row here: a function with ``@row`` that takes an open session and a
+run of it, does what the view does, and returns when no observer is left (or keeps watching, with
 ``watches=True``).
 """
 

@@ -80,7 +80,7 @@ _SAME = function("Same", 1, [], ["x0"])
 
 
 @pytest.mark.parametrize("inline", [True, False])
-def test_whoever_takes_a_handle_out_of_a_call_goes_where_the_variable_is(inline):
+def test_a_node_that_takes_a_handle_out_of_a_call_goes_where_the_variable_is(inline):
     """Though it asked to be elsewhere, as with any resource edge."""
     nodes = [
         variable("v", "/cpu:1"),

@@ -243,7 +243,7 @@ def test_a_loop_in_any_order_is_a_loop(graph: tf.Graph) -> None:
             CONST
             + 'node { name: "y" op: "Pack" input: "a" attr { key: "N" value { i: 1000000000 } } '
             'attr { key: "T" value { type: DT_FLOAT } } }',
-            "'values' cannot be a list of so many tensors",
+            "'values' cannot be a list of that length",
         ),
         (
             CONST + 'node { name: "y" op: "MatMul" input: "a" input: "a" '

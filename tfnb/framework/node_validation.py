@@ -75,7 +75,7 @@ def check_list_lengths(op_def: OpDef, node_name: str, attrs: dict[str, Any]) -> 
         if arg.number_attr and not 0 <= attrs[arg.number_attr] <= MAX_LIST_LENGTH:
             raise ValueError(
                 f"Attr '{arg.number_attr}' of node '{node_name}' is {attrs[arg.number_attr]}: "
-                f"'{arg.name}' cannot be a list of so many tensors; {op_def_text(op_def)}"
+                f"'{arg.name}' cannot be a list of that length; {op_def_text(op_def)}"
             )
 
 

@@ -383,7 +383,12 @@ class TfnbMagics(Magics):
 
     @subcommand(
         "%tfnb cell",
-        option("name", nargs="?", default="", help="which cell it is, where nobody else says"),
+        option(
+            "name",
+            nargs="?",
+            default="",
+            help="the cell, where the front end does not name it",
+        ),
     )
     def cell(self, line: str, cell: str) -> None:
         """Run the cell; the operations it makes replace those that its run before made."""

@@ -35,7 +35,7 @@ _SELECTED = {
     "bytes": "bytes: memory that was asked for, freed or not",
     "peak_bytes": "peak_bytes: the most memory that was held at once",
     "residual_bytes": "residual_bytes: memory that was held when the node had ended",
-    "output_bytes": "output_bytes: memory of the outputs, whoever asked for it",
+    "output_bytes": "output_bytes: memory of the outputs, also where another node had requested it",
     "micros": "micros: cpu_micros and accelerator_micros together",
     "accelerator_micros": "accelerator_micros: time that an accelerator computed",
     "cpu_micros": "cpu_micros: time from begin to end on the host, waiting included",

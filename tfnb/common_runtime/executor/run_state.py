@@ -41,7 +41,7 @@ _NEVER = WakeUp()
 # The inbox of such a step: nothing can be put in.
 _NO_INBOX: Any = ()
 # The pending kernels of such a step.
-_NOBODY_WAITS: Any = MappingProxyType({})
+_NONE_WAITING: Any = MappingProxyType({})
 # The nested calls of a step that has none yet.
 _NO_CHILDREN: Any = frozenset()
 # How long the thread of a held step sleeps between checks, in seconds.
@@ -211,7 +211,7 @@ class RunState:
     inbox: deque[tuple[Any, Any, Any]] = _NO_INBOX
     wake: WakeUp = _NEVER
     is_still = False
-    waiting: dict[int, tuple[Any, Any, Any, HandedOverKernel | None]] = _NOBODY_WAITS
+    waiting: dict[int, tuple[Any, Any, Any, HandedOverKernel | None]] = _NONE_WAITING
     pool: ThreadPool | None = None
     _cancellation_manager: CancellationManager | None = None
     _rendezvous: Rendezvous | None = None

@@ -68,7 +68,7 @@ def optimizers(config: config_pb2.ConfigProto) -> tuple[str, ...]:
     >>> config.graph_options.rewrite_options.constant_folding = 2
     >>> "constfold" in optimizers(config), "arithmetic" in optimizers(config)
     (False, True)
-    >>> config.graph_options.rewrite_options.optimizers.extend(["constfold", "nobody", "pruning"])
+    >>> config.graph_options.rewrite_options.optimizers.extend(["constfold", "unknown", "pruning"])
     >>> optimizers(config)
     ('constfold', 'pruning')
     """

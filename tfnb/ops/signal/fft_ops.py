@@ -356,7 +356,7 @@ def _real_function(op: OpDefinition, rank: int, default_name: str) -> Any:
 
     Args:
       input_tensor: float32 signals.
-      fft_length: so many values per axis, cut or filled up with zeros; all by default.
+      fft_length: the number of values per axis, cut or padded with zeros; all by default.
       name: A name for the operation.
     """
     return transform
