@@ -69,12 +69,12 @@ def test_an_op_may_say_what_its_kernel_costs():
 def test_what_touches_a_resource_stays_with_the_driving_thread():
     """As do transfers and the nodes of control flow."""
     with (
-        registered("TestHandle", "-> h: resource", lambda xp: None),
+        registered("TestPoolHandle", "-> h: resource", lambda xp: None),
         registered("TestUse", "h: resource ->", lambda xp, h: None),
         registered("TestRef", "r: Ref(int32) -> y: int32", lambda xp, r: r.value),
     ):
         builder = GraphBuilder()
-        builder.node("use", "TestUse", builder.node("handle", "TestHandle"))
+        builder.node("use", "TestUse", builder.node("handle", "TestPoolHandle"))
         builder.node("ref", "TestRef", builder.arg("cell", dtypes.int32_ref))
         start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
         builder.counting_loop(start, limit, one)

@@ -51,7 +51,7 @@ def test_what_a_handle_refers_to_is_passed_on() -> None:
         assert data is not None
         return data[0][1]
 
-    handle = test_op("TestHandle", "-> h: resource", declare)()
+    handle = test_op("TestShapeHandle", "-> h: resource", declare)()
     assert handle._handle_data == [(tf.float32, TensorShape([2]))]
     assert test_op("TestRead", "h: resource -> y: float", read)(handle).shape.as_list() == [2]
 
