@@ -41,7 +41,7 @@ def _defined_names(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value  # of __slots__
+            yield node.value  # a name in __slots__
         elif (
             isinstance(node, ast.Attribute)
             and isinstance(node.ctx, ast.Store)

@@ -61,8 +61,8 @@ OF_OTHERS = frozenset(
         "_SubParsersAction",
         "_actions",
         "_choices_actions",
-        "_closed",  # of a comm
-        "_constants",  # of a regular expression
+        "_closed",  # a member of ipykernel's comms
+        "_constants",  # a member of re
         "_current_frames",
         "_getframe",
         "_parser",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
 
 
-# What a shape function refuses; the others mean that it did not expect what it was given.
+# Errors of a shape function. Those after the first two mean that it met an unexpected input.
 _ERRORS = (
     ValueError,
     InvalidArgumentError,

@@ -130,7 +130,7 @@ def _validate(graph: Graph, info: list[ControlFlowInfo]) -> None:
             continue
         kind = node.kind
         if id(here) in seen and not (kind.crosses_frames or kind.is_loop_cond):
-            continue  # what is checked of an ordinary node is true of its frame
+            continue  # ordinary nodes of a frame share the checks below
         seen.add(id(here))
         if kind.is_exit and not here.frame_name:
             raise errors.invalid_argument(

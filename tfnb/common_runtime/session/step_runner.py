@@ -150,7 +150,7 @@ def step_runner(
         emitted: EmittedFunction | None = only
         before = None
         if computes:
-            run_state.stop = None  # of its own, as it is asked for it
+            run_state.stop = None  # an attribute of the step itself, since its kernels read it
             reaction = reaction_now()
         try:
             begin(run_state)

@@ -97,7 +97,7 @@ def _plain_value(value: Any, kind: str | None) -> Any:
         if value.__class__ is TensorAttr:
             return _shared_tensor(value)
     elif kind is None:
-        # Of what no op declares, the names in "_class" are what many nodes have.
+        # No op declares this attribute. The usual one is "_class", a list of names.
         if value.__class__ is list and value and all(one.__class__ is bytes for one in value):
             return value
     elif kind.startswith("list("):

@@ -510,7 +510,7 @@ class _ChangingTable:
 
     _key_shape = TensorShape([])
     _exports_buckets = False  # which have a shape of their own
-    saveable: Any = None  # what a saver saves, where savers save it
+    saveable: Any = None  # the object that a Saver saves; None without one
 
     def __init__(
         self,
