@@ -32,6 +32,7 @@ from tfnb.common_runtime.optimizer.optimization_registry import OptimizationRepo
 from tfnb.common_runtime.session import direct_session_factory, session_factory
 from tfnb.core.process.collector_pause import without_collector
 from tfnb.core.process.lost_interrupts import keep_interrupts
+from tfnb.distributed_runtime import grpc_session_factory
 from tfnb.framework import default_session, traceback_of_user
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.graph import Graph
@@ -51,8 +52,9 @@ if TYPE_CHECKING:
     from tfnb.proto.graph_pb2 import GraphDef
 
 
-# Importing it registered the factory that serves this process.
+# Importing them registered the factories of sessions in this process and on servers.
 assert direct_session_factory.DIRECT_SESSION_FACTORY is not None
+assert grpc_session_factory.GRPC_SESSION_FACTORY is not None
 
 
 def live_sessions() -> list[BaseSession]:

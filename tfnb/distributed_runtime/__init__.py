@@ -1,0 +1,1 @@
+"""Sessions beyond this process: clients of masters, servers, workers. Only this room knows gRPC."""

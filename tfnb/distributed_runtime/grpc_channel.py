@@ -1,0 +1,86 @@
+"""Connections to servers.
+
+gRPC is imported on first use: ``import tfnb`` neither needs it nor pays for it.  Corresponds to
+TensorFlow's ``rpc/grpc_channel.cc``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import errors
+
+if TYPE_CHECKING:
+    from tfnb.proto import config_pb2
+
+SCHEME = "grpc://"
+
+_HOST_PORT = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\[\]:/\s]+):(?P<port>\d{1,5})")
+_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    # A step runs at most once: gRPC must not send a request again.
+    ("grpc.enable_retries", 0),
+)
+
+
+def import_grpc() -> Any:
+    """Return the module ``grpc``.
+
+    Raises:
+      UnimplementedError: it is not installed.
+    """
+    try:
+        import grpc
+    except ImportError as error:
+        raise errors.unimplemented(
+            "Sessions on servers need gRPC, which is not installed: pip install 'tfnb[distributed]'"
+        ) from error
+    return grpc
+
+
+def host_port_of(target: str) -> str:
+    """Return ``host:port`` of a target.
+
+    >>> host_port_of("grpc://localhost:2222")
+    'localhost:2222'
+
+    Raises:
+      InvalidArgumentError: the target names no host and port.
+    """
+    address = target.removeprefix(SCHEME)
+    found = _HOST_PORT.fullmatch(address)
+    if found is None or not 0 < int(found["port"]) < 65536:
+        raise errors.invalid_argument(
+            f'Could not interpret "{address}" as a host-port pair. A target is written '
+            "grpc://host:port, as in grpc://localhost:2222."
+        )
+    return address
+
+
+def new_channel(target: str, options: config_pb2.RPCOptions) -> Any:
+    """Return a channel to a target, which connects when the first request is sent.
+
+    Args:
+      target: ``grpc://host:port``.
+      options: the session's ``rpc_options``.
+
+    Raises:
+      InvalidArgumentError: the target names no host and port, or the compression is unknown.
+      UnimplementedError: gRPC is not installed.
+    """
+    address = host_port_of(target)
+    grpc = import_grpc()
+    algorithm = options.compression_algorithm.lower()
+    known = {
+        "": None,
+        "deflate": grpc.Compression.Deflate,
+        "gzip": grpc.Compression.Gzip,
+    }
+    if algorithm not in known:
+        raise errors.invalid_argument(
+            f"Invalid compression algorithm: {options.compression_algorithm}. There are deflate "
+            "and gzip."
+        )
+    return grpc.insecure_channel(address, options=_OPTIONS, compression=known[algorithm])

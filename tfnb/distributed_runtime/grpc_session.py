@@ -1,0 +1,561 @@
+"""A session that a master in another process runs.
+
+State:
+  _handle, _version   name the session on the master, and how often its graph has grown; "" before
+                      the first nodes are sent, for the master makes the session with its graph
+  _nodes              the nodes that were sent, by name
+  _calls              the requests in flight, for those who ask what the session waits for
+
+A signature is prepared here by writing the constant parts of its request: a step costs one join and
+one call.  Placement, partitions and executors are the master's.
+
+Corresponds to TensorFlow's ``rpc/grpc_session.cc``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime.device.device import DeviceAttributes
+from tfnb.common_runtime.session.session import RuntimeSession
+from tfnb.core import dtypes, errors, op_registry
+from tfnb.core.graph_def_message import graph_def_message
+from tfnb.core.plain_graph_def import PlainGraphDef
+from tfnb.core.process.standstill import Finding, Standstill
+from tfnb.core.step_events import StepEvents
+from tfnb.distributed_runtime import grpc_tensor_coding as coding
+from tfnb.distributed_runtime.remote_effects import RemoteEffects
+from tfnb.distributed_runtime.remote_errors import remote_error
+from tfnb.proto import config_pb2, master_pb2, op_def_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tfnb.common_runtime.executor.running_nodes import NodeCounts, RunningNode
+    from tfnb.common_runtime.session.session_factory import SessionOptions
+    from tfnb.core.dtypes import DType
+    from tfnb.core.plain_graph_def import PlainNodeDef, type_of_graph_def
+    from tfnb.distributed_runtime.grpc_remote_master import GrpcRemoteMaster
+
+# A server that does not answer does not hold up the end of its session longer; in seconds.
+_CLOSE_S = 5.0
+_STORE_ERRORS = coding.varint_field(7, 1)
+
+
+class RemoteSignature:
+    """One signature of a session on a server.
+
+    Attributes:
+      feeds, fetches, targets: its names.
+      feed_types: the types of what it is fed.
+      quick: runs a step without options.
+    """
+
+    __slots__ = ("_tail", "feed_types", "feeds", "fetches", "quick", "targets")
+
+    def __init__(
+        self,
+        feeds: tuple[str, ...],
+        fetches: tuple[str, ...],
+        targets: tuple[str, ...],
+        feed_types: tuple[DType | None, ...],
+    ) -> None:
+        self.feeds, self.fetches, self.targets = feeds, fetches, targets
+        self.feed_types = feed_types
+        self._tail = (
+            coding.string_fields(3, fetches) + coding.string_fields(4, targets) + _STORE_ERRORS
+        )
+        self.quick: Callable[[GrpcSession, Sequence[Any]], list[Any]] = self._run_plainly
+
+    @property
+    def executors(self) -> Any:
+        """The executors are the server's.
+
+        Raises:
+          UnimplementedError: always.
+        """
+        raise errors.unimplemented(
+            "The server optimizes and partitions the graph. To see its partitions, run with "
+            "tf.RunOptions(output_partition_graphs=True) and a tf.RunMetadata."
+        )
+
+    def request(self, handle: bytes, values: Sequence[Any], more: bytes = b"") -> bytes:
+        """Return a RunStepRequest.
+
+        Args:
+          handle: the field that names the session.
+          values: one for each feed.
+          more: further fields.
+        """
+        parts: list[coding.Buffer] = [handle]
+        for name, dtype, value in zip(self.feeds, self.feed_types, values):
+            parts += coding.named_tensor_field(2, name, _encoded(value, dtype))
+        parts += (self._tail, more, _request_id(8))
+        return coding.join_message(parts, "The request of this step, with all that is fed,")
+
+    def _run_plainly(self, session: GrpcSession, values: Sequence[Any]) -> list[Any]:
+        return session.run_prepared(self, values)
+
+
+class GrpcSession(RuntimeSession):
+    """A session on a server; thread safe.
+
+    Attributes:
+      target: ``grpc://host:port``.
+      step_events: what observers register at; a server sends no events.
+    """
+
+    def __init__(self, options: SessionOptions, master: GrpcRemoteMaster) -> None:
+        """Prepare a session; nothing is sent before the first nodes are."""
+        self.target = options.target
+        self._config = options.config
+        self._master = master
+        self._lock = threading.RLock()
+        self._handle, self._version = "", 0  # guarded by self._lock
+        self._handle_field = b""
+        self._nodes: dict[str, PlainNodeDef] = {}  # guarded by self._lock
+        self._functions: dict[str, op_def_pb2.OpDef] = {}  # signatures; guarded by self._lock
+        self._callables: dict[int, tuple[DType | None, ...]] = {}
+        self._closed = False
+        self._timeout_s = _seconds(self._config.operation_timeout_in_ms)
+        self._calls: dict[int, tuple[float, Sequence[str]]] = {}
+        self._call_numbers = itertools.count()
+        self._effects = RemoteEffects(self._nodes)
+        self.step_events = StepEvents.for_session()
+
+    @property
+    def session_handle(self) -> str:
+        """The session's name on the server; "" before anything was sent."""
+        return self._handle
+
+    @property
+    def graph_version(self) -> int:
+        """How often the server's graph has grown; with the handle, it identifies the session."""
+        return self._version
+
+    # -- the graph ---------------------------------------------------------------------------------
+
+    def create(self, graph_def: type_of_graph_def) -> None:
+        """Send the session's graph; a graph without nodes is ignored.
+
+        Raises:
+          AlreadyExistsError: the session has a graph.
+          OpError: what the server answered.
+        """
+        with self._lock:
+            if self._handle:
+                raise errors.already_exists("A Graph has already been created for this session.")
+            if graph_def.node:
+                self.extend(graph_def)
+
+    def extend(self, graph_def: type_of_graph_def) -> None:
+        """Send further nodes.
+
+        Raises:
+          CancelledError: the session is closed.
+          OpError: what the server answered; it takes all nodes or none.
+        """
+        with self._lock:
+            self._check_open()
+            message = graph_def_message(graph_def)
+
+            def note(response: Any) -> None:
+                self._version = response.new_graph_version
+                self._note_nodes(graph_def)
+
+            if not self._handle:
+                self._create(graph_def)
+                return
+            request = master_pb2.ExtendSessionRequest(
+                session_handle=self._handle,
+                graph_def=message,
+                current_graph_version=self._version,
+            )
+            self._master.call_to_its_end(
+                "ExtendSession", request, master_pb2.ExtendSessionResponse, note, self._timeout_s
+            )
+
+    def _create(self, graph_def: type_of_graph_def) -> None:
+        request = master_pb2.CreateSessionRequest(
+            graph_def=graph_def_message(graph_def), config=self._config, target=self.target
+        )
+        response = self._master.call_when_ready(
+            "CreateSession", request, master_pb2.CreateSessionResponse, self._timeout_s
+        )
+        self._handle, self._version = response.session_handle, response.graph_version
+        self._handle_field = coding.bytes_field(1, self._handle.encode())
+        self._note_nodes(graph_def)
+
+    def _note_nodes(self, graph_def: type_of_graph_def) -> None:
+        if isinstance(graph_def, PlainGraphDef):
+            self._nodes.update({node.name: node for node in graph_def.node})
+        if graph_def.library is not None:
+            for function in graph_def.library.function:
+                self._functions[function.signature.name] = function.signature
+                self._effects.note_function(function)
+
+    def replace_graph(self, graph_def: type_of_graph_def) -> None:
+        """Open a new session on the server with this graph and close the one before.
+
+        Variables stay, unless ``isolate_session_state`` is set: they belong to the server.
+        """
+        with self._lock:
+            self._check_open()
+            before = self._handle
+            self._nodes.clear()
+            self._functions.clear()
+            self._effects.forget()
+            self._create(graph_def)
+            self._callables.clear()
+        if before:
+            self._close_handle(before)
+
+    def has_node(self, name: str) -> bool:
+        """Whether the server was sent a node of that name."""
+        return name in self._nodes
+
+    def _ensure_created(self) -> None:
+        """Make the session on the server even if it has no nodes yet."""
+        with self._lock:
+            self._check_open()
+            if not self._handle:
+                self._create(PlainGraphDef([]))
+
+    # -- running -----------------------------------------------------------------------------------
+
+    def prepare(
+        self, feeds: tuple[str, ...], fetches: tuple[str, ...], targets: tuple[str, ...]
+    ) -> RemoteSignature:
+        """Return what runs a signature; the server looks at it in the first step.
+
+        Raises:
+          CancelledError: the session is closed.
+          PermissionDeniedError: the step would have effects that a loaded graph may not have.
+        """
+        self._check_open()
+        if self.has_watched_nodes:
+            self._effects.check(self.effects_policy, feeds, fetches, targets)
+        return RemoteSignature(feeds, fetches, targets, tuple(map(self._type_of, feeds)))
+
+    def _type_of(self, tensor: str) -> DType | None:
+        """Return the type of a tensor; None where its values tell."""
+        name, _, output = tensor.partition(":")
+        node = self._nodes.get(name)
+        definition = None if node is None else op_registry.find(node.op)
+        if node is None or definition is None:
+            return None
+        types = definition.op_def.output_types(node.attrs)
+        number = int(output or 0)
+        return types[number].base_dtype if number < len(types) else None
+
+    def run_prepared(
+        self,
+        prepared: RemoteSignature,
+        feed_values: Sequence[Any],
+        run_options: config_pb2.RunOptions | None = None,
+        run_metadata: config_pb2.RunMetadata | None = None,
+    ) -> list[Any]:
+        """Run one step on the server.
+
+        Args:
+          prepared: from :meth:`prepare`.
+          feed_values: one array per feed, in the order of ``prepared.feeds``.
+          run_options: passed on; ``timeout_in_ms`` is the deadline of the request.
+          run_metadata: is overwritten with what the server recorded.
+
+        Returns:
+          One value per fetch, in the order of ``prepared.fetches``.
+
+        Raises:
+          OpError: what the server answered, or why it did not.
+          KeyboardInterrupt: the user interrupted the step; it is cancelled on the server.
+        """
+        more, timeout_s = b"", self._timeout_s
+        if run_options is not None:
+            more = coding.bytes_field(5, run_options.SerializeToString())
+            timeout_s = _seconds(run_options.timeout_in_ms) or timeout_s
+        fetches = prepared.fetches
+        request = prepared.request(self._handle_field, feed_values, more)
+        return self._run_step(
+            request, fetches, fetches or prepared.targets, timeout_s, run_metadata
+        )
+
+    def _run_step(
+        self,
+        request: bytes,
+        fetches: Sequence[str],
+        asked: Sequence[str],
+        timeout_s: float | None,
+        run_metadata: config_pb2.RunMetadata | None = None,
+    ) -> list[Any]:
+        self._check_open()
+        number = next(self._call_numbers)
+        self._calls[number] = (monotonic(), asked)
+        try:
+            answer = self._master.call_with_bytes("RunStep", request, timeout_s)
+        except errors.CancelledError:
+            self._check_open()  # says that the session was closed
+            raise
+        finally:
+            self._calls.pop(number, None)
+        response = coding.decode_step_response(answer)
+        if response.code:
+            raise remote_error(response.code, response.message, self.target)
+        if run_metadata is not None:
+            if response.metadata is None:
+                run_metadata.Clear()
+            else:
+                run_metadata.CopyFrom(response.metadata)
+        return [self._fetched(response.tensors, name) for name in fetches]
+
+    def _fetched(self, values: Mapping[str, Any], name: str) -> Any:
+        try:
+            return values[name]
+        except KeyError:
+            raise errors.internal(
+                f"The server {self.target} did not send the value of {name}."
+            ) from None
+
+    def run_plainly(
+        self, feeds: Mapping[str, Any], fetches: Sequence[str], targets: Sequence[str]
+    ) -> list[Any]:
+        """Run one step without options."""
+        return self.run(feeds, fetches, targets)
+
+    def run(
+        self,
+        feeds: Mapping[str, Any],
+        fetches: Sequence[str],
+        targets: Sequence[str],
+        run_options: config_pb2.RunOptions | None = None,
+        run_metadata: config_pb2.RunMetadata | None = None,
+    ) -> list[Any]:
+        """Run one step; feeds by tensor name.
+
+        Raises:
+          OpError: what the server answered, or why it did not.
+        """
+        prepared = self.prepare(tuple(feeds), tuple(fetches), tuple(targets))
+        return self.run_prepared(prepared, list(feeds.values()), run_options, run_metadata)
+
+    def partial_run_setup(
+        self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]
+    ) -> str:
+        """Start a step that is fed and fetched piece by piece; return its handle."""
+        self._ensure_created()
+        if self.has_watched_nodes:
+            self._effects.check(self.effects_policy, feeds, fetches, targets)
+        request = master_pb2.PartialRunSetupRequest(
+            session_handle=self._handle,
+            feed=feeds,
+            fetch=fetches,
+            target=targets,
+            request_id=_new_request_id(),
+        )
+        response = self._master.call(
+            "PartialRunSetup", request, master_pb2.PartialRunSetupResponse, self._timeout_s
+        )
+        handle: str = response.partial_run_handle
+        return handle
+
+    def partial_run(
+        self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]
+    ) -> list[Any]:
+        """Feed and fetch a part of a step."""
+        signature = RemoteSignature(
+            tuple(feeds), tuple(fetches), (), tuple(map(self._type_of, feeds))
+        )
+        part = coding.bytes_field(6, handle.encode())
+        request = signature.request(self._handle_field, list(feeds.values()), part)
+        return self._run_step(request, fetches, fetches, self._timeout_s)
+
+    def make_callable(self, options: config_pb2.CallableOptions) -> int:
+        """Prepare a signature on the server; return its handle."""
+        self._ensure_created()
+        if self.has_watched_nodes:
+            self._effects.check(self.effects_policy, options.feed, options.fetch, options.target)
+        request = master_pb2.MakeCallableRequest(
+            session_handle=self._handle, options=options, request_id=_new_request_id()
+        )
+        response = self._master.call(
+            "MakeCallable", request, master_pb2.MakeCallableResponse, self._timeout_s
+        )
+        handle: int = response.handle
+        self._callables[handle] = tuple(map(self._type_of, options.feed))
+        return handle
+
+    def run_callable(
+        self,
+        handle: int,
+        feed_values: Sequence[Any],
+        run_metadata: config_pb2.RunMetadata | None = None,
+    ) -> list[Any]:
+        """Run a callable; feeds in the order it was made with."""
+        self._check_open()
+        types = self._callables.get(handle)
+        if types is None:
+            raise errors.invalid_argument("No such callable handle: the session has none of it.")
+        if len(types) != len(feed_values):
+            raise errors.invalid_argument(
+                f"The callable takes {len(types)} feeds, but {len(feed_values)} were given."
+            )
+        parts: list[coding.Buffer] = [self._handle_field, coding.varint_field(2, handle)]
+        for dtype, value in zip(types, feed_values):
+            parts += coding.tensor_field(3, _encoded(value, dtype))
+        parts.append(_request_id(4))
+        request = coding.join_message(parts, "The request of this call, with all that is fed,")
+        answer = self._master.call_with_bytes("RunCallable", request, self._timeout_s)
+        values: list[Any] = []
+        metadata = config_pb2.RunMetadata()
+        for number, value, _ in coding.fields(memoryview(answer)):
+            if number == 1:
+                values.append(coding.decode(coding.content_of(value)))
+            elif number == 2:
+                metadata = config_pb2.RunMetadata.FromString(bytes(coding.content_of(value)))
+        if run_metadata is not None:
+            run_metadata.CopyFrom(metadata)
+        return values
+
+    def release_callable(self, handle: int) -> None:
+        """Release a callable; one of a server that is gone is released with it."""
+        if self._callables.pop(handle, None) is None or self._closed:
+            return
+        request = master_pb2.ReleaseCallableRequest(session_handle=self._handle, handle=handle)
+        try:
+            self._master.call(
+                "ReleaseCallable", request, master_pb2.ReleaseCallableResponse, _CLOSE_S
+            )
+        except errors.OpError:
+            return
+
+    # -- devices, life -----------------------------------------------------------------------------
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """Return the devices of all tasks that the session sees."""
+        self._ensure_created()
+        request = master_pb2.ListDevicesRequest(session_handle=self._handle)
+        response = self._master.call(
+            "ListDevices", request, master_pb2.ListDevicesResponse, self._timeout_s
+        )
+        return [
+            DeviceAttributes(
+                device.name,
+                device.device_type,
+                device.memory_limit,
+                device.incarnation,
+                device.physical_device_desc,
+            )
+            for device in [*response.local_device, *response.remote_device]
+        ]
+
+    def waiting(self) -> Standstill | None:
+        """Return for how long each request has been waiting for the server; None without any."""
+        now = monotonic()
+        findings = tuple(
+            Finding(f"{_listed(asked)}: sent to {self.target} {now - begin:.1f} s ago")
+            for begin, asked in list(self._calls.values())
+        )
+        return Standstill("Steps that run on a server:", findings) if findings else None
+
+    def running_nodes(self) -> list[RunningNode]:
+        """Return no nodes: a server does not say which run."""
+        return []
+
+    def step_counts(self) -> dict[int, NodeCounts]:
+        """Return no counts: a server sends none while a step runs."""
+        return {}
+
+    def active_steps(self) -> list[Any]:
+        """Return no steps of this process."""
+        return []
+
+    def last_run(self) -> tuple[int, int]:
+        """Return zeros: no step ran in this process."""
+        return (0, 0)
+
+    def emitted_sources(self) -> list[str]:
+        """Return nothing: the server runs the graph."""
+        return []
+
+    def optimization_stages(
+        self, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = ()
+    ) -> list[Any]:
+        """Refuse: the passes run on the server.
+
+        Raises:
+          UnimplementedError: always.
+        """
+        raise errors.unimplemented(f"The server {self.target} optimizes the graph.")
+
+    def hold_steps(self) -> None:
+        """Refuse: a step on a server cannot be paused.
+
+        Raises:
+          UnimplementedError: always.
+        """
+        raise errors.unimplemented(
+            f"Steps on {self.target} cannot be paused; an interrupt ends the one that runs."
+        )
+
+    def let_steps_go(self) -> None:
+        """Do nothing: no step is paused."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the session was told to close."""
+        return self._closed
+
+    def close(self) -> None:
+        """End the session on the server, with its steps in flight; a second call does nothing."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            handle = self._handle
+        try:
+            if handle:
+                self._close_handle(handle)
+        finally:
+            self._master.close()
+
+    def _close_handle(self, handle: str) -> None:
+        request = master_pb2.CloseSessionRequest(session_handle=handle)
+        try:
+            self._master.call(
+                "CloseSession",
+                request,
+                master_pb2.CloseSessionResponse,
+                self._timeout_s or _CLOSE_S,
+            )
+        except (errors.UnavailableError, errors.AbortedError, errors.DeadlineExceededError):
+            return  # the session ended with its server
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise errors.cancelled("Session has been closed.")
+
+
+def _encoded(value: Any, dtype: DType | None) -> coding.EncodedTensor:
+    if dtype is None:
+        dtype = dtypes.as_dtype(getattr(value, "dtype", None) or type(value))
+    return coding.encode(value, dtype)
+
+
+def _new_request_id() -> int:
+    return random.getrandbits(63) or 1
+
+
+def _request_id(number: int) -> bytes:
+    return coding.varint_field(number, _new_request_id())
+
+
+def _seconds(milliseconds: int) -> float | None:
+    return milliseconds / 1000 if milliseconds > 0 else None
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,0 +1,327 @@
+"""Tensors in requests and responses, written and read without copies that can be spared.
+
+A message that holds a large tensor would be copied several times by protobuf: into the TensorProto,
+into the request, into the bytes.  Here only the head of a tensor (type and shape) is a message; its
+content is joined into the request as it stands in memory, and read out of the response in place.
+
+The wire format is protobuf's: a field is a tag (number * 8 + kind), then for kind 2 a length and
+that many bytes, for kind 0 a varint.  Corresponds to TensorFlow's ``rpc/grpc_tensor_coding.cc``.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tfnb.core import dtypes, errors
+from tfnb.core.tensor_proto import decode_tensor, encode_tensor, shape_of_tensor_proto
+from tfnb.proto import config_pb2, tensor_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tfnb.core.dtypes import DType
+
+Buffer: TypeAlias = "bytes | memoryview"
+
+MAX_MESSAGE_BYTES = 2**31 - 1
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_CONTENT_TAG = 4 << 3 | _BYTES
+_CONTENT_FIELD = 4
+# Shorter tensors are read as messages: that is faster than looking at their fields one by one.
+_SMALL_BYTES = 2048
+_TYPES_WITHOUT_CONTENT = frozenset(
+    (
+        *(dtypes.string, dtypes.resource, dtypes.variant),
+        *(dtypes.int4, dtypes.uint4, dtypes.int2, dtypes.uint2),
+    )
+)
+
+
+def varint(value: int) -> bytes:
+    r"""Return a number of up to 64 bits as a varint; negative numbers take ten bytes.
+
+    >>> varint(300)
+    b'\xac\x02'
+    """
+    value &= 0xFFFFFFFFFFFFFFFF
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def bytes_field(number: int, content: Buffer) -> bytes:
+    r"""Return a field that holds bytes, a string or a message.
+
+    >>> bytes_field(3, b"x:0")
+    b'\x1a\x03x:0'
+    """
+    return b"".join((varint(number << 3 | _BYTES), varint(len(content)), content))
+
+
+def string_fields(number: int, texts: Sequence[str]) -> bytes:
+    """Return a repeated field of strings."""
+    return b"".join([bytes_field(number, text.encode()) for text in texts])
+
+
+def varint_field(number: int, value: int) -> bytes:
+    """Return a field that holds a number, a truth value or an enum."""
+    return varint(number << 3 | _VARINT) + varint(value)
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+class EncodedTensor(NamedTuple):
+    """A TensorProto in parts that follow each other; ``size`` is their number of bytes."""
+
+    parts: tuple[Buffer, ...]
+    size: int
+
+
+def encode(value: Any, dtype: DType) -> EncodedTensor:
+    """Return a value as a TensorProto.
+
+    Args:
+      value: an array or scalar whose NumPy type is that of ``dtype``.
+      dtype: the tensor's type.
+
+    Raises:
+      InvalidArgumentError: no message can hold the value.
+    """
+    if dtype in _TYPES_WITHOUT_CONTENT:
+        try:
+            proto = encode_tensor(np.asarray(value), dtype).SerializeToString()
+        except (TypeError, ValueError) as error:
+            raise errors.invalid_argument(
+                f"A value cannot be sent to the server: {error}"
+            ) from None
+        return EncodedTensor((proto,), len(proto))
+    array = np.ascontiguousarray(value)
+    if sys.byteorder != "little":  # pragma: no cover
+        array = array.byteswap()
+    head = _head(dtype, np.shape(value))
+    if not array.size:
+        return EncodedTensor((head,), len(head))
+    head += varint(array.nbytes)
+    content = array.reshape(-1).view(np.uint8).data
+    return EncodedTensor((head, content), len(head) + array.nbytes)
+
+
+@lru_cache(1024)
+def _head(dtype: DType, shape: tuple[int, ...]) -> bytes:
+    """Return type and shape, and the tag of the content that follows, if there is any."""
+    proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum)  # type: ignore[arg-type]
+    proto.tensor_shape.SetInParent()
+    for size in shape:
+        proto.tensor_shape.dim.add(size=size)
+    return proto.SerializeToString() + (varint(_CONTENT_TAG) if math.prod(shape) else b"")
+
+
+def named_tensor_field(number: int, name: str, tensor: EncodedTensor) -> tuple[Buffer, ...]:
+    """Return the parts of a field that holds a NamedTensorProto."""
+    head = bytes_field(1, name.encode()) + varint(2 << 3 | _BYTES) + varint(tensor.size)
+    total = len(head) + tensor.size
+    return (varint(number << 3 | _BYTES) + varint(total) + head, *tensor.parts)
+
+
+def tensor_field(number: int, tensor: EncodedTensor) -> tuple[Buffer, ...]:
+    """Return the parts of a field that holds a TensorProto."""
+    return (varint(number << 3 | _BYTES) + varint(tensor.size), *tensor.parts)
+
+
+def join_message(parts: Sequence[Buffer], what: str) -> bytes:
+    """Join the parts of a message.
+
+    Args:
+      parts: in their order.
+      what: a name of the message, for the error.
+
+    Raises:
+      InvalidArgumentError: the message would be larger than protobuf allows.
+    """
+    size = sum(len(part) for part in parts)
+    if size > MAX_MESSAGE_BYTES:
+        raise errors.invalid_argument(
+            f"{what} has {size} bytes; a message has at most {MAX_MESSAGE_BYTES} (2 GB). Send it "
+            "in parts, such as slices that are assigned to a variable one by one."
+        )
+    return b"".join(parts)
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def fields(message: memoryview) -> Iterator[tuple[int, int | memoryview, int]]:
+    """Yield a message's fields: number, value, and where the field ends.
+
+    Raises:
+      DataLossError: the message is cut off or malformed.
+    """
+    at, end = 0, len(message)
+    while at < end:
+        tag, at = _read_varint(message, at)
+        number, kind = tag >> 3, tag & 7
+        value: int | memoryview
+        if kind == _BYTES:
+            length, at = _read_varint(message, at)
+            if length > end - at:
+                raise _malformed()
+            value = message[at : at + length]
+            at += length
+        elif kind == _VARINT:
+            value, at = _read_varint(message, at)
+        elif kind in (_FIXED64, _FIXED32):
+            size = 8 if kind == _FIXED64 else 4
+            if size > end - at:
+                raise _malformed()
+            value = int.from_bytes(message[at : at + size], "little")
+            at += size
+        else:
+            raise _malformed()
+        yield number, value, at
+
+
+def _read_varint(message: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(message) or shift > 63:
+            raise _malformed()
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+
+
+def _malformed() -> errors.DataLossError:
+    return errors.data_loss(
+        "A message is malformed. Is there a TensorFlow server at the target, or something else?"
+    )
+
+
+def content_of(value: int | memoryview) -> memoryview:
+    """Return a field's bytes.
+
+    Raises:
+      DataLossError: the field holds a number.
+    """
+    if isinstance(value, int):
+        raise _malformed()
+    return value
+
+
+def decode(message: memoryview) -> NDArray[Any]:
+    """Return the tensor of a TensorProto as an array of its own, which may be written.
+
+    Raises:
+      InvalidArgumentError: type, shape and content do not agree; nothing was allocated then.
+      DataLossError: the message is malformed.
+    """
+    if len(message) > _SMALL_BYTES:
+        array = _decode_in_place(message)
+        if array is not None:
+            return array
+    return np.array(decode_tensor(_parsed(message)))
+
+
+def _parsed(message: memoryview | bytes) -> tensor_pb2.TensorProto:
+    try:
+        return tensor_pb2.TensorProto.FromString(bytes(message))
+    except Exception as error:  # protobuf's DecodeError, whose module this room does not know
+        raise _malformed() from error
+
+
+def _decode_in_place(message: memoryview) -> NDArray[Any] | None:
+    """Return the tensor if its content is plain bytes; None where a message must be made of it."""
+    content: memoryview | None = None
+    head: list[memoryview] = []
+    begin = 0
+    for number, value, end in fields(message):
+        if number == _CONTENT_FIELD and isinstance(value, memoryview):
+            content = value
+        elif end - begin > _SMALL_BYTES:
+            return None
+        else:
+            head.append(message[begin:end])
+        begin = end
+    if content is None:
+        return None
+    proto = _parsed(b"".join(head))
+    try:
+        dtype = dtypes.as_dtype(proto.dtype)
+    except TypeError:
+        return None
+    if dtype in _TYPES_WITHOUT_CONTENT or dtype.is_bool or not dtype.is_numpy_compatible:
+        return None
+    sizes = shape_of_tensor_proto(proto)
+    if len(content) != math.prod(sizes) * dtype.numpy_dtype.itemsize:
+        return None
+    array = np.empty(sizes, dtype.numpy_dtype)
+    array.reshape(-1).view(np.uint8)[:] = np.frombuffer(content, np.uint8)
+    return array
+
+
+class StepResponse(NamedTuple):
+    """A RunStepResponse or RunGraphResponse.
+
+    Attributes:
+      tensors: values by the names they were asked for.
+      metadata: what was recorded; None for nothing.
+      code: 0, or the error's.
+      message: the error's.
+    """
+
+    tensors: dict[str, Any]
+    metadata: config_pb2.RunMetadata | None
+    code: int
+    message: str
+
+
+def decode_step_response(response: bytes) -> StepResponse:
+    """Return the parts of a RunStepResponse.
+
+    Raises:
+      DataLossError, InvalidArgumentError: it is malformed.
+    """
+    tensors: dict[str, Any] = {}
+    metadata: config_pb2.RunMetadata | None = None
+    code, text = 0, ""
+    for number, value, _ in fields(memoryview(response)):
+        if number == 1:
+            name, tensor = _decode_named(content_of(value))
+            tensors[name] = tensor
+        elif number == 2:
+            metadata = config_pb2.RunMetadata.FromString(bytes(content_of(value)))
+        elif number == 3 and isinstance(value, int):
+            code = value
+        elif number == 4:
+            text = bytes(content_of(value)).decode(errors="replace")
+    return StepResponse(tensors, metadata, code, text)
+
+
+def _decode_named(message: memoryview) -> tuple[str, Any]:
+    name, tensor = "", None
+    for number, value, _ in fields(message):
+        if number == 1:
+            name = bytes(content_of(value)).decode(errors="replace")
+        elif number == 2:
+            tensor = decode(content_of(value))
+    if tensor is None:
+        raise _malformed()
+    return name, as_fetched(tensor)
+
+
+def as_fetched(array: NDArray[Any]) -> Any:
+    """Return a value as a fetch gives it: a scalar for an array without dimensions."""
+    return array[()] if array.ndim == 0 else array
