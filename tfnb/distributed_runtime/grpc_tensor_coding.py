@@ -299,7 +299,7 @@ def decode_step_response(response: bytes) -> StepResponse:
     code, text = 0, ""
     for number, value, _ in fields(memoryview(response)):
         if number == 1:
-            name, tensor = _decode_named(content_of(value))
+            name, tensor = decode_named(content_of(value))
             tensors[name] = tensor
         elif number == 2:
             metadata = config_pb2.RunMetadata.FromString(bytes(content_of(value)))
@@ -310,7 +310,8 @@ def decode_step_response(response: bytes) -> StepResponse:
     return StepResponse(tensors, metadata, code, text)
 
 
-def _decode_named(message: memoryview) -> tuple[str, Any]:
+def decode_named(message: memoryview) -> tuple[str, Any]:
+    """Return name and value of a NamedTensorProto."""
     name, tensor = "", None
     for number, value, _ in fields(message):
         if number == 1:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.device import Device, DeviceAttributes
     from tfnb.proto import config_pb2
 
-_PREFIX = "/job:localhost/replica:0/task:0"
+LOCAL_TASK = "/job:localhost/replica:0/task:0"
 
 
 class DeviceMgr:
@@ -70,13 +70,16 @@ class DeviceMgr:
 
 
 def make_local_devices(
-    device_count: Mapping[str, int], config: config_pb2.ConfigProto | None = None
+    device_count: Mapping[str, int],
+    config: config_pb2.ConfigProto | None = None,
+    task: str = LOCAL_TASK,
 ) -> list[Device]:
     """The devices of a local session: GPUs that are there, then CPUs.
 
     Args:
       device_count: how many devices of each type at most (GPU) or exactly (CPU).
       config: its ``gpu_options`` say which GPUs, and how much of their memory.
+      task: the task that their names begin with.
 
     Raises:
       InvalidArgumentError: the options do not fit together, or name a GPU that is not there.
@@ -95,11 +98,10 @@ def make_local_devices(
             wanted,
         )
         devices += [
-            GpuDevice(f"{_PREFIX}/device:GPU:{position}", spec)
-            for position, spec in enumerate(specs)
+            GpuDevice(f"{task}/device:GPU:{position}", spec) for position, spec in enumerate(specs)
         ]
     devices += [
-        CpuDevice(f"{_PREFIX}/device:CPU:{index}", index)
+        CpuDevice(f"{task}/device:CPU:{index}", index)
         for index in range(max(1, device_count.get("CPU", 1)))
     ]
     return devices

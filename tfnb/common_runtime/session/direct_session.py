@@ -49,7 +49,7 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
 )
 from tfnb.common_runtime.session import replaced_graph, session_settings
 from tfnb.common_runtime.session.callables import Callables
-from tfnb.common_runtime.session.graph_execution_state import GraphExecutionState
+from tfnb.common_runtime.session.graph_execution_state import ClientGraph, GraphExecutionState
 from tfnb.common_runtime.session.partial_run import PartialRuns, PartialRunState
 from tfnb.common_runtime.session.pass_trace import PassStage, trace_passes
 from tfnb.common_runtime.session.python_threads import pool_for_python_functions
@@ -69,7 +69,7 @@ from tfnb.graph.graph_partition import partition
 from tfnb.graph.late_reads import order_early_writers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import FrameType
 
     from tfnb.common_runtime.device.device import Device, DeviceAttributes
@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from tfnb.core.effects import StepLimits
     from tfnb.core.plain_graph_def import type_of_graph_def
     from tfnb.core.process.standstill import Standstill
+    from tfnb.core.rendezvous import Rendezvous
     from tfnb.graph.cost_model import CostModel
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2
@@ -104,7 +105,19 @@ _NOTHING_ASKED = _Asked()
 class DirectSession(RuntimeSession):
     """A session in this process; thread safe."""
 
-    def __init__(self, options: SessionOptions, device_mgr: DeviceMgr) -> None:
+    def __init__(
+        self,
+        options: SessionOptions,
+        device_mgr: DeviceMgr,
+        kernels: dict[str, OpKernel] | None = None,
+    ) -> None:
+        """Make a session without a graph.
+
+        Args:
+          options: target and configuration.
+          device_mgr: its devices, which it closes.
+          kernels: stateful kernels that several sessions share; None: it has its own.
+        """
         config = self._config = options.config
         for name in ("_Arg", "_Recv"):
             # Loads what a step may need: an interrupt in its import would leave a lock behind.
@@ -126,7 +139,9 @@ class DirectSession(RuntimeSession):
         )
         self._executors: dict[type_of_signature, ExecutorsAndKeys] = {}
         self._made: WeakRegistry[Executors] = WeakRegistry()  # whatever they are for
-        self._kernels: dict[str, OpKernel] = {}  # stateful ones; guarded by self._lock
+        # Stateful ones, by node name; guarded by self._lock.
+        self._kernels: dict[str, OpKernel] = {} if kernels is None else kernels
+        self._owns_kernels = kernels is None
         self._active: set[RunState] = set()
         # No pool, no deadline and no measurement unless a run asks for them.
         self._steps_are_plain = (
@@ -356,6 +371,8 @@ class DirectSession(RuntimeSession):
         feed_values: Sequence[Any],
         run_options: config_pb2.RunOptions | None = None,
         run_metadata: config_pb2.RunMetadata | None = None,
+        rendezvous: Rendezvous | None = None,
+        on_start: Callable[[RunState], None] | None = None,
     ) -> list[Any]:
         """Runs one step of prepared executors in the calling thread.
 
@@ -364,6 +381,8 @@ class DirectSession(RuntimeSession):
           feed_values: one array per feed, in the order of ``prepared.feeds``; never written to.
           run_options: time-out, trace and partition graphs of this step.
           run_metadata: is overwritten with what ``run_options`` ask for.
+          rendezvous: where the step's Sends and Recvs meet others; by default one of its own.
+          on_start: called with the step's state before it begins, for those who may end it.
 
         Returns:
           One fresh value per fetch, in the order of ``prepared.fetches``.
@@ -377,7 +396,7 @@ class DirectSession(RuntimeSession):
         executors, hooks = prepared.executors, self.step_events.hooks
         has_options = run_options is not None or run_metadata is not None
         is_plain = self._steps_are_plain and not has_options
-        if is_plain and hooks is IDLE_HOOKS and prepared.may_be_quick:
+        if is_plain and hooks is IDLE_HOOKS and prepared.may_be_quick and rendezvous is None:
             quick = prepared.quick or find_quick_run(self, prepared)
             if quick is not None:
                 return quick(self, feed_values)
@@ -399,7 +418,9 @@ class DirectSession(RuntimeSession):
         frame = CallFrame(args, len(executors.fetches))
         states = executors.states if pool is None else executors.pool_choice.choose()
         needs_wake = executors.has_async or states is not executors.states
-        run_state = RunState(frame, hooks, needs_wake, pool=pool)
+        run_state = RunState(frame, hooks, needs_wake, rendezvous=rendezvous, pool=pool)
+        if on_start is not None:
+            on_start(run_state)
         if executors.has_text_feeds and self.has_watched_nodes:
             self.fed_texts.note(args, run_state.step_id)
         if asked.timeout_ms > 0:
@@ -705,7 +726,8 @@ class DirectSession(RuntimeSession):
     def _drop(self) -> None:
         """Frees executors, kernels and what the devices hold; no step of the session runs."""
         self._executors.clear()
-        self._kernels.clear()
+        if self._owns_kernels:
+            self._kernels.clear()
         self._device_mgr.close()
 
     def _check_open(self) -> None:
@@ -760,6 +782,26 @@ class DirectSession(RuntimeSession):
             for name, dtype, place in zip(names, types, places):
                 if place:
                     self._device_mgr.lookup(place).check_can_hold(name, dtype)
+        return self.executors_of(
+            client_graph,
+            feeds,
+            fetches,
+            targets,
+            is_partial_run=is_partial_run,
+            sync_on_finish=sync_on_finish,
+        )
+
+    def executors_of(
+        self,
+        client_graph: ClientGraph,
+        feeds: tuple[str, ...],
+        fetches: tuple[str, ...],
+        targets: tuple[str, ...],
+        *,
+        is_partial_run: bool = False,
+        sync_on_finish: bool = True,
+    ) -> Executors:
+        """Partitions and prepares a placed graph; see :meth:`create_executors`."""
         if not is_partial_run:
             order_early_writers(client_graph.graph)
         partitions = partition(client_graph.graph, self._device_mgr.devices, self._edge_names)

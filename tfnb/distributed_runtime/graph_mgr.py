@@ -1,0 +1,223 @@
+"""The graphs that masters registered with a worker, ready to run.
+
+A registered graph is placed already and contains the Sends and Recvs of edges between devices.  The
+Recvs and Sends that end at the client become arguments and results here, so that the graph runs the
+ways that a session in this process runs its graphs, emitted functions among them.
+
+Corresponds to TensorFlow's ``graph_mgr.cc``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tfnb.common_runtime.executor.executors_and_keys import view
+from tfnb.common_runtime.session.direct_session import DirectSession
+from tfnb.common_runtime.session.graph_execution_state import ClientGraph
+from tfnb.common_runtime.session.session_factory import SessionOptions
+from tfnb.core import errors
+from tfnb.core.rendezvous import create_key
+from tfnb.distributed_runtime.worker_interface import RunGraphResult
+from tfnb.proto import config_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tfnb.common_runtime.device.device_mgr import DeviceMgr
+    from tfnb.common_runtime.executor.executors_and_keys import ExecutorsAndKeys
+    from tfnb.common_runtime.executor.run_state import RunState
+    from tfnb.common_runtime.session.session_state import SessionState
+    from tfnb.core.dtypes import DType
+    from tfnb.core.op_kernel import OpKernel
+    from tfnb.core.rendezvous import Rendezvous
+    from tfnb.graph.graph import Graph, Node
+    from tfnb.proto import graph_pb2
+
+
+class _Ends(NamedTuple):
+    """Where a graph meets the client: keys and types of its arguments and results."""
+
+    feeds: tuple[str, ...]
+    feed_types: list[DType]
+    fetches: tuple[str, ...]
+    fetch_types: list[DType]
+
+
+class RegisteredGraph(DirectSession):
+    """One registered graph; a session of this process whose graph is the partition."""
+
+    def __init__(
+        self,
+        graph_def: graph_pb2.GraphDef,
+        config: config_pb2.ConfigProto,
+        device_mgr: DeviceMgr,
+        kernels: dict[str, OpKernel],
+        session_state: SessionState,
+    ) -> None:
+        """Prepare the executors.
+
+        Args:
+          graph_def: the nodes, each with its device.
+          config: of the master's session.
+          device_mgr: the worker's devices.
+          kernels: the stateful kernels of the session's graphs on this worker.
+          session_state: the values that the session keeps here.
+
+        Raises:
+          InvalidArgumentError: a node is malformed, or its device is not this worker's.
+        """
+        super().__init__(SessionOptions("", config), device_mgr, kernels)
+        self.session_state = session_state
+        self.extend(graph_def)
+        graph = self.graph
+        if graph is None:
+            raise errors.invalid_argument("A graph without nodes was registered.")
+        graph = graph.copy()
+        for node in graph.op_nodes():
+            node.assigned_device = node.requested_device
+        ends = _turn_into_arguments(graph)
+        graph.fixup_source_and_sink_edges()
+        self._prepared = self._executors_of(graph, ends)
+
+    def _executors_of(self, graph: Graph, ends: _Ends) -> ExecutorsAndKeys:
+        client_graph = ClientGraph(graph, ends.feed_types, ends.fetch_types, {})
+        executors = self.executors_of(client_graph, ends.feeds, ends.fetches, ())
+        return view(executors, (ends.feeds, ends.fetches, ()))
+
+    def run_step(
+        self,
+        rendezvous: Rendezvous,
+        send: Mapping[str, Any],
+        recv_keys: Sequence[str],
+        options: config_pb2.RunOptions | None,
+        on_start: Callable[[RunState], None],
+    ) -> RunGraphResult:
+        """Run the graph once.
+
+        Args:
+          rendezvous: of the step.
+          send: values by the keys of the graph's arguments.
+          recv_keys: the keys of the results that are wanted.
+          options: what is recorded; None: nothing.
+          on_start: called with the step's state before it begins.
+
+        Raises:
+          InvalidArgumentError: an argument has no value, or a key is not the graph's.
+          OpError: what a node failed with.
+        """
+        prepared = self._prepared
+        try:
+            values = [send[key] for key in prepared.feeds]
+        except KeyError as error:
+            raise errors.invalid_argument(f"The step was not sent {error.args[0]!r}.") from None
+        metadata = None if options is None else config_pb2.RunMetadata()
+        results = self.run_prepared(prepared, values, options, metadata, rendezvous, on_start)
+        found = dict(zip(prepared.fetches, results))
+        missing = [key for key in recv_keys if key not in found]
+        if missing:
+            raise errors.invalid_argument(f"The graph has no result {missing[0]!r}.")
+        result = RunGraphResult({key: found[key] for key in recv_keys})
+        if metadata is not None:
+            result.step_stats, result.cost_graph = metadata.step_stats, metadata.cost_graph
+            result.partition_graphs = list(metadata.partition_graphs)
+        return result
+
+
+def _turn_into_arguments(graph: Graph) -> _Ends:
+    """Replace Recvs from the client by arguments, Sends to it by results."""
+    feeds: list[str] = []
+    feed_types: list[DType] = []
+    fetches: list[str] = []
+    fetch_types: list[DType] = []
+    for node in list(graph.op_nodes()):
+        if not (node.is_recv or node.is_send) or not node.attrs["client_terminated"]:
+            continue
+        if node.is_recv:
+            dtype = node.attrs["tensor_type"]
+            argument = graph.add_node(
+                f"_arg_{len(feeds)}_{node.name}", "_Arg", {"T": dtype, "index": len(feeds)}
+            )
+            argument.assigned_device = node.assigned_device
+            for edge in list(node.out_edges):
+                graph.add_edge(argument, edge.src_output, edge.dst, edge.dst_input)
+            feeds.append(_key_of(node))
+            feed_types.append(dtype)
+        else:
+            dtype = node.attrs["T"]
+            result = graph.add_node(
+                f"_retval_{len(fetches)}_{node.name}",
+                "_Retval",
+                {"T": dtype, "index": len(fetches)},
+            )
+            result.assigned_device = node.assigned_device
+            for edge in node.in_edges:
+                if edge.src.is_op:
+                    graph.add_edge(edge.src, edge.src_output, result, edge.dst_input)
+            fetches.append(_key_of(node))
+            fetch_types.append(dtype)
+        graph.remove_node(node)
+    return _Ends(tuple(feeds), feed_types, tuple(fetches), fetch_types)
+
+
+def _key_of(node: Node) -> str:
+    attrs = node.attrs
+    return create_key(
+        attrs["send_device"].decode(),
+        attrs["send_device_incarnation"] & 0xFFFFFFFFFFFFFFFF,
+        attrs["recv_device"].decode(),
+        attrs["tensor_name"].decode(),
+        0,
+        0,
+    )
+
+
+class GraphMgr:
+    """The graphs of one session on one worker; thread safe."""
+
+    def __init__(self, device_mgr: DeviceMgr, session_state: SessionState) -> None:
+        self._device_mgr, self._session_state = device_mgr, session_state
+        self._lock = threading.Lock()
+        self._graphs: dict[str, RegisteredGraph] = {}  # guarded by self._lock
+        self._kernels: dict[str, OpKernel] = {}
+        self._numbers = itertools.count(1)
+
+    def register(self, graph_def: graph_pb2.GraphDef, config: config_pb2.ConfigProto) -> str:
+        """Prepare a graph; return its handle."""
+        graph = RegisteredGraph(
+            graph_def, config, self._device_mgr, self._kernels, self._session_state
+        )
+        handle = f"{next(self._numbers):016x}"
+        with self._lock:
+            self._graphs[handle] = graph
+        return handle
+
+    def find(self, handle: str) -> RegisteredGraph:
+        """Return a graph.
+
+        Raises:
+          AbortedError: there is none of that handle.
+        """
+        with self._lock:
+            found = self._graphs.get(handle)
+        if found is None:
+            raise errors.aborted(
+                f"Graph handle is not found: {handle}. Possibly, this worker just restarted."
+            )
+        return found
+
+    def deregister(self, handle: str) -> None:
+        """Drop a graph; its steps in flight end."""
+        graph = self.find(handle)
+        with self._lock:
+            self._graphs.pop(handle, None)
+        graph.close()
+
+    def deregister_all(self) -> None:
+        """Drop all graphs and kernels."""
+        with self._lock:
+            graphs, self._graphs = list(self._graphs.values()), {}
+        for graph in graphs:
+            graph.close()
+        self._kernels.clear()

@@ -1,0 +1,286 @@
+"""A worker in another process.
+
+Corresponds to TensorFlow's ``rpc/grpc_remote_worker.cc``.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import dtypes
+from tfnb.distributed_runtime import grpc_tensor_coding as coding
+from tfnb.distributed_runtime.grpc_channel import SCHEME, import_grpc, new_channel
+from tfnb.distributed_runtime.remote_errors import remote_error
+from tfnb.distributed_runtime.worker_interface import RunGraphResult
+from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.core.rendezvous import type_of_callback
+    from tfnb.distributed_runtime.worker_interface import RunGraphCall
+    from tfnb.proto import device_attributes_pb2
+
+SERVICE = "/tensorflow.WorkerService/"
+# Requests that a worker answers at once, unless it is stopped; in seconds.
+_SHORT_S = 60.0
+_CLEANUP_S = 10.0
+
+
+class GrpcRemoteWorker:
+    """The WorkerService of a task; thread safe.
+
+    Attributes:
+      task: its name, ``/job:worker/replica:0/task:0``.
+      address: ``host:port``.
+    """
+
+    is_local = False
+
+    def __init__(self, task: str, address: str, options: config_pb2.RPCOptions) -> None:
+        self.task, self.address = task, address
+        self._grpc = import_grpc()
+        self._channel = new_channel(SCHEME + address, options)
+        self._lock = threading.Lock()
+        self._methods: dict[str, Any] = {}  # guarded by self._lock
+
+    def _method(self, name: str) -> Any:
+        with self._lock:
+            found = self._methods.get(name)
+            if found is None:
+                found = self._methods[name] = self._channel.unary_unary(SERVICE + name)
+            return found
+
+    def _call(
+        self, name: str, request: Any, response: Any, timeout_s: float | None, waits: bool = False
+    ) -> Any:
+        try:
+            found = self._method(name)(
+                request.SerializeToString(), timeout=timeout_s, wait_for_ready=waits
+            )
+        except self._grpc.RpcError as error:
+            raise self._error(error, name) from None
+        return response.FromString(found)
+
+    def _error(self, error: Any, name: str) -> Exception:
+        code, details = error.code().value[0], error.details() or ""
+        return remote_error(code, details, f"{self.task} at {self.address}", name)
+
+    def get_status(
+        self, timeout_s: float | None = None
+    ) -> list[device_attributes_pb2.DeviceAttributes]:
+        """Return the devices of the worker; wait until it is there."""
+        response = self._call(
+            "GetStatus",
+            worker_pb2.GetStatusRequest(),
+            worker_pb2.GetStatusResponse,
+            timeout_s,
+            True,
+        )
+        return list(response.device_attributes)
+
+    def create_worker_session(self, request: worker_pb2.CreateWorkerSessionRequest) -> None:
+        """Open what the worker keeps of a session."""
+        self._call("CreateWorkerSession", request, worker_pb2.CreateWorkerSessionResponse, _SHORT_S)
+
+    def delete_worker_session(self, session_handle: str) -> None:
+        """Drop it, without waiting for the answer."""
+        request = worker_pb2.DeleteWorkerSessionRequest(session_handle=session_handle)
+        self._send("DeleteWorkerSession", request)
+
+    def register_graph(
+        self, session_handle: str, graph_def: graph_pb2.GraphDef, config: config_pb2.ConfigProto
+    ) -> str:
+        """Give the worker its nodes; return the handle of the graph."""
+        request = worker_pb2.RegisterGraphRequest(
+            session_handle=session_handle,
+            create_worker_session_called=True,
+            graph_def=graph_def,
+            graph_options=config.graph_options,
+            config_proto=config,
+        )
+        response = self._call("RegisterGraph", request, worker_pb2.RegisterGraphResponse, _SHORT_S)
+        handle: str = response.graph_handle
+        return handle
+
+    def deregister_graph(self, session_handle: str, graph_handle: str) -> None:
+        """Drop a graph, without waiting for the answer."""
+        request = worker_pb2.DeregisterGraphRequest(
+            session_handle=session_handle,
+            create_worker_session_called=True,
+            graph_handle=graph_handle,
+        )
+        self._send("DeregisterGraph", request)
+
+    def _send(self, name: str, request: Any) -> None:
+        """Send a request whose answer nobody needs: it says that something is not wanted longer."""
+        self._method(name).future(request.SerializeToString(), timeout=_CLEANUP_S)
+
+    def start_graph(self, call: RunGraphCall, failed: Callable[[BaseException], None]) -> RemoteRun:
+        """Send a run of a graph."""
+        request = worker_pb2.RunGraphRequest(
+            session_handle=call.session_handle,
+            create_worker_session_called=True,
+            graph_handle=call.graph_handle,
+            step_id=call.step_id,
+            exec_opts=call.options,
+            recv_key=call.recv_keys,
+            is_partial=call.is_partial,
+            is_last_partial_run=call.is_last_partial_run,
+            store_errors_in_response_body=True,
+            request_id=random.getrandbits(63) or 1,
+        )
+        parts: list[coding.Buffer] = [request.SerializeToString()]
+        for key, value in call.send.items():
+            parts += coding.named_tensor_field(3, key, coding.encode(value, dtype_of(value)))
+        message = coding.join_message(parts, f"What the step sends to {self.task}")
+        return RemoteRun(self, self._method("RunGraph").future(message), failed)
+
+    def run_error(self, error: Any) -> Exception:
+        """Return what a failed call of RunGraph means."""
+        return self._error(error, "RunGraph")
+
+    def is_rpc_error(self, error: BaseException) -> bool:
+        """Return whether gRPC raised an error."""
+        return isinstance(error, self._grpc.RpcError)
+
+    def cleanup_graph(self, step_id: int) -> None:
+        """Drop what is left of a step, without waiting for the answer."""
+        self._send("CleanupGraph", worker_pb2.CleanupGraphRequest(step_id=step_id))
+
+    def cleanup_all(self, containers: Sequence[str]) -> None:
+        """Clear containers."""
+        request = worker_pb2.CleanupAllRequest(container=containers)
+        self._call("CleanupAll", request, worker_pb2.CleanupAllResponse, _SHORT_S)
+
+    def recv_tensor(self, step_id: int, key: str, callback: type_of_callback) -> Callable[[], None]:
+        """Ask for a tensor; ``callback`` gets it in a thread of gRPC."""
+        request = worker_pb2.RecvTensorRequest(
+            step_id=step_id,
+            rendezvous_key=key,
+            dma_ok=True,
+            request_id=random.getrandbits(63) or 1,
+        )
+        future = self._method("RecvTensor").future(request.SerializeToString())
+
+        def arrived(future: Any) -> None:
+            try:
+                response = future.result()
+            except self._grpc.FutureCancelledError:
+                return
+            except self._grpc.RpcError as error:
+                callback(self._error(error, "RecvTensor"), None, False)
+                return
+            try:
+                value, is_dead = _received(response)
+            except Exception as error:
+                callback(error, None, False)
+                return
+            callback(None, value, is_dead)
+
+        future.add_done_callback(arrived)
+
+        def give_up() -> None:
+            future.cancel()
+
+        return give_up
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._channel.close()
+
+
+class RemoteRun:
+    """A run of a graph that was sent to another process."""
+
+    def __init__(
+        self, worker: GrpcRemoteWorker, future: Any, failed: Callable[[BaseException], None]
+    ) -> None:
+        self._worker, self._future, self._failed = worker, future, failed
+        self._cancelled: BaseException | None = None
+        future.add_done_callback(self._note)
+
+    def _note(self, future: Any) -> None:
+        """Tell the step of a failed connection, so that no other task goes on waiting."""
+        if not future.cancelled():
+            error = future.exception()
+            if error is not None:
+                self._failed(self._worker.run_error(error))
+                return
+            code, text = _status_of(future.result())
+            if code:
+                self._failed(remote_error(code, text, self._worker.task))
+
+    def result(self) -> RunGraphResult:
+        """Wait for the answer.
+
+        Raises:
+          OpError: what the worker answered, or why it did not.
+        """
+        try:
+            response = self._future.result()
+        except Exception as error:
+            if self._cancelled is not None:
+                raise self._cancelled from None
+            if self._worker.is_rpc_error(error):
+                raise self._worker.run_error(error) from None
+            raise
+        return _run_graph_result(response, self._worker.task)
+
+    def cancel(self, error: BaseException) -> None:
+        """Cancel the run on the worker; :meth:`result` raises ``error``."""
+        if self._cancelled is None:
+            self._cancelled = error
+        self._future.cancel()
+
+
+def _status_of(response: bytes) -> tuple[int, str]:
+    code, text = 0, ""
+    for number, value, _ in coding.fields(memoryview(response)):
+        if number == 5 and isinstance(value, int):
+            code = value
+        elif number == 6:
+            text = bytes(coding.content_of(value)).decode(errors="replace")
+    return code, text
+
+
+def _run_graph_result(response: bytes, task: str) -> RunGraphResult:
+    code, text = _status_of(response)
+    if code:
+        raise remote_error(code, text, task)
+    result = RunGraphResult()
+    for number, value, _ in coding.fields(memoryview(response)):
+        if number == 1:
+            name, tensor = coding.decode_named(coding.content_of(value))
+            result.recv[name] = tensor
+        elif number == 2:
+            content = bytes(coding.content_of(value))
+            result.step_stats = step_stats_pb2.StepStats.FromString(content)
+        elif number == 3:
+            content = bytes(coding.content_of(value))
+            result.cost_graph = step_stats_pb2.CostGraphDef.FromString(content)
+        elif number == 4:
+            content = bytes(coding.content_of(value))
+            result.partition_graphs.append(graph_pb2.GraphDef.FromString(content))
+    return result
+
+
+def _received(response: bytes) -> tuple[Any, bool]:
+    """Return the tensor of a RecvTensorResponse, and whether it is dead."""
+    value: Any = None
+    is_dead = False
+    for number, content, _ in coding.fields(memoryview(response)):
+        if number == 1:
+            value = coding.as_fetched(coding.decode(coding.content_of(content)))
+        elif number == 2:
+            is_dead = bool(content)
+    return (None if is_dead else value), is_dead
+
+
+def dtype_of(value: Any) -> dtypes.DType:
+    """Return the type of a value of the runtime."""
+    if isinstance(value, bytes):
+        return dtypes.string
+    return dtypes.as_dtype(value.dtype)

@@ -1,0 +1,435 @@
+"""MasterService and WorkerService over gRPC: bytes in, bytes out.
+
+A request runs in a thread of the server's pool.  Where a client cancels, is killed or reaches its
+deadline, what it asked for ends.
+
+Corresponds to TensorFlow's ``rpc/grpc_master_service.cc`` and ``rpc/grpc_worker_service.cc``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core import errors
+from tfnb.core.resource_mgr import RefCell
+from tfnb.distributed_runtime import grpc_tensor_coding as coding
+from tfnb.distributed_runtime.grpc_remote_worker import dtype_of
+from tfnb.distributed_runtime.master_session import StepRequest
+from tfnb.distributed_runtime.worker_interface import RunGraphCall
+from tfnb.proto import config_pb2, master_pb2, worker_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.distributed_runtime.master import Master
+    from tfnb.distributed_runtime.master_session import StepResult
+    from tfnb.distributed_runtime.worker import Worker
+
+_log = logging.getLogger("tfnb")
+# gRPC sends a status's text as a header, whose size is limited.
+_MAX_STATUS_TEXT = 3072
+_MANY_REQUESTS = 100_000
+_CANCELLED = "The client cancelled the request, ended, or reached its deadline."
+
+Handler = "Callable[[bytes, Any], bytes]"
+
+
+class RecentRequestIds:
+    """The ids of requests that were seen; a request that comes twice is refused; thread safe."""
+
+    def __init__(self, most: int = _MANY_REQUESTS) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._seen: OrderedDict[int, None] = OrderedDict()  # guarded by self._lock
+
+    def note(self, request_id: int, what: str) -> None:
+        """Note an id; 0 stands for none.
+
+        Raises:
+          AbortedError: it was seen before.
+        """
+        if not request_id:
+            return
+        with self._lock:
+            if request_id in self._seen:
+                raise errors.aborted(
+                    f"The same {what} request was received twice. request_id: {request_id}"
+                )
+            self._seen[request_id] = None
+            if len(self._seen) > self._most:
+                self._seen.popitem(last=False)
+
+
+class MasterService:
+    """Answers clients."""
+
+    name = "tensorflow.MasterService"
+
+    def __init__(self, master: Master) -> None:
+        self._master = master
+        self._seen = RecentRequestIds()
+        self.handlers: dict[str, Callable[[bytes, Any], bytes]] = {
+            "CreateSession": self._create_session,
+            "ExtendSession": self._extend_session,
+            "RunStep": self._run_step,
+            "CloseSession": self._close_session,
+            "ListDevices": self._list_devices,
+            "Reset": self._reset,
+            "MakeCallable": self._make_callable,
+            "RunCallable": self._run_callable,
+            "ReleaseCallable": self._release_callable,
+        }
+
+    def _create_session(self, request: bytes, context: Any) -> bytes:
+        message = _parse(master_pb2.CreateSessionRequest, request)
+        session = self._master.create_session(message, lambda: not context.is_active())
+        if not context.is_active():
+            self._master.close_session(session.handle)
+        return master_pb2.CreateSessionResponse(
+            session_handle=session.handle, graph_version=session.graph_version
+        ).SerializeToString()
+
+    def _extend_session(self, request: bytes, context: Any) -> bytes:
+        message = _parse(master_pb2.ExtendSessionRequest, request)
+        session = self._master.find(message.session_handle)
+        version = session.extend(message.graph_def, message.current_graph_version)
+        return master_pb2.ExtendSessionResponse(new_graph_version=version).SerializeToString()
+
+    def _run_step(self, request: bytes, context: Any) -> bytes:
+        step = _StepFields(request)
+        try:
+            self._seen.note(step.request_id, "RunStep")
+            session = self._master.find(step.session_handle)
+            if step.partial_run_handle:
+                raise errors.unimplemented("Partial runs are not supported by this server.")
+            wanted = StepRequest(step.feeds, step.fetches, step.targets, step.options)
+            result = session.run(wanted, _ends_with(context))
+        except errors.OpError as error:
+            if not step.stores_errors:
+                raise
+            return master_pb2.RunStepResponse(
+                status_code=error.error_code,  # type: ignore[arg-type]
+                status_error_message=text_of(error),
+            ).SerializeToString()
+        return coding.join_message(_step_parts(result), "What the step fetches")
+
+    def _close_session(self, request: bytes, context: Any) -> bytes:
+        message = _parse(master_pb2.CloseSessionRequest, request)
+        self._master.close_session(message.session_handle)
+        return b""
+
+    def _list_devices(self, request: bytes, context: Any) -> bytes:
+        message = _parse(master_pb2.ListDevicesRequest, request)
+        local, remote = self._master.list_devices(message.session_handle)
+        return master_pb2.ListDevicesResponse(
+            local_device=local, remote_device=remote
+        ).SerializeToString()
+
+    def _reset(self, request: bytes, context: Any) -> bytes:
+        message = _parse(master_pb2.ResetRequest, request)
+        self._master.reset(list(message.container), list(message.device_filters))
+        return b""
+
+    def _make_callable(self, request: bytes, context: Any) -> bytes:
+        message = _parse(master_pb2.MakeCallableRequest, request)
+        self._seen.note(message.request_id, "MakeCallable")
+        handle = self._master.find(message.session_handle).make_callable(message.options)
+        return master_pb2.MakeCallableResponse(handle=handle).SerializeToString()
+
+    def _run_callable(self, request: bytes, context: Any) -> bytes:
+        handle, number, request_id = "", 0, 0
+        values: list[Any] = []
+        for field, value, _ in coding.fields(memoryview(request)):
+            if field == 1:
+                handle = _text(value)
+            elif field == 2 and isinstance(value, int):
+                number = value
+            elif field == 3:
+                values.append(coding.as_fetched(coding.decode(coding.content_of(value))))
+            elif field == 4 and isinstance(value, int):
+                request_id = value
+        self._seen.note(request_id, "RunCallable")
+        session = self._master.find(handle)
+        options = session.callable_options(number)
+        if len(values) != len(options.feed):
+            raise errors.invalid_argument(
+                f"The callable takes {len(options.feed)} feeds, but {len(values)} were sent."
+            )
+        feeds = dict(zip(options.feed, values))
+        has_options = options.HasField("run_options")
+        wanted = StepRequest(
+            feeds, options.fetch, options.target, options.run_options if has_options else None
+        )
+        result = session.run(wanted, _ends_with(context))
+        parts: list[coding.Buffer] = []
+        for name in options.fetch:
+            tensor = result.values[name]
+            parts += coding.tensor_field(1, coding.encode(tensor, dtype_of(tensor)))
+        if result.metadata is not None:
+            parts.append(coding.bytes_field(2, result.metadata.SerializeToString()))
+        return coding.join_message(parts, "What the call fetches")
+
+    def _release_callable(self, request: bytes, context: Any) -> bytes:
+        message = _parse(master_pb2.ReleaseCallableRequest, request)
+        self._master.find(message.session_handle).release_callable(message.handle)
+        return b""
+
+
+class _StepFields:
+    """The fields of a RunStepRequest."""
+
+    def __init__(self, request: bytes) -> None:
+        self.session_handle = self.partial_run_handle = ""
+        self.feeds: dict[str, Any] = {}
+        self.fetches: list[str] = []
+        self.targets: list[str] = []
+        self.options: config_pb2.RunOptions | None = None
+        self.stores_errors = False
+        self.request_id = 0
+        for number, value, _ in coding.fields(memoryview(request)):
+            if number == 1:
+                self.session_handle = _text(value)
+            elif number == 2:
+                name, tensor = coding.decode_named(coding.content_of(value))
+                self.feeds[name] = tensor
+            elif number == 3:
+                self.fetches.append(_text(value))
+            elif number == 4:
+                self.targets.append(_text(value))
+            elif number == 5:
+                content = bytes(coding.content_of(value))
+                options = _parse(config_pb2.RunOptions, content)
+                # A client that asks for nothing may still send the message.
+                self.options = options if content else None
+            elif number == 6:
+                self.partial_run_handle = _text(value)
+            elif number == 7:
+                self.stores_errors = bool(value)
+            elif number == 8 and isinstance(value, int):
+                self.request_id = value
+
+
+def _step_parts(result: StepResult) -> list[coding.Buffer]:
+    parts: list[coding.Buffer] = []
+    for name, value in result.values.items():
+        parts += coding.named_tensor_field(1, name, coding.encode(value, dtype_of(value)))
+    if result.metadata is not None:
+        parts.append(coding.bytes_field(2, result.metadata.SerializeToString()))
+    return parts
+
+
+class WorkerService:
+    """Answers masters and other workers."""
+
+    name = "tensorflow.WorkerService"
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._seen = RecentRequestIds()
+        self.handlers: dict[str, Callable[[bytes, Any], bytes]] = {
+            "GetStatus": self._get_status,
+            "CreateWorkerSession": self._create_worker_session,
+            "DeleteWorkerSession": self._delete_worker_session,
+            "RegisterGraph": self._register_graph,
+            "DeregisterGraph": self._deregister_graph,
+            "RunGraph": self._run_graph,
+            "CleanupGraph": self._cleanup_graph,
+            "CleanupAll": self._cleanup_all,
+            "RecvTensor": self._recv_tensor,
+            "MarkRecvFinished": lambda request, context: b"",
+            "Logging": lambda request, context: b"",
+        }
+
+    def _get_status(self, request: bytes, context: Any) -> bytes:
+        return worker_pb2.GetStatusResponse(
+            device_attributes=self._worker.get_status()
+        ).SerializeToString()
+
+    def _create_worker_session(self, request: bytes, context: Any) -> bytes:
+        self._worker.create_worker_session(_parse(worker_pb2.CreateWorkerSessionRequest, request))
+        return b""
+
+    def _delete_worker_session(self, request: bytes, context: Any) -> bytes:
+        message = _parse(worker_pb2.DeleteWorkerSessionRequest, request)
+        self._worker.delete_worker_session(message.session_handle)
+        return b""
+
+    def _register_graph(self, request: bytes, context: Any) -> bytes:
+        message = _parse(worker_pb2.RegisterGraphRequest, request)
+        config = config_pb2.ConfigProto()
+        config.CopyFrom(message.config_proto)
+        if message.HasField("graph_options"):
+            config.graph_options.CopyFrom(message.graph_options)
+        handle = message.session_handle if message.create_worker_session_called else ""
+        graph = self._worker.register_graph(handle, message.graph_def, config)
+        return worker_pb2.RegisterGraphResponse(graph_handle=graph).SerializeToString()
+
+    def _deregister_graph(self, request: bytes, context: Any) -> bytes:
+        message = _parse(worker_pb2.DeregisterGraphRequest, request)
+        handle = message.session_handle if message.create_worker_session_called else ""
+        self._worker.deregister_graph(handle, message.graph_handle)
+        return b""
+
+    def _run_graph(self, request: bytes, context: Any) -> bytes:
+        message = worker_pb2.RunGraphRequest()
+        send: dict[str, Any] = {}
+        rest: list[memoryview] = []
+        whole, begin = memoryview(request), 0
+        for number, value, end in coding.fields(whole):
+            if number == 3:
+                name, tensor = coding.decode_named(coding.content_of(value))
+                send[name] = tensor
+            else:
+                rest.append(whole[begin:end])
+            begin = end
+        message = _parse(worker_pb2.RunGraphRequest, b"".join(rest))
+        try:
+            self._seen.note(message.request_id, "RunGraph (Worker)")
+            if message.is_partial:
+                raise errors.unimplemented("Partial runs are not supported by this worker.")
+            opts = message.exec_opts
+            call = RunGraphCall(
+                message.session_handle if message.create_worker_session_called else "",
+                message.graph_handle,
+                message.step_id,
+                send,
+                list(message.recv_key),
+                opts if message.HasField("exec_opts") and opts.ByteSize() else None,
+            )
+            run = self._worker.start_graph(call, lambda error: None)
+            _ends_with(context)(run.cancel)
+            result = run.result()
+        except errors.OpError as error:
+            if not message.store_errors_in_response_body:
+                raise
+            return worker_pb2.RunGraphResponse(
+                status_code=error.error_code,  # type: ignore[arg-type]
+                status_error_message=text_of(error),
+            ).SerializeToString()
+        parts: list[coding.Buffer] = []
+        for key, value in result.recv.items():
+            parts += coding.named_tensor_field(1, key, coding.encode(value, dtype_of(value)))
+        if result.step_stats is not None:
+            parts.append(coding.bytes_field(2, result.step_stats.SerializeToString()))
+        if result.cost_graph is not None:
+            parts.append(coding.bytes_field(3, result.cost_graph.SerializeToString()))
+        for graph in result.partition_graphs:
+            parts.append(coding.bytes_field(4, graph.SerializeToString()))
+        return coding.join_message(parts, "What the task sends back")
+
+    def _cleanup_graph(self, request: bytes, context: Any) -> bytes:
+        self._worker.cleanup_graph(_parse(worker_pb2.CleanupGraphRequest, request).step_id)
+        return b""
+
+    def _cleanup_all(self, request: bytes, context: Any) -> bytes:
+        self._worker.cleanup_all(list(_parse(worker_pb2.CleanupAllRequest, request).container))
+        return b""
+
+    def _recv_tensor(self, request: bytes, context: Any) -> bytes:
+        message = _parse(worker_pb2.RecvTensorRequest, request)
+        self._seen.note(message.request_id, "RecvTensor (Worker)")
+        arrived = threading.Event()
+        box: list[tuple[BaseException | None, Any, bool]] = []
+
+        def callback(error: BaseException | None, value: Any, is_dead: bool) -> None:
+            box.append((error, value, is_dead))
+            arrived.set()
+
+        self._worker.recv_tensor(message.step_id, message.rendezvous_key, callback)
+        context.add_callback(arrived.set)
+        arrived.wait()
+        if not box:
+            raise errors.cancelled(_CANCELLED)
+        error, value, is_dead = box[0]
+        if error is not None:
+            raise error
+        return _recv_response(value, is_dead)
+
+
+def _recv_response(value: Any, is_dead: bool) -> bytes:
+    if is_dead:
+        # A dead tensor has a type all the same: receivers parse the message as a whole.
+        empty = coding.encode(np.zeros(0, np.float32), dtype_of(np.float32(0)))
+        parts: list[coding.Buffer] = [*coding.tensor_field(1, empty), coding.varint_field(2, 1)]
+        return coding.join_message(parts, "A dead tensor")
+    if isinstance(value, RefCell):
+        value = value.read()
+    tensor = coding.encode(value, dtype_of(value))
+    return coding.join_message(coding.tensor_field(1, tensor), "A tensor for another task")
+
+
+def _ends_with(context: Any) -> Callable[[Callable[[BaseException], None]], None]:
+    """Return what makes a step end when its client is gone."""
+
+    def on_start(fail: Callable[[BaseException], None]) -> None:
+        def ended() -> None:
+            fail(errors.cancelled(_CANCELLED))
+
+        if not context.add_callback(ended):
+            ended()
+
+    return on_start
+
+
+def _text(value: int | memoryview) -> str:
+    return bytes(coding.content_of(value)).decode(errors="replace")
+
+
+def _parse(kind: Any, request: bytes) -> Any:
+    try:
+        return kind.FromString(request)
+    except Exception as error:
+        raise errors.invalid_argument(f"The request is no {kind.__name__}: {error}") from error
+
+
+def text_of(error: errors.OpError) -> str:
+    """Return an error's message with the node that failed, as TensorFlow writes it."""
+    name = error.node_name
+    if name is None or f"node {name}" in error.message:
+        return error.message
+    return f"{error.message}\n\t [[{{{{node {name}}}}}]]"
+
+
+def handlers_of(grpc: Any, *services: MasterService | WorkerService) -> list[Any]:
+    """Return gRPC's handlers of services."""
+    return [
+        grpc.method_handlers_generic_handler(
+            service.name,
+            {
+                name: grpc.unary_unary_rpc_method_handler(_answering(grpc, name, answer))
+                for name, answer in service.handlers.items()
+            },
+        )
+        for service in services
+    ]
+
+
+def _answering(
+    grpc: Any, name: str, answer: Callable[[bytes, Any], bytes]
+) -> Callable[[bytes, Any], bytes]:
+    codes = {code.value[0]: code for code in grpc.StatusCode}
+
+    def handle(request: bytes, context: Any) -> bytes:
+        try:
+            return answer(request, context)
+        except errors.OpError as error:
+            code = codes.get(error.error_code, grpc.StatusCode.UNKNOWN)
+            context.set_code(code)
+            context.set_details(text_of(error)[:_MAX_STATUS_TEXT])
+        except MemoryError as error:
+            context.set_code(grpc.StatusCode.RESOURCE_EXHAUSTED)
+            context.set_details(f"{name}: not enough memory: {error}")
+        except Exception as error:
+            _log.exception("%s failed", name)
+            context.set_code(grpc.StatusCode.INTERNAL)
+            context.set_details(
+                f"{name} failed: {type(error).__name__}: {error}"[:_MAX_STATUS_TEXT]
+            )
+        return b""
+
+    return handle

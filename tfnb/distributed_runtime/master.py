@@ -1,0 +1,262 @@
+"""A master: opens sessions on the tasks of its cluster.
+
+Corresponds to TensorFlow's ``master.cc``.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from tfnb.core import device_spec, errors
+from tfnb.distributed_runtime.master_session import MasterSession
+from tfnb.distributed_runtime.worker_cache import WorkerCache, addresses_of
+from tfnb.proto import config_pb2, device_attributes_pb2, master_pb2, worker_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.core.cluster_spec import ClusterSpec
+
+_log = logging.getLogger("tfnb")
+
+# A task that does not answer is reported after this many seconds, then at longer intervals.
+_FIRST_REPORT_S = 2.0
+_NEXT_REPORT_S = 10.0
+# One question to a task waits that long, so that a cancelled client is noticed; in seconds.
+_PATIENCE_S = 1.0
+
+
+class Master:
+    """The master of a task; thread safe."""
+
+    def __init__(
+        self, task: str, workers: WorkerCache, default_config: config_pb2.ConfigProto
+    ) -> None:
+        """Make a master without sessions.
+
+        Args:
+          task: the task that it belongs to.
+          workers: the workers of its cluster, its own among them.
+          default_config: of sessions that bring no configuration.
+        """
+        self._task = task
+        self._workers = workers
+        self._default_config = default_config
+        self._lock = threading.Lock()
+        self._sessions: dict[str, MasterSession] = {}  # guarded by self._lock
+        self._caches: dict[str, WorkerCache] = {}  # of sessions with a cluster of their own
+
+    def create_session(
+        self,
+        request: master_pb2.CreateSessionRequest,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> MasterSession:
+        """Open a session; wait until all its tasks answer.
+
+        Args:
+          request: the client's.
+          is_cancelled: whether the client has given up.
+
+        Raises:
+          CancelledError: the client has given up.
+          InvalidArgumentError: a filter, the cluster or a node is malformed.
+          OpError: what a worker answered.
+        """
+        config = config_pb2.ConfigProto()
+        config.CopyFrom(self._default_config)
+        config.MergeFrom(request.config)
+        workers = self._workers_for(config)
+        tasks = _filtered(workers.tasks, config.device_filters, self._task)
+        devices = self._find_devices(workers, tasks, config, is_cancelled)
+        handle = f"{random.getrandbits(64):016x}"
+        session = MasterSession(handle, config, self._task, devices, workers.find)
+        isolates = config.isolate_session_state
+
+        def for_task(task: str) -> worker_pb2.CreateWorkerSessionRequest:
+            message = worker_pb2.CreateWorkerSessionRequest(
+                session_handle=handle,
+                isolate_session_state=isolates,
+                master_task=self._task,
+                master_incarnation=_incarnation_of(devices, self._task),
+            )
+            if config.cluster_def.job:
+                message.server_def.cluster.CopyFrom(config.cluster_def)
+                message.server_def.protocol = "grpc"
+                spec = device_spec.parse_full_name(f"{task}/device:CPU:0")
+                assert spec is not None
+                message.server_def.job_name = spec.job or ""
+                message.server_def.task_index = spec.task or 0
+                message.cluster_device_attributes.extend(devices)
+            return message
+
+        session.create(request.graph_def, for_task)
+        with self._lock:
+            self._sessions[handle] = session
+            if workers is not self._workers:
+                self._caches[handle] = workers
+        return session
+
+    def _workers_for(self, config: config_pb2.ConfigProto) -> WorkerCache:
+        """Return the workers of the cluster that the client brings, or of the master's own.
+
+        Raises:
+          InvalidArgumentError: the client's cluster lacks the master's task.
+        """
+        if not config.cluster_def.job:
+            return self._workers
+        addresses = {
+            f"/job:{job.name}/replica:0/task:{index}": address
+            for job in config.cluster_def.job
+            for index, address in sorted(job.tasks.items())
+        }
+        workers = WorkerCache(addresses, config.rpc_options)
+        workers.set_local(self._workers.find(self._task))
+        return workers
+
+    def _find_devices(
+        self,
+        workers: WorkerCache,
+        tasks: Sequence[str],
+        config: config_pb2.ConfigProto,
+        is_cancelled: Callable[[], bool],
+    ) -> list[device_attributes_pb2.DeviceAttributes]:
+        """Ask every task for its devices; the master's own come first."""
+        found: dict[str, list[device_attributes_pb2.DeviceAttributes]] = {}
+        begin = monotonic()
+        next_report = begin + _FIRST_REPORT_S
+        while len(found) < len(tasks):
+            for task in tasks:
+                if task in found:
+                    continue
+                with suppress(errors.DeadlineExceededError, errors.UnavailableError):
+                    found[task] = workers.find(task).get_status(_PATIENCE_S)
+                if is_cancelled():
+                    raise errors.cancelled("The client has given up waiting for the session.")
+                if monotonic() >= next_report and len(found) < len(tasks):
+                    next_report = monotonic() + _NEXT_REPORT_S
+                    for missing in [one for one in tasks if one not in found]:
+                        _log.warning(
+                            "CreateSession still waiting for response from worker: %s (%.0f s). "
+                            "A session that does not need it names those that it needs in "
+                            "tf.ConfigProto(device_filters=[...]).",
+                            missing,
+                            monotonic() - begin,
+                        )
+        return [
+            device
+            for task in sorted(tasks, key=lambda one: one != self._task)
+            for device in found[task]
+            if _is_seen(device.name, config.device_filters, self._task)
+        ]
+
+    def find(self, handle: str) -> MasterSession:
+        """Return a session.
+
+        Raises:
+          AbortedError: there is none of that handle.
+        """
+        with self._lock:
+            found = self._sessions.get(handle)
+        if found is None:
+            raise errors.aborted(f"Session {handle} is not found.")
+        return found
+
+    def close_session(self, handle: str) -> None:
+        """Close a session.
+
+        Raises:
+          AbortedError: there is none of that handle.
+        """
+        session = self.find(handle)
+        with self._lock:
+            self._sessions.pop(handle, None)
+            workers = self._caches.pop(handle, None)
+        session.close()
+        if workers is not None:
+            workers.close()
+
+    def list_devices(
+        self, handle: str
+    ) -> tuple[
+        list[device_attributes_pb2.DeviceAttributes], list[device_attributes_pb2.DeviceAttributes]
+    ]:
+        """Return the devices of the master's task and those of others that a session sees."""
+        devices = self.find(handle).devices if handle else self._devices()
+        local = [one for one in devices if one.name.startswith(f"{self._task}/")]
+        return local, [one for one in devices if one not in local]
+
+    def _devices(self) -> list[device_attributes_pb2.DeviceAttributes]:
+        config = config_pb2.ConfigProto()
+        return self._find_devices(self._workers, self._workers.tasks, config, lambda: False)
+
+    def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
+        """Clear containers on all tasks and end all sessions.
+
+        Raises:
+          OpError: what a worker answered.
+        """
+        with self._lock:
+            sessions, self._sessions = list(self._sessions.values()), {}
+        for task in _filtered(self._workers.tasks, filters, self._task):
+            self._workers.find(task).cleanup_all(containers)
+        for session in sessions:
+            session.close(errors.aborted("The session was ended by a Reset of its target."))
+
+    def close(self) -> None:
+        """End all sessions."""
+        with self._lock:
+            sessions, self._sessions = list(self._sessions.values()), {}
+            caches, self._caches = list(self._caches.values()), {}
+        for session in sessions:
+            session.close()
+        for cache in caches:
+            cache.close()
+
+
+def _filtered(tasks: Sequence[str], filters: Sequence[str], own: str) -> list[str]:
+    return [task for task in tasks if _is_seen(f"{task}/device:CPU:0", filters, own)]
+
+
+def _is_seen(device: str, filters: Sequence[str], own: str) -> bool:
+    """Return whether a session sees a device: no filters, a filter fits, or it is the master's.
+
+    Raises:
+      InvalidArgumentError: a filter is not a device name.
+    """
+    specs = [device_spec.parse_full_name(text) for text in filters]
+    for text, spec in zip(filters, specs):
+        if spec is None:
+            raise errors.invalid_argument(f"Skipping invalid filter: {text}")
+    if not specs or device.startswith(f"{own}/"):
+        return True
+    name = device_spec.parse_full_name(device)
+    assert name is not None
+    return any(
+        all(
+            wanted is None or wanted == given
+            for wanted, given in (
+                (spec.job, name.job),
+                (spec.replica, name.replica),
+                (spec.task, name.task),
+            )
+        )
+        for spec in specs
+        if spec is not None
+    )
+
+
+def _incarnation_of(devices: Sequence[device_attributes_pb2.DeviceAttributes], task: str) -> int:
+    for device in devices:
+        if device.name.startswith(f"{task}/"):
+            return device.incarnation
+    return 0
+
+
+def new_worker_cache(cluster: ClusterSpec, options: config_pb2.RPCOptions) -> WorkerCache:
+    """Return the workers of a cluster."""
+    return WorkerCache(addresses_of(cluster), options)

@@ -1,0 +1,481 @@
+"""A session of a master: its graph, cut by task, runs on the workers.
+
+Placement and partitioning are those of sessions in this process, with the devices of all tasks.
+The graph is cut by device; the parts of a task's devices are sent together.  A step runs on all
+tasks at once: each gets its feeds and returns its fetches; tensors between tasks go from worker to
+worker.
+
+Corresponds to TensorFlow's ``master_session.cc``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime.device.cpu_device import CpuDevice
+from tfnb.common_runtime.device.device import Device
+from tfnb.common_runtime.device.device_mgr import DeviceMgr
+from tfnb.common_runtime.session.graph_execution_state import GraphExecutionState
+from tfnb.core import array_module, errors
+from tfnb.core.rendezvous import create_key
+from tfnb.distributed_runtime.rendezvous_mgr import task_of
+from tfnb.distributed_runtime.worker_interface import RunGraphCall
+from tfnb.graph.graph_constructor import node_to_node_def
+from tfnb.graph.graph_partition import partition
+from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tfnb.distributed_runtime.worker_interface import (
+        PendingRun,
+        RunGraphResult,
+        WorkerInterface,
+    )
+    from tfnb.graph.graph import Graph
+    from tfnb.proto import device_attributes_pb2
+
+_CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
+
+
+class RemoteDevice(Device):
+    """A device of another task that is no CPU: placement sees it, nothing runs on it here."""
+
+    def __init__(self, attributes: device_attributes_pb2.DeviceAttributes) -> None:
+        super().__init__(attributes.name, 0, array_module, attributes.memory_limit)
+        self.device_type = attributes.device_type
+        self.priority = 210 if attributes.device_type == "GPU" else 50
+        self.__dict__["incarnation"] = attributes.incarnation
+
+
+def device_of(attributes: device_attributes_pb2.DeviceAttributes) -> Device:
+    """Return what placement and optimization need of a task's device."""
+    if attributes.device_type != "CPU":
+        return RemoteDevice(attributes)
+    device = CpuDevice(attributes.name, 0)
+    device.__dict__["incarnation"] = attributes.incarnation
+    device.memory_limit = attributes.memory_limit
+    return device
+
+
+class MasterDeviceMgr(DeviceMgr):
+    """The devices of all tasks; feeds and fetches belong to a CPU of the master's task."""
+
+    def __init__(self, devices: Sequence[Device], master_task: str) -> None:
+        super().__init__(devices)
+        self._master_task = master_task
+
+    @property
+    def host(self) -> Device:
+        """The device where feeds arrive and fetches leave."""
+        for device in self.devices:
+            if device.device_type == "CPU" and task_of(device.name) == self._master_task:
+                return device
+        return super().host
+
+
+@dataclass(slots=True)
+class Part:
+    """One task's share of a signature.
+
+    Attributes:
+      worker: the task's worker.
+      graph_handle: what it calls the graph.
+      feeds: tensor name -> rendezvous key, of the feeds that it takes.
+      fetches: rendezvous key -> tensor name, of the fetches that it returns.
+    """
+
+    worker: WorkerInterface
+    graph_handle: str
+    feeds: dict[str, str]
+    fetches: dict[str, str]
+
+
+@dataclass(slots=True)
+class StepRequest:
+    """What a client asks of a step.
+
+    Attributes:
+      feeds: values by tensor name.
+      fetches, targets: names.
+      options: of the step; None: none.
+    """
+
+    feeds: Mapping[str, Any]
+    fetches: Sequence[str]
+    targets: Sequence[str]
+    options: config_pb2.RunOptions | None = None
+
+
+@dataclass(slots=True)
+class StepResult:
+    """What a step gave: values by name, and what was recorded."""
+
+    values: dict[str, Any]
+    metadata: config_pb2.RunMetadata | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Step:
+    """A step in flight."""
+
+    runs: list[PendingRun] = field(default_factory=list)
+    error: BaseException | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def fail(self, error: BaseException) -> None:
+        """End all runs of the step; the first error counts."""
+        with self.lock:
+            if self.error is not None:
+                return
+            self.error = error
+            runs = list(self.runs)
+        for run in runs:
+            run.cancel(error)
+
+    def add(self, run: PendingRun) -> None:
+        """Add a run, which ends at once if the step has failed meanwhile."""
+        with self.lock:
+            self.runs.append(run)
+            error = self.error
+        if error is not None:
+            run.cancel(error)
+
+
+class MasterSession:
+    """One client's session; thread safe.
+
+    Attributes:
+      handle: names it.
+      graph_version: how often its graph has grown.
+      devices: those of all tasks that it sees.
+    """
+
+    def __init__(
+        self,
+        handle: str,
+        config: config_pb2.ConfigProto,
+        master_task: str,
+        devices: Sequence[device_attributes_pb2.DeviceAttributes],
+        worker_of: Callable[[str], WorkerInterface],
+    ) -> None:
+        """Make a session; the workers do not know of it yet.
+
+        Args:
+          handle: names it.
+          config: as the client sent it.
+          master_task: the task of the master.
+          devices: of all tasks that the session sees.
+          worker_of: finds the workers.
+        """
+        self.handle = handle
+        self.graph_version = 0
+        self.devices = list(devices)
+        self._config = config
+        self._device_mgr = MasterDeviceMgr([device_of(one) for one in devices], master_task)
+        self._incarnations = {device.name: device.incarnation for device in devices}
+        self._worker_of = worker_of
+        self._tasks = list(dict.fromkeys(task_of(device.name) for device in devices))
+        self._opened: list[str] = []  # the tasks that have a worker session
+        self._lock = threading.Lock()
+        self._state = GraphExecutionState(self._device_mgr, config)
+        self._parts: dict[Any, list[Part]] = {}  # guarded by self._lock
+        self._edge_names = itertools.count(0)
+        self._steps: set[_Step] = set()  # guarded by self._lock
+        self._closed = False
+        self._callables: dict[int, config_pb2.CallableOptions] = {}  # guarded by self._lock
+        self._callable_handles = itertools.count(1)
+
+    # -- the graph ---------------------------------------------------------------------------------
+
+    def create(self, graph_def: graph_pb2.GraphDef, request: Callable[[str], Any]) -> None:
+        """Open the session on the workers and take the graph.
+
+        Args:
+          graph_def: may be empty.
+          request: makes the CreateWorkerSessionRequest for a task.
+
+        Raises:
+          InvalidArgumentError: a node is malformed, or is on a device that no task has.
+          OpError: what a worker answered.
+        """
+        if graph_def.node:
+            self._state.extend(graph_def)
+        try:
+            for task in self._tasks:
+                self._worker_of(task).create_worker_session(request(task))
+                self._opened.append(task)
+        except BaseException:
+            self._delete_worker_sessions()
+            raise
+
+    def extend(self, graph_def: graph_pb2.GraphDef, current_version: int) -> int:
+        """Add nodes; return the graph's new version.
+
+        Raises:
+          AbortedError: the client's version is not the newest.
+          InvalidArgumentError: a node is malformed or was sent before; nothing is added then.
+        """
+        with self._lock:
+            self._check_open()
+            if current_version != self.graph_version:
+                raise errors.aborted("Graph has been modified")
+            if graph_def.node or graph_def.library.function:
+                self._state.extend(graph_def)
+            self.graph_version += 1
+            return self.graph_version
+
+    def _parts_of(
+        self, feeds: tuple[str, ...], fetches: tuple[str, ...], targets: tuple[str, ...]
+    ) -> list[Part]:
+        """Return the parts of a signature; they are made and registered on first use."""
+        signature = (
+            tuple(sorted(feeds)),
+            tuple(sorted(set(fetches))),
+            tuple(sorted(set(targets))),
+        )
+        with self._lock:
+            self._check_open()
+            found = self._parts.get(signature)
+            if found is None:
+                found = self._parts[signature] = self._make_parts(*signature)
+            return found
+
+    def _make_parts(
+        self, feeds: tuple[str, ...], fetches: tuple[str, ...], targets: tuple[str, ...]
+    ) -> list[Part]:
+        client_graph = self._state.build_graph(
+            feeds, fetches, targets, use_function_convention=False
+        )
+        graph = client_graph.graph
+        for node in graph.op_nodes():
+            if (node.is_recv or node.is_send) and node.attrs["client_terminated"]:
+                incarnation = self._incarnations[node.assigned_device]
+                node.set_attr("send_device_incarnation", _signed(incarnation))
+        incarnations = {name: _signed(number) for name, number in self._incarnations.items()}
+        cut = partition(graph, self._device_mgr.devices, self._edge_names, incarnations)
+        by_task: dict[str, list[Graph]] = {}
+        for device, part in cut.items():
+            by_task.setdefault(task_of(device), []).append(part)
+        parts: list[Part] = []
+        try:
+            for task, graphs in by_task.items():
+                parts.append(self._register(task, graphs))
+        except BaseException:
+            self._deregister(parts)
+            raise
+        return parts
+
+    def _register(self, task: str, graphs: Sequence[Graph]) -> Part:
+        graph_def = graph_pb2.GraphDef()
+        feeds: dict[str, str] = {}
+        fetches: dict[str, str] = {}
+        for graph in graphs:
+            graph_def.versions.producer = graph.versions.producer
+            graph_def.versions.min_consumer = graph.versions.min_consumer
+            if graph.library is not None:
+                known = {function.signature.name for function in graph_def.library.function}
+                message = graph.library.to_proto()
+                graph_def.library.function.extend(
+                    one for one in message.function if one.signature.name not in known
+                )
+                del graph_def.library.gradient[:]
+                graph_def.library.gradient.extend(message.gradient)
+            for node in graph.op_nodes():
+                node_to_node_def(node, graph_def.node.add())
+                if (node.is_recv or node.is_send) and node.attrs["client_terminated"]:
+                    name, key = _end_of(node.attrs)
+                    if node.is_recv:
+                        feeds[name] = key
+                    else:
+                        fetches[key] = name
+        worker = self._worker_of(task)
+        handle = worker.register_graph(self.handle, graph_def, self._config)
+        return Part(worker, handle, feeds, fetches)
+
+    # -- running -----------------------------------------------------------------------------------
+
+    def run(
+        self, request: StepRequest, on_start: Callable[[Any], None] | None = None
+    ) -> StepResult:
+        """Run a step on all its tasks.
+
+        Args:
+          request: what is fed, fetched and run.
+          on_start: called with the function that ends the step with an error.
+
+        Raises:
+          CancelledError: the session was closed meanwhile, or ``on_start``'s function was called.
+          OpError: what the first task to fail failed with.
+        """
+        names = tuple(request.feeds), tuple(request.fetches), tuple(request.targets)
+        parts = self._parts_of(*names)
+        options = _executor_options(request.options)
+        step_id = random.getrandbits(55) | 1 << 54
+        step = _Step()
+        with self._lock:
+            self._check_open()
+            self._steps.add(step)
+        results: list[RunGraphResult] = []
+        try:
+            if on_start is not None:
+                on_start(step.fail)
+            # Remote tasks first: they run while this thread runs the local one.
+            for part in sorted(parts, key=lambda part: part.worker.is_local):
+                call = RunGraphCall(
+                    self.handle,
+                    part.graph_handle,
+                    step_id,
+                    {key: request.feeds[name] for name, key in part.feeds.items()},
+                    list(part.fetches),
+                    options,
+                )
+                fail = _fail_with_task(step, part.worker.task)
+                step.add(part.worker.start_graph(call, fail))
+            for run in reversed(step.runs):
+                try:
+                    results.append(run.result())
+                except Exception as error:
+                    step.fail(error)
+        finally:
+            with self._lock:
+                self._steps.discard(step)
+            for part in parts:
+                part.worker.cleanup_graph(step_id)
+        if step.error is not None:
+            raise step.error
+        return _step_result(parts, results, request, has_metadata=options is not None)
+
+    def make_callable(self, options: config_pb2.CallableOptions) -> int:
+        """Prepare a signature; return its handle.
+
+        Raises:
+          UnimplementedError: the options connect tensors or name devices.
+        """
+        if options.tensor_connection or options.feed_devices or options.fetch_devices:
+            raise errors.unimplemented(
+                "On a server, callables take no tensor_connection, feed_devices and fetch_devices."
+            )
+        self._parts_of(tuple(options.feed), tuple(options.fetch), tuple(options.target))
+        handle = next(self._callable_handles)
+        with self._lock:
+            self._callables[handle] = options
+        return handle
+
+    def callable_options(self, handle: int) -> config_pb2.CallableOptions:
+        """Return the options of a callable.
+
+        Raises:
+          InvalidArgumentError: there is none of that handle.
+        """
+        with self._lock:
+            found = self._callables.get(handle)
+        if found is None:
+            raise errors.invalid_argument(f"No such callable handle: {handle}")
+        return found
+
+    def release_callable(self, handle: int) -> None:
+        """Forget a callable."""
+        with self._lock:
+            self._callables.pop(handle, None)
+
+    # -- end ---------------------------------------------------------------------------------------
+
+    def close(self, error: BaseException | None = None) -> None:
+        """End the steps in flight and drop what the workers keep; a second call does nothing."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            steps = list(self._steps)
+            parts = [part for parts in self._parts.values() for part in parts]
+            self._parts.clear()
+        for step in steps:
+            step.fail(error or errors.cancelled(_CLOSED))
+        self._deregister(parts)
+        self._delete_worker_sessions()
+
+    def _deregister(self, parts: Sequence[Part]) -> None:
+        for part in parts:
+            try:
+                part.worker.deregister_graph(self.handle, part.graph_handle)
+            except errors.OpError:
+                continue  # the task ended, and the graph with it
+
+    def _delete_worker_sessions(self) -> None:
+        for task in self._opened:
+            try:
+                self._worker_of(task).delete_worker_session(self.handle)
+            except errors.OpError:
+                continue
+        self._opened = []
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise errors.failed_precondition("Session is closed.")
+
+
+def _signed(number: int) -> int:
+    """Return an unsigned number of 64 bits as the signed one that an attribute holds."""
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
+def _end_of(attrs: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the tensor's name and the key of a transfer from or to the client."""
+    name = attrs["tensor_name"].decode()
+    incarnation = attrs["send_device_incarnation"] & 0xFFFFFFFFFFFFFFFF
+    source, target = attrs["send_device"].decode(), attrs["recv_device"].decode()
+    return name, create_key(source, incarnation, target, name, 0, 0)
+
+
+def _fail_with_task(step: _Step, task: str) -> Callable[[BaseException], None]:
+    """Return what ends a step with an error of a task, which is named in it."""
+
+    def fail(error: BaseException) -> None:
+        if isinstance(error, errors.OpError) and not error.message.startswith("From /job:"):
+            named = errors.from_code(error.error_code, f"From {task}:\n{error.message}")
+            named.node_name, named.mistake = error.node_name, error.mistake
+            named.__cause__ = error.__cause__
+            error = named
+        step.fail(error)
+
+    return fail
+
+
+def _executor_options(options: config_pb2.RunOptions | None) -> worker_pb2.ExecutorOpts | None:
+    if options is None:
+        return None
+    traces = options.trace_level > config_pb2.RunOptions.NO_TRACE
+    return worker_pb2.ExecutorOpts(
+        record_timeline=traces,
+        record_costs=False,
+        record_partition_graphs=options.output_partition_graphs,
+        report_tensor_allocations_upon_oom=options.report_tensor_allocations_upon_oom,
+    )
+
+
+def _step_result(
+    parts: Sequence[Part],
+    results: Sequence[RunGraphResult],
+    request: StepRequest,
+    *,
+    has_metadata: bool,
+) -> StepResult:
+    names = {key: name for part in parts for key, name in part.fetches.items()}
+    values = {names[key]: value for one in results for key, value in one.recv.items()}
+    metadata: config_pb2.RunMetadata | None = None
+    if has_metadata:
+        metadata = config_pb2.RunMetadata()
+        for one in results:
+            if one.step_stats is not None:
+                _merge(metadata.step_stats, one.step_stats)
+            metadata.partition_graphs.extend(one.partition_graphs)
+    return StepResult({name: values[name] for name in request.fetches}, metadata)
+
+
+def _merge(into: step_stats_pb2.StepStats, stats: step_stats_pb2.StepStats) -> None:
+    into.dev_stats.extend(stats.dev_stats)

@@ -1,0 +1,151 @@
+"""The rendezvous of steps that several tasks run.
+
+A Send leaves its tensor where it runs; a Recv of another task asks that task for it.  A step has
+one rendezvous on each task, made by what comes first: the run of a graph, or a request of another
+task.
+
+Corresponds to TensorFlow's ``base_rendezvous_mgr.cc``.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import errors
+from tfnb.core.rendezvous import Rendezvous, parse_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfnb.core.cancellation import CancellationManager
+    from tfnb.core.rendezvous import type_of_callback
+    from tfnb.distributed_runtime.worker_interface import WorkerInterface
+
+
+def task_of(device: str) -> str:
+    """Return the task of a device.
+
+    >>> task_of("/job:ps/replica:0/task:1/device:CPU:0")
+    '/job:ps/replica:0/task:1'
+    """
+    return device.partition("/device:")[0]
+
+
+class RemoteRendezvous(Rendezvous):
+    """One step's rendezvous on one task; thread safe."""
+
+    def __init__(
+        self, step_id: int, task: str, worker_of: Callable[[str], WorkerInterface]
+    ) -> None:
+        """Make an empty rendezvous.
+
+        Args:
+          step_id: the step.
+          task: the task of this process.
+          worker_of: finds the worker of another task.
+        """
+        super().__init__()
+        self._step_id, self._task, self._worker_of = step_id, task, worker_of
+        self._pending_lock = threading.Lock()
+        self._pending: dict[object, type_of_callback] = {}  # guarded by self._pending_lock
+        self._give_up: dict[object, Callable[[], None]] = {}  # likewise
+        self._end: BaseException | None = None  # likewise
+
+    def recv_async(
+        self,
+        key: str,
+        callback: type_of_callback,
+        cancellation_manager: CancellationManager | None = None,
+    ) -> None:
+        """Call ``callback(error, value, is_dead)`` once the value is there, from whatever task."""
+        source = task_of(parse_key(key).src_device)
+        if source == self._task:
+            super().recv_async(key, callback, cancellation_manager)
+            return
+        request = object()
+        with self._pending_lock:
+            end = self._end
+            if end is None:
+                self._pending[request] = callback
+        if end is not None:
+            callback(end, None, False)
+            return
+
+        def arrived(error: BaseException | None, value: Any, is_dead: bool) -> None:
+            with self._pending_lock:
+                waiter = self._pending.pop(request, None)
+                self._give_up.pop(request, None)
+            if waiter is not None:
+                waiter(error, value, is_dead)
+
+        if cancellation_manager is not None:
+            token = cancellation_manager.get_cancellation_token()
+
+            def cancel() -> None:
+                arrived(errors.cancelled("RecvAsync is cancelled."), None, False)
+
+            if not cancellation_manager.register_callback(token, cancel):
+                cancel()
+                return
+        try:
+            give_up = self._worker_of(source).recv_tensor(self._step_id, key, arrived)
+        except errors.OpError as error:
+            arrived(error, None, False)
+            return
+        with self._pending_lock:
+            if request in self._pending:
+                self._give_up[request] = give_up
+
+    def start_abort(self, error: BaseException) -> None:
+        """Fail all waiting and all later calls, those of other tasks included."""
+        super().start_abort(error)
+        with self._pending_lock:
+            if self._end is not None:
+                return
+            self._end = error
+            pending, self._pending = list(self._pending.values()), {}
+            give_up, self._give_up = list(self._give_up.values()), {}
+        for stop in give_up:
+            stop()
+        for callback in pending:
+            callback(error, None, False)
+
+
+class RendezvousMgr:
+    """The rendezvous of the steps in flight on one task; thread safe."""
+
+    def __init__(self, task: str, worker_of: Callable[[str], WorkerInterface]) -> None:
+        self._task, self._worker_of = task, worker_of
+        self._lock = threading.Lock()
+        self._steps: dict[int, RemoteRendezvous] = {}  # guarded by self._lock
+
+    def find(self, step_id: int) -> RemoteRendezvous:
+        """Return the rendezvous of a step; make it if there is none."""
+        with self._lock:
+            found = self._steps.get(step_id)
+            if found is None:
+                found = RemoteRendezvous(step_id, self._task, self._worker_of)
+                self._steps[step_id] = found
+            return found
+
+    def cleanup(self, step_id: int) -> None:
+        """Drop a step's rendezvous; those who still wait there are told."""
+        with self._lock:
+            found = self._steps.pop(step_id, None)
+        if found is not None:
+            found.start_abort(errors.aborted(f"Cleanup {step_id}"))
+
+    def abort(self, step_id: int, error: BaseException) -> None:
+        """Fail what waits in a step's rendezvous."""
+        with self._lock:
+            found = self._steps.get(step_id)
+        if found is not None:
+            found.start_abort(error)
+
+    def cleanup_all(self) -> None:
+        """Drop the rendezvous of all steps."""
+        with self._lock:
+            steps = list(self._steps)
+        for step_id in steps:
+            self.cleanup(step_id)

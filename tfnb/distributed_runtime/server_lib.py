@@ -1,0 +1,167 @@
+"""A server: the master and the worker of one task, at one port.
+
+Corresponds to TensorFlow's ``server_lib.h`` and ``rpc/grpc_server_lib.cc``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime.device.device_mgr import make_local_devices
+from tfnb.core import errors
+from tfnb.core.cluster_spec import ClusterSpec
+from tfnb.distributed_runtime.grpc_channel import SCHEME, import_grpc
+from tfnb.distributed_runtime.grpc_services import MasterService, WorkerService, handlers_of
+from tfnb.distributed_runtime.master import Master, new_worker_cache
+from tfnb.distributed_runtime.worker import Worker
+from tfnb.distributed_runtime.worker_cache import task_name
+
+if TYPE_CHECKING:
+    from tfnb.proto import tensorflow_server_pb2
+
+_log = logging.getLogger("tfnb")
+
+# A step that waits holds a thread, so there are many; they are made as they are needed.
+_MANY_THREADS = 2000
+_LOOPBACK = frozenset(["localhost", "127.0.0.1", "[::1]", "::1"])
+_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    # Another server at this port is an error, not somebody to share it with.
+    ("grpc.so_reuseport", 0),
+)
+
+
+class GrpcServer:
+    """One task of a cluster.
+
+    Attributes:
+      server_def: what it was made of.
+      target: ``grpc://host:port``, for sessions on it.
+    """
+
+    def __init__(self, server_def: tensorflow_server_pb2.ServerDef) -> None:
+        """Take the port; requests are answered from :meth:`start` on.
+
+        Raises:
+          InvalidArgumentError: the cluster has no such task, or its address no port.
+          UnknownError: the port is taken.
+          UnimplementedError: gRPC is not installed, or the protocol is another one.
+        """
+        grpc = import_grpc()
+        self.server_def = server_def
+        if server_def.protocol and server_def.protocol != "grpc":
+            raise errors.not_found(
+                "No server factory registered for the given ServerDef: protocol "
+                f"'{server_def.protocol}'. The available server factories are: [ GRPC_SERVER ]"
+            )
+        cluster = ClusterSpec(server_def.cluster)
+        self.task = task_name(server_def.job_name, server_def.task_index)
+        host, port = _address_of(cluster, server_def)
+        config = server_def.default_session_config
+        devices = make_local_devices(dict(config.device_count), config, self.task)
+        self._workers = new_worker_cache(cluster, config.rpc_options)
+        self._worker = Worker(self.task, devices, self._workers.find)
+        self._workers.set_local(self._worker)
+        self._master = Master(self.task, self._workers, config)
+        self._threads = ThreadPoolExecutor(_MANY_THREADS, thread_name_prefix="tfnb-server")
+        self._server: Any = grpc.server(self._threads, options=_OPTIONS)
+        self._server.add_generic_rpc_handlers(
+            handlers_of(grpc, MasterService(self._master), WorkerService(self._worker))
+        )
+        bind = host if host in _LOOPBACK else "[::]"
+        try:
+            self._port = self._server.add_insecure_port(f"{bind}:{port}")
+        except RuntimeError:
+            self._port = 0
+        if not self._port:
+            raise errors.unknown(
+                f"Could not start gRPC server: the port {port} of {bind} is taken, or may not be "
+                "used. Stop the server that has it, or choose another port."
+            )
+        if host not in _LOOPBACK:
+            _log.warning(
+                "The server of %s accepts connections from other machines at port %d, without "
+                "encryption and without asking who they are: whoever reaches it can run graphs.",
+                self.task,
+                self._port,
+            )
+        self.target = f"{SCHEME}{host}:{self._port}"
+        self._lock = threading.Lock()
+        self._state = "new"  # guarded by self._lock
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """Answer requests; a second call does nothing.
+
+        Raises:
+          FailedPreconditionError: the server was stopped.
+        """
+        with self._lock:
+            if self._state == "stopped":
+                raise errors.failed_precondition("Server has stopped.")
+            if self._state == "new":
+                self._server.start()
+                self._state = "started"
+
+    def stop(self) -> None:
+        """End all steps and sessions and give the port back; a second call does nothing."""
+        with self._lock:
+            if self._state == "stopped":
+                return
+            self._state = "stopped"
+        self._server.stop(None).wait()
+        self._master.close()
+        self._worker.close()
+        self._workers.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._stopped.set()
+
+    def join(self) -> None:
+        """Wait until the server is stopped; an interrupt ends the waiting.
+
+        Raises:
+          FailedPreconditionError: the server was not started.
+        """
+        with self._lock:
+            if self._state == "new":
+                raise errors.failed_precondition("Server has not been started.")
+        # In intervals: a wait without a limit would not be interrupted everywhere.
+        while not self._stopped.wait(1.0):
+            pass
+
+    @property
+    def master(self) -> Master:
+        """The master."""
+        return self._master
+
+    @property
+    def worker(self) -> Worker:
+        """The worker."""
+        return self._worker
+
+
+def _address_of(
+    cluster: ClusterSpec, server_def: tensorflow_server_pb2.ServerDef
+) -> tuple[str, int]:
+    """Return host and port of the task.
+
+    Raises:
+      InvalidArgumentError: the cluster has no such task, or its address no port.
+    """
+    job, index = server_def.job_name, server_def.task_index
+    if job not in cluster.jobs:
+        raise errors.invalid_argument(f'Job "{job}" was not defined in cluster')
+    try:
+        address = cluster.task_address(job, index)
+    except ValueError:
+        raise errors.invalid_argument(f'Task {index} was not defined in job "{job}"') from None
+    host, colon, text = address.rpartition(":")
+    if server_def.port:
+        return host or address, server_def.port
+    if not colon or not text.isdigit() or int(text) > 65535:
+        raise errors.invalid_argument(f'Could not parse port for local server from "{address}".')
+    return host, int(text)

@@ -1,0 +1,276 @@
+"""A worker: the task of this process, as masters and other workers see it.
+
+State of a session that a master opened here: its devices (the task's own, or copies with empty
+containers where the session is isolated), its graphs and the values it keeps.
+
+Corresponds to TensorFlow's ``worker.cc`` and ``session_mgr.cc``.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tfnb.common_runtime.device.cpu_device import CpuDevice
+from tfnb.common_runtime.device.device_mgr import DeviceMgr
+from tfnb.common_runtime.session.session_state import SessionState
+from tfnb.core import errors
+from tfnb.distributed_runtime.graph_mgr import GraphMgr
+from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr
+from tfnb.proto import config_pb2, device_attributes_pb2, worker_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.common_runtime.device.device import Device
+    from tfnb.core.rendezvous import type_of_callback
+    from tfnb.distributed_runtime.graph_mgr import RegisteredGraph
+    from tfnb.distributed_runtime.worker_interface import (
+        RunGraphCall,
+        RunGraphResult,
+        WorkerInterface,
+    )
+    from tfnb.proto import graph_pb2
+
+
+class SharedDeviceMgr(DeviceMgr):
+    """Devices that outlive the sessions that use them."""
+
+    def close(self) -> None:
+        """Do nothing: variables and queues belong to the task."""
+
+
+@dataclass(slots=True)
+class WorkerSession:
+    """What a worker keeps of a session.
+
+    Attributes:
+      devices: the devices that its graphs run on.
+      graphs: its graphs.
+      owns_devices: whether the devices end with it.
+    """
+
+    devices: DeviceMgr
+    graphs: GraphMgr
+    owns_devices: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Worker:
+    """The worker of this process; thread safe.
+
+    Attributes:
+      task: its name, ``/job:worker/replica:0/task:0``.
+      devices: its devices.
+    """
+
+    is_local = True
+
+    def __init__(
+        self,
+        task: str,
+        devices: Sequence[Device],
+        worker_of: Callable[[str], WorkerInterface],
+    ) -> None:
+        """Make a worker.
+
+        Args:
+          task: its name.
+          devices: its devices, by their full names.
+          worker_of: finds the workers of other tasks.
+        """
+        self.task = task
+        self.devices = SharedDeviceMgr(devices)
+        self.rendezvous_mgr = RendezvousMgr(task, worker_of)
+        self._lock = threading.Lock()
+        self._sessions: dict[str, WorkerSession] = {}  # guarded by self._lock
+
+    # -- sessions ----------------------------------------------------------------------------------
+
+    def get_status(
+        self, timeout_s: float | None = None
+    ) -> list[device_attributes_pb2.DeviceAttributes]:
+        """Return the devices."""
+        return [attributes_message(device) for device in self.devices.devices]
+
+    def create_worker_session(self, request: worker_pb2.CreateWorkerSessionRequest) -> None:
+        """Open a session.
+
+        Raises:
+          InvalidArgumentError: it has no handle, or there is one of this handle.
+        """
+        handle = request.session_handle
+        if not handle:
+            raise errors.invalid_argument("Session must have a handle.")
+        devices: DeviceMgr = self.devices
+        if request.isolate_session_state:
+            devices = SharedDeviceMgr([_copy_of(device) for device in self.devices.devices])
+        session = WorkerSession(
+            devices, GraphMgr(devices, SessionState()), request.isolate_session_state
+        )
+        with self._lock:
+            if handle in self._sessions:
+                raise errors.invalid_argument(f"A session {handle} exists already on {self.task}.")
+            self._sessions[handle] = session
+
+    def delete_worker_session(self, session_handle: str) -> None:
+        """Drop a session; one that is unknown is no error."""
+        with self._lock:
+            session = self._sessions.pop(session_handle, None)
+        if session is not None:
+            session.graphs.deregister_all()
+            if session.owns_devices:
+                for device in session.devices.devices:
+                    device.close()
+
+    def _session(self, handle: str) -> WorkerSession:
+        with self._lock:
+            found = self._sessions.get(handle)
+            if found is None and not handle:
+                # The session of masters that open none.
+                found = WorkerSession(self.devices, GraphMgr(self.devices, SessionState()))
+                self._sessions[""] = found
+        if found is None:
+            raise errors.aborted(
+                f'Session handle is not found: {handle}. Possibly this worker ("{self.task}") '
+                "just restarted."
+            )
+        return found
+
+    # -- graphs ------------------------------------------------------------------------------------
+
+    def register_graph(
+        self, session_handle: str, graph_def: graph_pb2.GraphDef, config: config_pb2.ConfigProto
+    ) -> str:
+        """Prepare a graph; return its handle.
+
+        Raises:
+          AbortedError: the session is unknown here.
+          OpError: the graph cannot be prepared.
+        """
+        return self._session(session_handle).graphs.register(graph_def, config)
+
+    def deregister_graph(self, session_handle: str, graph_handle: str) -> None:
+        """Drop a graph.
+
+        Raises:
+          AbortedError: the session or the graph is unknown here.
+        """
+        self._session(session_handle).graphs.deregister(graph_handle)
+
+    def start_graph(self, call: RunGraphCall, failed: Callable[[BaseException], None]) -> LocalRun:
+        """Return a run of a graph, which begins when its result is asked for.
+
+        Raises:
+          AbortedError: the session or the graph is unknown here.
+        """
+        graph = self._session(call.session_handle).graphs.find(call.graph_handle)
+        return LocalRun(self, graph, call, failed)
+
+    def cleanup_graph(self, step_id: int) -> None:
+        """Drop a step's rendezvous."""
+        self.rendezvous_mgr.cleanup(step_id)
+
+    def cleanup_all(self, containers: Sequence[str]) -> None:
+        """Clear containers of all devices; none named means the default one."""
+        self.devices.clear_containers(containers)
+
+    def recv_tensor(self, step_id: int, key: str, callback: type_of_callback) -> Callable[[], None]:
+        """Call ``callback`` once a Send of this task has left a value; return how to give up."""
+        self.rendezvous_mgr.find(step_id).recv_async(key, callback)
+        return lambda: None
+
+    def close(self) -> None:
+        """End all sessions and drop what the devices hold."""
+        with self._lock:
+            handles = list(self._sessions)
+        for handle in handles:
+            self.delete_worker_session(handle)
+        self.rendezvous_mgr.cleanup_all()
+        for device in self.devices.devices:
+            device.close()
+
+
+class LocalRun:
+    """A run of a graph in this process: the thread that asks for the result runs it."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        graph: RegisteredGraph,
+        call: RunGraphCall,
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._worker, self._graph, self._call, self._failed = worker, graph, call, failed
+        self._lock = threading.Lock()
+        self._error: BaseException | None = None  # guarded by self._lock
+        self._step: Any = None  # likewise
+
+    def result(self) -> RunGraphResult:
+        """Run the graph.
+
+        Raises:
+          OpError: what it failed with, or was cancelled with.
+        """
+        call = self._call
+        rendezvous = self._worker.rendezvous_mgr.find(call.step_id)
+        try:
+            return self._graph.run_step(
+                rendezvous, call.send, call.recv_keys, _run_options(call.options), self._begins
+            )
+        except errors.OpError as error:
+            found = self._error or error
+            self._failed(found)
+            raise found from error.__cause__
+
+    def _begins(self, run_state: Any) -> None:
+        with self._lock:
+            self._step, error = run_state, self._error
+        if error is not None:
+            run_state.end(error)
+
+    def cancel(self, error: BaseException) -> None:
+        """End the run with an error, before or while it runs."""
+        with self._lock:
+            if self._error is None:
+                self._error = error
+            step = self._step
+        if step is not None:
+            step.abort(error)
+            step.wake.set()
+
+
+def _run_options(options: worker_pb2.ExecutorOpts | None) -> config_pb2.RunOptions | None:
+    if options is None:
+        return None
+    found = config_pb2.RunOptions(
+        output_partition_graphs=options.record_partition_graphs,
+        report_tensor_allocations_upon_oom=options.report_tensor_allocations_upon_oom,
+    )
+    if options.record_timeline or options.record_costs:
+        found.trace_level = config_pb2.RunOptions.FULL_TRACE
+    return found
+
+
+def attributes_message(device: Device) -> device_attributes_pb2.DeviceAttributes:
+    """Return a device's attributes as a message."""
+    return device_attributes_pb2.DeviceAttributes(
+        name=device.name,
+        device_type=device.device_type,
+        memory_limit=device.memory_limit,
+        incarnation=device.incarnation,
+    )
+
+
+def _copy_of(device: Device) -> Device:
+    """Return a device of the same name whose containers are empty.
+
+    Raises:
+      UnimplementedError: it is no CPU.
+    """
+    if device.device_type != "CPU":
+        raise errors.unimplemented("isolate_session_state is for tasks whose devices are CPUs.")
+    copy = CpuDevice(device.name, device.index)
+    copy.__dict__["incarnation"] = device.incarnation
+    return copy

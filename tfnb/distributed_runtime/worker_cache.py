@@ -1,0 +1,87 @@
+"""The workers of a cluster.
+
+Corresponds to TensorFlow's ``worker_cache.h`` and ``rpc/grpc_worker_cache.cc``.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from tfnb.core import errors
+from tfnb.distributed_runtime.grpc_remote_worker import GrpcRemoteWorker
+from tfnb.proto import config_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfnb.core.cluster_spec import ClusterSpec
+    from tfnb.distributed_runtime.worker_interface import WorkerInterface
+
+
+def task_name(job: str, index: int) -> str:
+    """Return the name of a task.
+
+    >>> task_name("ps", 1)
+    '/job:ps/replica:0/task:1'
+    """
+    return f"/job:{job}/replica:0/task:{index}"
+
+
+def addresses_of(cluster: ClusterSpec) -> dict[str, str]:
+    """Return ``host:port`` of each task by its name, jobs in alphabetical order."""
+    return {
+        task_name(job, index): cluster.task_address(job, index)
+        for job in sorted(cluster.jobs)
+        for index in cluster.task_indices(job)
+    }
+
+
+class WorkerCache:
+    """Finds workers by the names of their tasks; connections are made on first use; thread safe."""
+
+    def __init__(
+        self, addresses: Mapping[str, str], options: config_pb2.RPCOptions | None = None
+    ) -> None:
+        self._addresses = dict(addresses)
+        self._options = options or config_pb2.RPCOptions()
+        self._lock = threading.Lock()
+        self._workers: dict[str, WorkerInterface] = {}  # guarded by self._lock
+        self._remote: list[GrpcRemoteWorker] = []  # guarded by self._lock
+
+    def set_local(self, worker: WorkerInterface) -> None:
+        """Use a worker of this process for its task."""
+        with self._lock:
+            self._workers[worker.task] = worker
+
+    @property
+    def tasks(self) -> list[str]:
+        """The names of all tasks."""
+        return list(self._addresses)
+
+    def find(self, task: str) -> WorkerInterface:
+        """Return the worker of a task.
+
+        Raises:
+          InvalidArgumentError: the cluster has no such task.
+        """
+        with self._lock:
+            found = self._workers.get(task)
+            if found is not None:
+                return found
+            address = self._addresses.get(task)
+            if address is None:
+                raise errors.invalid_argument(
+                    f"The cluster has no task {task}. Its tasks are: {', '.join(self._addresses)}"
+                )
+            worker = GrpcRemoteWorker(task, address, self._options)
+            self._remote.append(worker)
+            self._workers[task] = worker
+            return worker
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            remote, self._remote = self._remote, []
+        for worker in remote:
+            worker.close()
