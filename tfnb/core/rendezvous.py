@@ -18,6 +18,8 @@ from tfnb.core import errors
 if TYPE_CHECKING:
     from tfnb.core.cancellation import CancellationManager
 
+_MASK = 0xFFFFFFFFFFFFFFFF
+
 #: ``callback(error, value, is_dead)``: exactly one call per Recv.
 type_of_callback = Callable[[BaseException | None, Any, bool], None]
 
@@ -46,7 +48,8 @@ def create_key(
     >>> create_key("/cpu:0", 1, "/cpu:1", "edge_3_a", 0, 0)
     '/cpu:0;0000000000000001;/cpu:1;edge_3_a;0:0'
     """
-    return f"{src_device};{src_incarnation:016x};{dst_device};{edge_name};{frame_id}:{iteration}"
+    incarnation = src_incarnation & _MASK  # an attribute holds it as a signed number
+    return f"{src_device};{incarnation:016x};{dst_device};{edge_name};{frame_id}:{iteration}"
 
 
 def parse_key(key: str) -> ParsedKey:

@@ -18,6 +18,7 @@ from tfnb.common_runtime.session.direct_session import DirectSession
 from tfnb.common_runtime.session.graph_execution_state import ClientGraph
 from tfnb.common_runtime.session.session_factory import SessionOptions
 from tfnb.core import errors
+from tfnb.core.process.made_once import made_once
 from tfnb.core.rendezvous import create_key
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import config_pb2
@@ -56,7 +57,7 @@ class RegisteredGraph(DirectSession):
         kernels: dict[str, OpKernel],
         session_state: SessionState,
     ) -> None:
-        """Prepare the executors.
+        """Take the graph; its executors are made for the first step.
 
         Args:
           graph_def: the nodes, each with its device.
@@ -74,17 +75,36 @@ class RegisteredGraph(DirectSession):
         graph = self.graph
         if graph is None:
             raise errors.invalid_argument("A graph without nodes was registered.")
-        graph = graph.copy()
         for node in graph.op_nodes():
             node.assigned_device = node.requested_device
+            self.device_mgr.lookup(node.requested_device)
+
+    @made_once
+    def _whole(self) -> ExecutorsAndKeys:
+        """What runs a whole step."""
+        assert self.graph is not None
+        graph = self.graph.copy()
         ends = _turn_into_arguments(graph)
         graph.fixup_source_and_sink_edges()
-        self._prepared = self._executors_of(graph, ends)
-
-    def _executors_of(self, graph: Graph, ends: _Ends) -> ExecutorsAndKeys:
         client_graph = ClientGraph(graph, ends.feed_types, ends.fetch_types, {})
         executors = self.executors_of(client_graph, ends.feeds, ends.fetches, ())
         return view(executors, (ends.feeds, ends.fetches, ()))
+
+    @made_once
+    def _in_parts(self) -> ExecutorsAndKeys:
+        """What runs a step whose feeds and fetches come one by one, through the rendezvous."""
+        assert self.graph is not None
+        client_graph = ClientGraph(self.graph.copy(), [], [], {})
+        executors = self.executors_of(client_graph, (), (), (), is_partial_run=True)
+        return view(executors, ((), (), ()))
+
+    def run_in_parts(self, rendezvous: Rendezvous, on_start: Callable[[RunState], None]) -> None:
+        """Run the graph once; feeds and fetches meet their senders and receivers meanwhile.
+
+        Raises:
+          OpError: what a node failed with.
+        """
+        self.run_prepared(self._in_parts, (), None, None, rendezvous, on_start)
 
     def run_step(
         self,
@@ -107,7 +127,7 @@ class RegisteredGraph(DirectSession):
           InvalidArgumentError: an argument has no value, or a key is not the graph's.
           OpError: what a node failed with.
         """
-        prepared = self._prepared
+        prepared = self._whole
         try:
             values = [send[key] for key in prepared.feeds]
         except KeyError as error:

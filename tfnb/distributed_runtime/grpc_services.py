@@ -77,6 +77,7 @@ class MasterService:
             "CreateSession": self._create_session,
             "ExtendSession": self._extend_session,
             "RunStep": self._run_step,
+            "PartialRunSetup": self._partial_run_setup,
             "CloseSession": self._close_session,
             "ListDevices": self._list_devices,
             "Reset": self._reset,
@@ -105,10 +106,11 @@ class MasterService:
         try:
             self._seen.note(step.request_id, "RunStep")
             session = self._master.find(step.session_handle)
-            if step.partial_run_handle:
-                raise errors.unimplemented("Partial runs are not supported by this server.")
             wanted = StepRequest(step.feeds, step.fetches, step.targets, step.options)
-            result = session.run(wanted, _ends_with(context))
+            if step.partial_run_handle:
+                result = session.partial_run(step.partial_run_handle, wanted, _ends_with(context))
+            else:
+                result = session.run(wanted, _ends_with(context))
         except errors.OpError as error:
             if not step.stores_errors:
                 raise
@@ -117,6 +119,15 @@ class MasterService:
                 status_error_message=text_of(error),
             ).SerializeToString()
         return coding.join_message(_step_parts(result), "What the step fetches")
+
+    def _partial_run_setup(self, request: bytes, context: Any) -> bytes:
+        message = _parse(master_pb2.PartialRunSetupRequest, request)
+        self._seen.note(message.request_id, "PartialRunSetup")
+        session = self._master.find(message.session_handle)
+        handle = session.partial_run_setup(
+            list(message.feed), list(message.fetch), list(message.target)
+        )
+        return master_pb2.PartialRunSetupResponse(partial_run_handle=handle).SerializeToString()
 
     def _close_session(self, request: bytes, context: Any) -> bytes:
         message = _parse(master_pb2.CloseSessionRequest, request)
@@ -290,8 +301,6 @@ class WorkerService:
         message = _parse(worker_pb2.RunGraphRequest, b"".join(rest))
         try:
             self._seen.note(message.request_id, "RunGraph (Worker)")
-            if message.is_partial:
-                raise errors.unimplemented("Partial runs are not supported by this worker.")
             opts = message.exec_opts
             call = RunGraphCall(
                 message.session_handle if message.create_worker_session_called else "",
@@ -300,6 +309,8 @@ class WorkerService:
                 send,
                 list(message.recv_key),
                 opts if message.HasField("exec_opts") and opts.ByteSize() else None,
+                message.is_partial,
+                message.is_last_partial_run,
             )
             run = self._worker.start_graph(call, lambda error: None)
             _ends_with(context)(run.cancel)

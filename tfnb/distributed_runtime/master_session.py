@@ -29,7 +29,7 @@ from tfnb.graph.graph_partition import partition
 from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tfnb.distributed_runtime.worker_interface import (
         PendingRun,
@@ -146,6 +146,39 @@ class _Step:
             run.cancel(error)
 
 
+@dataclass(slots=True)
+class _Active:
+    """A call that goes on with a partial run: it may end the step only while it is in flight."""
+
+    step: _Step
+    is_over: bool = False
+
+    def fail(self, error: BaseException) -> None:
+        """End the step, unless the call is over."""
+        if not self.is_over:
+            self.step.fail(error)
+
+
+@dataclass(slots=True, eq=False)
+class _PartialRun:
+    """A step that the client feeds and fetches in several calls.
+
+    Attributes:
+      step_id: the step.
+      parts: what runs it.
+      fed, fetched: name -> whether it came.
+      step: its runs in flight.
+      lock: held by the call that goes on with it.
+    """
+
+    step_id: int
+    parts: list[Part]
+    fed: dict[str, bool]
+    fetched: dict[str, bool]
+    step: _Step = field(default_factory=_Step)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
 class MasterSession:
     """One client's session; thread safe.
 
@@ -186,6 +219,7 @@ class MasterSession:
         self._parts: dict[Any, list[Part]] = {}  # guarded by self._lock
         self._edge_names = itertools.count(0)
         self._steps: set[_Step] = set()  # guarded by self._lock
+        self._partial_runs: dict[str, _PartialRun] = {}  # guarded by self._lock
         self._closed = False
         self._callables: dict[int, config_pb2.CallableOptions] = {}  # guarded by self._lock
         self._callable_handles = itertools.count(1)
@@ -230,7 +264,12 @@ class MasterSession:
             return self.graph_version
 
     def _parts_of(
-        self, feeds: tuple[str, ...], fetches: tuple[str, ...], targets: tuple[str, ...]
+        self,
+        feeds: tuple[str, ...],
+        fetches: tuple[str, ...],
+        targets: tuple[str, ...],
+        *,
+        is_partial: bool = False,
     ) -> list[Part]:
         """Return the parts of a signature; they are made and registered on first use."""
         signature = (
@@ -240,9 +279,10 @@ class MasterSession:
         )
         with self._lock:
             self._check_open()
-            found = self._parts.get(signature)
+            key = (*signature, is_partial)
+            found = self._parts.get(key)
             if found is None:
-                found = self._parts[signature] = self._make_parts(*signature)
+                found = self._parts[key] = self._make_parts(*signature)
             return found
 
     def _make_parts(
@@ -315,32 +355,29 @@ class MasterSession:
         names = tuple(request.feeds), tuple(request.fetches), tuple(request.targets)
         parts = self._parts_of(*names)
         options = _executor_options(request.options)
-        step_id = random.getrandbits(55) | 1 << 54
+        step_id = _new_step_id()
         step = _Step()
         with self._lock:
             self._check_open()
             self._steps.add(step)
-        results: list[RunGraphResult] = []
         try:
             if on_start is not None:
                 on_start(step.fail)
-            # Remote tasks first: they run while this thread runs the local one.
-            for part in sorted(parts, key=lambda part: part.worker.is_local):
-                call = RunGraphCall(
-                    self.handle,
-                    part.graph_handle,
-                    step_id,
-                    {key: request.feeds[name] for name, key in part.feeds.items()},
-                    list(part.fetches),
-                    options,
+            calls = [
+                (
+                    part,
+                    RunGraphCall(
+                        self.handle,
+                        part.graph_handle,
+                        step_id,
+                        {key: request.feeds[name] for name, key in part.feeds.items()},
+                        list(part.fetches),
+                        options,
+                    ),
                 )
-                fail = _fail_with_task(step, part.worker.task)
-                step.add(part.worker.start_graph(call, fail))
-            for run in reversed(step.runs):
-                try:
-                    results.append(run.result())
-                except Exception as error:
-                    step.fail(error)
+                for part in parts
+            ]
+            results = _run_all(step, calls)
         finally:
             with self._lock:
                 self._steps.discard(step)
@@ -349,6 +386,95 @@ class MasterSession:
         if step.error is not None:
             raise step.error
         return _step_result(parts, results, request, has_metadata=options is not None)
+
+    def partial_run_setup(
+        self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]
+    ) -> str:
+        """Declare a step that is fed and fetched in parts; return its handle.
+
+        Raises:
+          OpError: the signature does not fit the graph, or what a worker answered.
+        """
+        parts = self._parts_of(tuple(feeds), tuple(fetches), tuple(targets), is_partial=True)
+        run = _PartialRun(
+            _new_step_id(), parts, dict.fromkeys(feeds, False), dict.fromkeys(fetches, False)
+        )
+        handle = f"{run.step_id:016x}"
+        with self._lock:
+            self._check_open()
+            self._partial_runs[handle] = run
+            self._steps.add(run.step)
+        return handle
+
+    def partial_run(
+        self,
+        handle: str,
+        request: StepRequest,
+        on_start: Callable[[Any], None] | None = None,
+    ) -> StepResult:
+        """Feed and fetch a part of a step.
+
+        Args:
+          handle: from :meth:`partial_run_setup`.
+          request: what is fed and fetched now.
+          on_start: called with the function that ends the step with an error.
+
+        Raises:
+          InvalidArgumentError: the handle is not known (longer), or a name was not declared or
+            came before; the handle stays usable then.
+          OpError: the step failed; the handle ends.
+        """
+        with self._lock:
+            self._check_open()
+            run = self._partial_runs.get(handle)
+        if run is None:
+            raise errors.invalid_argument("Must run PartialRunSetup before performing partial runs")
+        with run.lock:
+            _check_unused(request.feeds, run.fed, "feed", "fed")
+            _check_unused(request.fetches, run.fetched, "fetch", "fetched")
+            run.fed.update(dict.fromkeys(request.feeds, True))
+            run.fetched.update(dict.fromkeys(request.fetches, True))
+            is_last = all(run.fed.values()) and all(run.fetched.values())
+            call = _Active(run.step)
+            if on_start is not None:
+                on_start(call.fail)
+            calls = [
+                (
+                    part,
+                    RunGraphCall(
+                        self.handle,
+                        part.graph_handle,
+                        run.step_id,
+                        {
+                            key: request.feeds[name]
+                            for name, key in part.feeds.items()
+                            if name in request.feeds
+                        },
+                        [key for key, name in part.fetches.items() if name in request.fetches],
+                        is_partial=True,
+                        is_last_partial_run=is_last,
+                    ),
+                )
+                for part in run.parts
+            ]
+            with run.step.lock:
+                run.step.runs.clear()
+            try:
+                results = _run_all(run.step, calls)
+            finally:
+                call.is_over = True
+            if is_last or run.step.error is not None:
+                self._end_partial_run(handle, run)
+            if run.step.error is not None:
+                raise run.step.error
+            return _step_result(run.parts, results, request, has_metadata=False)
+
+    def _end_partial_run(self, handle: str, run: _PartialRun) -> None:
+        with self._lock:
+            self._partial_runs.pop(handle, None)
+            self._steps.discard(run.step)
+        for part in run.parts:
+            part.worker.cleanup_graph(run.step_id)
 
     def make_callable(self, options: config_pb2.CallableOptions) -> int:
         """Prepare a signature; return its handle.
@@ -392,10 +518,13 @@ class MasterSession:
                 return
             self._closed = True
             steps = list(self._steps)
+            partial_runs = list(self._partial_runs.items())
             parts = [part for parts in self._parts.values() for part in parts]
             self._parts.clear()
         for step in steps:
             step.fail(error or errors.cancelled(_CLOSED))
+        for handle, run in partial_runs:
+            self._end_partial_run(handle, run)
         self._deregister(parts)
         self._delete_worker_sessions()
 
@@ -417,6 +546,38 @@ class MasterSession:
     def _check_open(self) -> None:
         if self._closed:
             raise errors.failed_precondition("Session is closed.")
+
+
+def _new_step_id() -> int:
+    return random.getrandbits(55) | 1 << 54
+
+
+def _run_all(step: _Step, calls: Sequence[tuple[Part, RunGraphCall]]) -> list[RunGraphResult]:
+    """Run all parts of a step; ``step.error`` says whether one failed."""
+    results: list[RunGraphResult] = []
+    # Remote tasks first: they run while this thread runs the local one.
+    for part, call in sorted(calls, key=lambda one: one[0].worker.is_local):
+        fail = _fail_with_task(step, part.worker.task)
+        try:
+            step.add(part.worker.start_graph(call, fail))
+        except errors.OpError as error:
+            fail(error)
+    for run in reversed(step.runs):
+        try:
+            results.append(run.result())
+        except Exception as error:
+            step.fail(error)
+    return results
+
+
+def _check_unused(names: Iterable[str], used: Mapping[str, bool], what: str, done: str) -> None:
+    for name in names:
+        if name not in used:
+            raise errors.invalid_argument(
+                f"The {what} {name} was not specified in partial_run_setup."
+            )
+        if used[name]:
+            raise errors.invalid_argument(f"The {what} {name} has already been {done}.")
 
 
 def _signed(number: int) -> int:

@@ -16,21 +16,20 @@ from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.common_runtime.device.device_mgr import DeviceMgr
 from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.core import errors
+from tfnb.core.rendezvous import parse_key
+from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr
+from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import config_pb2, device_attributes_pb2, worker_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.device.device import Device
-    from tfnb.core.rendezvous import type_of_callback
+    from tfnb.core.rendezvous import Rendezvous, type_of_callback
     from tfnb.distributed_runtime.graph_mgr import RegisteredGraph
-    from tfnb.distributed_runtime.worker_interface import (
-        RunGraphCall,
-        RunGraphResult,
-        WorkerInterface,
-    )
+    from tfnb.distributed_runtime.worker_interface import RunGraphCall, WorkerInterface
     from tfnb.proto import graph_pb2
 
 
@@ -85,6 +84,7 @@ class Worker:
         self.rendezvous_mgr = RendezvousMgr(task, worker_of)
         self._lock = threading.Lock()
         self._sessions: dict[str, WorkerSession] = {}  # guarded by self._lock
+        self._partial: dict[tuple[int, str], PartialStep] = {}  # guarded by self._lock
 
     # -- sessions ----------------------------------------------------------------------------------
 
@@ -168,8 +168,23 @@ class Worker:
         graph = self._session(call.session_handle).graphs.find(call.graph_handle)
         return LocalRun(self, graph, call, failed)
 
+    def partial_step(self, graph: RegisteredGraph, call: RunGraphCall) -> PartialStep:
+        """Return a step that runs in parts; its first part starts it."""
+        key = call.step_id, call.graph_handle
+        with self._lock:
+            found = self._partial.get(key)
+            if found is None:
+                rendezvous = self.rendezvous_mgr.find(call.step_id)
+                found = self._partial[key] = PartialStep(graph, rendezvous)
+        return found
+
     def cleanup_graph(self, step_id: int) -> None:
         """Drop a step's rendezvous."""
+        with self._lock:
+            ended = [key for key in self._partial if key[0] == step_id]
+            steps = [self._partial.pop(key) for key in ended]
+        for step in steps:
+            step.cancel(errors.aborted(f"Cleanup {step_id}"))
         self.rendezvous_mgr.cleanup(step_id)
 
     def cleanup_all(self, containers: Sequence[str]) -> None:
@@ -206,6 +221,7 @@ class LocalRun:
         self._lock = threading.Lock()
         self._error: BaseException | None = None  # guarded by self._lock
         self._step: Any = None  # likewise
+        self._is_done = False  # likewise
 
     def result(self) -> RunGraphResult:
         """Run the graph.
@@ -216,6 +232,10 @@ class LocalRun:
         call = self._call
         rendezvous = self._worker.rendezvous_mgr.find(call.step_id)
         try:
+            if call.is_partial:
+                with self._lock:
+                    step = self._step = self._worker.partial_step(self._graph, call)
+                return step.go_on(call)
             return self._graph.run_step(
                 rendezvous, call.send, call.recv_keys, _run_options(call.options), self._begins
             )
@@ -223,6 +243,9 @@ class LocalRun:
             found = self._error or error
             self._failed(found)
             raise found from error.__cause__
+        finally:
+            with self._lock:
+                self._is_done = True
 
     def _begins(self, run_state: Any) -> None:
         with self._lock:
@@ -231,14 +254,80 @@ class LocalRun:
             run_state.end(error)
 
     def cancel(self, error: BaseException) -> None:
-        """End the run with an error, before or while it runs."""
+        """End the run with an error, before or while it runs.
+
+        A run that is over leaves its tensors to other tasks, which may not have taken them yet.
+        """
         with self._lock:
+            if self._is_done:
+                return
             if self._error is None:
                 self._error = error
             step = self._step
-        if step is not None:
+        if isinstance(step, PartialStep):
+            step.cancel(error)
+        elif step is not None:
             step.abort(error)
             step.wake.set()
+
+
+class PartialStep:
+    """A step of one graph whose feeds and fetches come in several calls; a thread runs it."""
+
+    def __init__(self, graph: RegisteredGraph, rendezvous: Rendezvous) -> None:
+        self._graph, self._rendezvous = graph, rendezvous
+        self._lock = threading.Lock()
+        self._run_state: Any = None  # guarded by self._lock
+        self._error: BaseException | None = None  # likewise
+        self._thread = threading.Thread(target=self._run, name="tfnb-partial-run", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._graph.run_in_parts(self._rendezvous, self._begins)
+        except BaseException as error:
+            with self._lock:
+                self._error = self._error or error
+            self._rendezvous.start_abort(error)
+
+    def _begins(self, run_state: Any) -> None:
+        with self._lock:
+            self._run_state, error = run_state, self._error
+        if error is not None:
+            run_state.end(error)
+
+    def go_on(self, call: RunGraphCall) -> RunGraphResult:
+        """Feed and fetch a part; the last one waits for the end of the step.
+
+        Raises:
+          OpError: what the step failed with.
+        """
+        for key, value in call.send.items():
+            self._rendezvous.send(key, value)
+        result = RunGraphResult()
+        for key in call.recv_keys:
+            value, is_dead = self._rendezvous.recv(key)
+            if is_dead:
+                name = parse_key(key).edge_name
+                raise errors.invalid_argument(f"The tensor returned for {name} was not valid.")
+            result.recv[key] = value.read() if isinstance(value, RefCell) else value
+        if call.is_last_partial_run:
+            self._thread.join()
+            if self._error is not None:
+                raise self._error
+        return result
+
+    def cancel(self, error: BaseException) -> None:
+        """End the step with an error; one that is over stays as it is."""
+        with self._lock:
+            if not self._thread.is_alive():
+                return
+            self._error = self._error or error
+            run_state = self._run_state
+        self._rendezvous.start_abort(error)
+        if run_state is not None:
+            run_state.abort(error)
+            run_state.wake.set()
 
 
 def _run_options(options: worker_pb2.ExecutorOpts | None) -> config_pb2.RunOptions | None:

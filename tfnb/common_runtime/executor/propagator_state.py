@@ -20,15 +20,19 @@ A partition's frames are touched by one thread at a time: the one that runs the 
 
 from __future__ import annotations
 
-import hashlib
+from functools import lru_cache
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
+
+from tfnb.core.string_hashes import hash64
 
 if TYPE_CHECKING:
     from collections import deque
 
     from tfnb.common_runtime.executor.immutable_executor_state import FrameInfo, NodeItem
     from tfnb.core.step_events import StepHooks
+
+_COMBINE, _MASK = 0x9E3779B97F4A7800, 0xFFFFFFFFFFFFFFFF
 
 
 class IterationState:
@@ -137,10 +141,20 @@ class FrameState:
         if self.parent is None or self.parent_iteration is None:
             return 0
         if self._rendezvous_id is None:
-            path = f"{self.parent.rendezvous_id};{self.parent_iteration.number};{self.info.name}"
-            digest = hashlib.blake2b(path.encode(), digest_size=8).digest()
-            self._rendezvous_id = int.from_bytes(digest, "big")
+            # As TensorFlow's executors compute it: a loop may span tasks of both.
+            name = _hash_of_name(self.info.name)
+            inside = _combine(self.parent_iteration.number, name)
+            self._rendezvous_id = _combine(self.parent.rendezvous_id, inside)
         return self._rendezvous_id
+
+
+@lru_cache(1024)
+def _hash_of_name(name: str) -> int:
+    return hash64(name.encode())
+
+
+def _combine(first: int, second: int) -> int:
+    return first ^ ((second + _COMBINE + (first << 10) + (first >> 4)) & _MASK)
 
 
 class PropagatorState:

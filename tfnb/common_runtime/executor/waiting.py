@@ -21,7 +21,7 @@ from tfnb.core.process.standstill import Finding, Standstill
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
     from tfnb.common_runtime.executor.propagator_state import FrameState, IterationState
@@ -34,6 +34,7 @@ _log = logging.getLogger("tfnb")
 
 # Maximum number of unblocking nodes that a message names.
 _MOST_PARTNERS = 2
+_ENDS = ("send_device", "recv_device")
 
 _PUTTING, _TAKING = Trait.PUTS_ELEMENTS, Trait.TAKES_ELEMENTS
 # For a trait of an op: what it waits for, and the trait of the ops that provide it.
@@ -281,7 +282,10 @@ def _describe(
             wanted = f"'{tensor}' from {kernel.attrs['send_device'].decode()}"
             source = kernel.attrs.get("_src", b"").decode()
             node = source or item.name
-            reasons, is_final = _sender(step, item, iteration, tensor)
+            if _is_from_another_task(kernel.attrs):
+                reasons = [Finding("another task sends it")]
+            else:
+                reasons, is_final = _sender(step, item, iteration, tensor)
     else:
         wanted, reasons, is_final = _resource_text(step, executor, item, args)
     text = f"'{item.name}' ({item.op}) waits for {wanted}{_where(iteration)}"
@@ -298,6 +302,11 @@ def _where(iteration: IterationState) -> str:
     if iteration.frame.parent is None:
         return ""
     return f", in iteration {iteration.number} of frame '{iteration.frame.info.name}'"
+
+
+def _is_from_another_task(attrs: Mapping[str, Any]) -> bool:
+    source, target = (attrs[name].partition(b"/device:")[0] for name in _ENDS)
+    return bool(source != target)
 
 
 def _sender(
