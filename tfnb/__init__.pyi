@@ -24,6 +24,7 @@ from tfnb.client.public import config as config
 from tfnb.client.public import data as data
 from tfnb.client.public import debugger as debugger
 from tfnb.client.public import debugging as debugging
+from tfnb.client.public import distribute as distribute
 from tfnb.client.public import distributions as distributions
 from tfnb.client.public import dtypes as dtypes
 from tfnb.client.public import errors as errors
@@ -922,6 +923,7 @@ __all__ = [
     "disable_tensor_equality",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
+    "distribute",
     "distributions",
     "div",
     "div_no_nan",

@@ -6,8 +6,9 @@ TensorFlow's ``rpc/grpc_channel.cc``.
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tfnb.core import errors
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from tfnb.proto import config_pb2
 
 SCHEME = "grpc://"
+
+# A socket of this machine: no other machine can reach it, and it takes no port.
+UNIX: Final = "unix:"
 
 _HOST_PORT = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\[\]:/\s]+):(?P<port>\d{1,5})")
 _OPTIONS = (
@@ -31,6 +35,8 @@ def import_grpc() -> Any:
     Raises:
       UnimplementedError: it is not installed.
     """
+    # What gRPC says of connections that end belongs into errors, not onto the screen.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         import grpc
     except ImportError as error:
@@ -41,7 +47,7 @@ def import_grpc() -> Any:
 
 
 def host_port_of(target: str) -> str:
-    """Return ``host:port`` of a target.
+    """Return ``host:port``, or ``unix:path``, of a target.
 
     >>> host_port_of("grpc://localhost:2222")
     'localhost:2222'
@@ -50,6 +56,8 @@ def host_port_of(target: str) -> str:
       InvalidArgumentError: the target names no host and port.
     """
     address = target.removeprefix(SCHEME)
+    if address.startswith(UNIX) and len(address) > len(UNIX):
+        return address
     found = _HOST_PORT.fullmatch(address)
     if found is None or not 0 < int(found["port"]) < 65536:
         raise errors.invalid_argument(

@@ -254,7 +254,7 @@ def _run_graph_result(response: bytes, task: str) -> RunGraphResult:
     for number, value, _ in coding.fields(memoryview(response)):
         if number == 1:
             name, tensor = coding.decode_named(coding.content_of(value))
-            result.recv[name] = tensor
+            result.recv[name] = coding.as_fed(tensor)
         elif number == 2:
             content = bytes(coding.content_of(value))
             result.step_stats = step_stats_pb2.StepStats.FromString(content)
@@ -273,7 +273,7 @@ def _received(response: bytes) -> tuple[Any, bool]:
     is_dead = False
     for number, content, _ in coding.fields(memoryview(response)):
         if number == 1:
-            value = coding.as_fetched(coding.decode(coding.content_of(content)))
+            value = coding.as_fed(coding.decode(coding.content_of(content)))
         elif number == 2:
             is_dead = bool(content)
     return (None if is_dead else value), is_dead

@@ -161,7 +161,7 @@ class MasterService:
             elif field == 2 and isinstance(value, int):
                 number = value
             elif field == 3:
-                values.append(coding.as_fetched(coding.decode(coding.content_of(value))))
+                values.append(coding.as_fed(coding.decode(coding.content_of(value))))
             elif field == 4 and isinstance(value, int):
                 request_id = value
         self._seen.note(request_id, "RunCallable")
@@ -207,7 +207,7 @@ class _StepFields:
                 self.session_handle = _text(value)
             elif number == 2:
                 name, tensor = coding.decode_named(coding.content_of(value))
-                self.feeds[name] = tensor
+                self.feeds[name] = coding.as_fed(tensor)
             elif number == 3:
                 self.fetches.append(_text(value))
             elif number == 4:
@@ -294,7 +294,7 @@ class WorkerService:
         for number, value, end in coding.fields(whole):
             if number == 3:
                 name, tensor = coding.decode_named(coding.content_of(value))
-                send[name] = tensor
+                send[name] = coding.as_fed(tensor)
             else:
                 rest.append(whole[begin:end])
             begin = end

@@ -300,7 +300,7 @@ def decode_step_response(response: bytes) -> StepResponse:
     for number, value, _ in fields(memoryview(response)):
         if number == 1:
             name, tensor = decode_named(content_of(value))
-            tensors[name] = tensor
+            tensors[name] = as_fetched(tensor)
         elif number == 2:
             metadata = config_pb2.RunMetadata.FromString(bytes(content_of(value)))
         elif number == 3 and isinstance(value, int):
@@ -311,7 +311,7 @@ def decode_step_response(response: bytes) -> StepResponse:
 
 
 def decode_named(message: memoryview) -> tuple[str, Any]:
-    """Return name and value of a NamedTensorProto."""
+    """Return name and array of a NamedTensorProto."""
     name, tensor = "", None
     for number, value, _ in fields(message):
         if number == 1:
@@ -320,7 +320,12 @@ def decode_named(message: memoryview) -> tuple[str, Any]:
             tensor = decode(content_of(value))
     if tensor is None:
         raise _malformed()
-    return name, as_fetched(tensor)
+    return name, tensor
+
+
+def as_fed(array: NDArray[Any]) -> Any:
+    """Return a value as the runtime takes it: a scalar for a number without dimensions."""
+    return array if array.ndim or array.dtype.hasobject else array[()]
 
 
 def as_fetched(array: NDArray[Any]) -> Any:

@@ -52,6 +52,10 @@ class RemoteRendezvous(Rendezvous):
         self._give_up: dict[object, Callable[[], None]] = {}  # likewise
         self._end: BaseException | None = None  # likewise
 
+    def use_workers(self, worker_of: Callable[[str], WorkerInterface]) -> None:
+        """Find other tasks in the cluster of the step's session."""
+        self._worker_of = worker_of
+
     def recv_async(
         self,
         key: str,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.common_runtime.device.device_mgr import make_local_devices
 from tfnb.core import errors
 from tfnb.core.cluster_spec import ClusterSpec
-from tfnb.distributed_runtime.grpc_channel import SCHEME, import_grpc
+from tfnb.distributed_runtime.grpc_channel import SCHEME, UNIX, import_grpc
 from tfnb.distributed_runtime.grpc_services import MasterService, WorkerService, handlers_of
 from tfnb.distributed_runtime.master import Master, new_worker_cache
 from tfnb.distributed_runtime.worker import Worker
@@ -72,27 +72,37 @@ class GrpcServer:
         self._server.add_generic_rpc_handlers(
             handlers_of(grpc, MasterService(self._master), WorkerService(self._worker))
         )
-        bind = host if host in _LOOPBACK else "[::]"
-        try:
-            self._port = self._server.add_insecure_port(f"{bind}:{port}")
-        except RuntimeError:
-            self._port = 0
-        if not self._port:
-            raise errors.unknown(
-                f"Could not start gRPC server: the port {port} of {bind} is taken, or may not be "
-                "used. Stop the server that has it, or choose another port."
-            )
-        if host not in _LOOPBACK:
-            _log.warning(
-                "The server of %s accepts connections from other machines at port %d, without "
-                "encryption and without asking who they are: whoever reaches it can run graphs.",
-                self.task,
-                self._port,
-            )
-        self.target = f"{SCHEME}{host}:{self._port}"
+        self.target = self._listen(host, port)
         self._lock = threading.Lock()
         self._state = "new"  # guarded by self._lock
         self._stopped = threading.Event()
+
+    def _listen(self, host: str, port: int) -> str:
+        """Take the port; return the target.
+
+        Raises:
+          UnknownError: the port is taken.
+        """
+        is_file = host.startswith(UNIX)
+        reached_from_outside = not is_file and host not in _LOOPBACK
+        bind = host if is_file else f"{'[::]' if reached_from_outside else host}:{port}"
+        try:
+            found = self._server.add_insecure_port(bind)
+        except RuntimeError:
+            found = 0
+        if not found:
+            raise errors.unknown(
+                f"Could not start gRPC server: {bind} is taken, or may not be used. Stop the "
+                "server that has it, or choose another port."
+            )
+        if reached_from_outside:
+            _log.warning(
+                "The server of %s accepts connections from other machines at port %d, without "
+                "encryption and without a password: all who reach it can run graphs.",
+                self.task,
+                found,
+            )
+        return SCHEME + (host if is_file else f"{host}:{found}")
 
     def start(self) -> None:
         """Answer requests; a second call does nothing.
@@ -159,6 +169,8 @@ def _address_of(
         address = cluster.task_address(job, index)
     except ValueError:
         raise errors.invalid_argument(f'Task {index} was not defined in job "{job}"') from None
+    if address.startswith(UNIX):
+        return address, 0
     host, colon, text = address.rpartition(":")
     if server_def.port:
         return host or address, server_def.port

@@ -9,17 +9,19 @@ Corresponds to TensorFlow's ``worker.cc`` and ``session_mgr.cc``.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.common_runtime.device.device_mgr import DeviceMgr
 from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.core import errors
+from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.rendezvous import parse_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr
+from tfnb.distributed_runtime.worker_cache import WorkerCache, addresses_of
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import config_pb2, device_attributes_pb2, worker_pb2
 
@@ -48,12 +50,13 @@ class WorkerSession:
       devices: the devices that its graphs run on.
       graphs: its graphs.
       owns_devices: whether the devices end with it.
+      workers: those of the cluster that the session brought; None: the task's own cluster.
     """
 
     devices: DeviceMgr
     graphs: GraphMgr
     owns_devices: bool = False
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    workers: WorkerCache | None = None
 
 
 class Worker:
@@ -106,8 +109,12 @@ class Worker:
         devices: DeviceMgr = self.devices
         if request.isolate_session_state:
             devices = SharedDeviceMgr([_copy_of(device) for device in self.devices.devices])
+        workers: WorkerCache | None = None
+        if request.server_def.cluster.job:
+            workers = WorkerCache(addresses_of(ClusterSpec(request.server_def.cluster)))
+            workers.set_local(self)
         session = WorkerSession(
-            devices, GraphMgr(devices, SessionState()), request.isolate_session_state
+            devices, GraphMgr(devices, SessionState()), request.isolate_session_state, workers
         )
         with self._lock:
             if handle in self._sessions:
@@ -120,6 +127,8 @@ class Worker:
             session = self._sessions.pop(session_handle, None)
         if session is not None:
             session.graphs.deregister_all()
+            if session.workers is not None:
+                session.workers.close()
             if session.owns_devices:
                 for device in session.devices.devices:
                     device.close()
@@ -165,7 +174,10 @@ class Worker:
         Raises:
           AbortedError: the session or the graph is unknown here.
         """
-        graph = self._session(call.session_handle).graphs.find(call.graph_handle)
+        session = self._session(call.session_handle)
+        graph = session.graphs.find(call.graph_handle)
+        if session.workers is not None:
+            self.rendezvous_mgr.find(call.step_id).use_workers(session.workers.find)
         return LocalRun(self, graph, call, failed)
 
     def partial_step(self, graph: RegisteredGraph, call: RunGraphCall) -> PartialStep:

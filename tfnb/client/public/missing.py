@@ -104,7 +104,6 @@ _GROUPS = {
         "image.sample_distorted_bounding_box"
     ),
     "use tf.image.non_max_suppression over the boxes": "image.generate_bounding_box_proposals",
-    "tfnb starts no servers: use tf.Session with several devices": "train.Server",
     "write it with tf.quantization.fake_quant_with_min_max_vars": (
         "train.do_quantize_training_on_graphdef"
     ),

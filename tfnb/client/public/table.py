@@ -129,7 +129,7 @@ TABLE: dict[str, dict[str, str]] = {
         "tf": "CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD",
     },
     "tfnb.client.testing.benchmark": {
-        "test": "Benchmark StubOutForTesting benchmark_config create_local_cluster",
+        "test": "Benchmark StubOutForTesting benchmark_config",
     },
     "tfnb.client.training.hooks": {
         "train": (
@@ -151,6 +151,11 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.client.training.scaffold": {
         "train": "Scaffold",
+    },
+    "tfnb.client.training.server": {
+        "distribute": "Server",
+        "test": "create_local_cluster",
+        "train": "Server",
     },
     "tfnb.client.training.session_manager": {
         "train": "SessionManager",

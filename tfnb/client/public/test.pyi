@@ -3,7 +3,6 @@
 from tfnb.client.testing.benchmark import Benchmark as Benchmark
 from tfnb.client.testing.benchmark import StubOutForTesting as StubOutForTesting
 from tfnb.client.testing.benchmark import benchmark_config as benchmark_config
-from tfnb.client.testing.benchmark import create_local_cluster as create_local_cluster
 from tfnb.client.testing.testing import TestCase as TestCase
 from tfnb.client.testing.testing import assert_equal_graph_def as assert_equal_graph_def
 from tfnb.client.testing.testing import compute_gradient as compute_gradient
@@ -19,3 +18,4 @@ from tfnb.client.testing.testing import is_gpu_available as is_gpu_available
 from tfnb.client.testing.testing import main as main
 from tfnb.client.testing.testing import mock as mock
 from tfnb.client.testing.testing import test_src_dir_path as test_src_dir_path
+from tfnb.client.training.server import create_local_cluster as create_local_cluster

@@ -25,6 +25,7 @@ from tfnb.client.training.saving_hooks import ProfilerHook as ProfilerHook
 from tfnb.client.training.saving_hooks import StepCounterHook as StepCounterHook
 from tfnb.client.training.saving_hooks import SummarySaverHook as SummarySaverHook
 from tfnb.client.training.scaffold import Scaffold as Scaffold
+from tfnb.client.training.server import Server as Server
 from tfnb.client.training.session_manager import SessionManager as SessionManager
 from tfnb.client.training.session_run_hook import SessionRunArgs as SessionRunArgs
 from tfnb.client.training.session_run_hook import SessionRunContext as SessionRunContext
@@ -180,6 +181,7 @@ __all__ = [
     "Scaffold",
     "SecondOrStepTimer",
     "SequenceExample",
+    "Server",
     "ServerDef",
     "SessionCreator",
     "SessionManager",

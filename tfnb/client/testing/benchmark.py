@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tfnb.proto.config_pb2 import ConfigProto
 
 EXPORTS = {
-    "test": ["Benchmark", "StubOutForTesting", "benchmark_config", "create_local_cluster"],
+    "test": ["Benchmark", "StubOutForTesting", "benchmark_config"],
 }
 
 _REGISTERED: list[type[Benchmark]] = []
@@ -34,24 +34,6 @@ def benchmark_config() -> ConfigProto:
     off = rewriter_config_pb2.RewriterConfig.OFF
     config.graph_options.rewrite_options.dependency_optimization = off
     return config
-
-
-def create_local_cluster(
-    num_workers: int,
-    num_ps: int,
-    protocol: str = "grpc",
-    worker_config: Any = None,
-    ps_config: Any = None,
-) -> Any:
-    """Not here: tfnb starts no servers inside a test.
-
-    Raises:
-        NotImplementedError: Always.
-    """
-    raise NotImplementedError(
-        f"tfnb starts no cluster of {num_workers} workers and {num_ps} parameter servers: use one "
-        "session with several devices, tf.ConfigProto(device_count={'CPU': n})"
-    )
 
 
 class Benchmark:

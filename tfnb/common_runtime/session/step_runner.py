@@ -144,13 +144,14 @@ def step_runner(
             results = empty.copy()
             run_state = new_state()
             run_state.step_id = executors.last_step_id = next(step_ids)
+            if computes:
+                run_state.stop = None  # an attribute of the step itself, since its kernels read it
         else:
             results = run_state.call_frame.retvals  # type: ignore[union-attr]
             executors.last_step_id = run_state.step_id
         emitted: EmittedFunction | None = only
         before = None
         if computes:
-            run_state.stop = None  # an attribute of the step itself, since its kernels read it
             reaction = reaction_now()
         try:
             begin(run_state)

@@ -1,0 +1,415 @@
+"""Clusters of several tasks: placement, transfers, loops across tasks, failures, training."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tests.distributed_runtime.clusters import Cluster, cluster_of, run_when_connected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PS, WORKER, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """One parameter server, two workers."""
+    with cluster_of(ps=1, worker=2) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    """A default graph for each test."""
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def test_a_step_spans_the_tasks_that_its_nodes_are_on(cluster: Cluster) -> None:
+    """Tensors go from task to task; fetches come from any."""
+    with tf.device(PS):
+        v = tf.get_variable("spans", initializer=[1.0, 2.0])
+    with tf.device(WORKER):
+        y = v * 3.0
+    with tf.device(OTHER):
+        z = tf.reduce_sum(y)
+        text = tf.strings.join(["sum ", tf.as_string(z)])
+
+    with tf.Session(cluster.target()) as sess:
+        sess.run(v.initializer)
+        found = sess.run([v, y, z, text])
+
+    assert found[0].tolist() == [1.0, 2.0]
+    assert found[1].tolist() == [3.0, 6.0]
+    assert found[2:] == [9.0, b"sum 9.000000"]
+
+
+def test_devices_of_all_tasks_are_listed_the_masters_first(cluster: Cluster) -> None:
+    """And only those that the filters name."""
+    with tf.Session(cluster.target(index=1)) as sess:
+        names = [device.name for device in sess.list_devices()]
+    config = tf.ConfigProto(device_filters=["/job:ps"])
+    with tf.Session(cluster.target(), config=config) as sess:
+        filtered = [device.name for device in sess.list_devices()]
+
+    assert names[0] == "/job:worker/replica:0/task:1/device:CPU:0"
+    assert sorted(names)[0] == "/job:ps/replica:0/task:0/device:CPU:0"
+    assert len(names) == 3
+    assert filtered == [
+        "/job:worker/replica:0/task:0/device:CPU:0",
+        "/job:ps/replica:0/task:0/device:CPU:0",
+    ]
+
+
+def test_a_device_that_no_task_has_is_refused(cluster: Cluster) -> None:
+    """With the devices that there are."""
+    with tf.device("/job:worker/task:7"):
+        x = tf.constant(1.0)
+
+    with (
+        tf.Session(cluster.target()) as sess,
+        pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a device"),
+    ):
+        sess.run(x)
+
+
+@pytest.mark.parametrize("times", [0, 1, 12])
+def test_a_loop_whose_body_crosses_tasks_ends(cluster: Cluster, times: int) -> None:
+    """Frames and iterations stand in the keys of what is sent; dead values, too."""
+    with tf.device(WORKER):
+
+        def body(i: tf.Tensor, a: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            with tf.device(PS):
+                doubled = a * 2.0
+            return i + 1, doubled + 1.0
+
+        out = tf.while_loop(lambda i, _: i < times, body, [tf.constant(0), tf.constant(1.0)])
+
+    with tf.Session(cluster.target()) as sess:
+        assert sess.run(out) == (times, 2.0**times * 2 - 1)
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_a_cond_whose_branches_are_on_other_tasks_takes_one(cluster: Cluster, takes: bool) -> None:
+    """The other one's values are dead, also for the task that waits for them."""
+    which = tf.placeholder(tf.bool, [])
+
+    def on(device: str, value: float) -> tf.Tensor:
+        with tf.device(device):
+            return tf.constant(value) * 2.0
+
+    with tf.device(WORKER):
+        out = tf.cond(which, lambda: on(PS, 1.0), lambda: on(OTHER, 2.0)) + 1.0
+
+    with tf.Session(cluster.target()) as sess:
+        assert sess.run(out, {which: takes}) == (3.0 if takes else 5.0)
+
+
+def test_an_error_names_the_task_and_the_node(cluster: Cluster) -> None:
+    """Whichever task the node is on; the other tasks stop waiting."""
+    with tf.device(OTHER):
+        bad = tf.constant([1.0, 2.0])[tf.placeholder_with_default(9, [])]
+    with tf.device(PS):
+        out = bad + 1.0
+
+    with (
+        tf.Session(cluster.target()) as sess,
+        pytest.raises(tf.errors.InvalidArgumentError) as caught,
+    ):
+        sess.run(out)
+
+    assert str(caught.value).startswith("From /job:worker/replica:0/task:1:\n")
+    assert caught.value.op is bad.op
+
+
+def test_a_queue_on_a_task_joins_two_sessions(cluster: Cluster) -> None:
+    """One worker's step waits for what the other puts in."""
+    with tf.device(PS):
+        queue = tf.FIFOQueue(1, tf.float32, shapes=[[]], shared_name="between")
+        put, taken = queue.enqueue(4.0), queue.dequeue()
+    found: list[float] = []
+
+    with tf.Session(cluster.target()) as first, tf.Session(cluster.target(index=1)) as second:
+        first.run(tf.constant(1.0))
+        thread = threading.Thread(target=lambda: found.append(first.run(taken)))
+        thread.start()
+        second.run(put)
+        thread.join()
+
+    assert found == [4.0]
+
+
+def test_a_step_that_waits_on_another_task_ends_at_its_deadline(cluster: Cluster) -> None:
+    """All tasks end it, and later steps run."""
+    with tf.device(PS):
+        taken = tf.FIFOQueue(1, tf.float32, shapes=[[]]).dequeue()
+    with tf.device(WORKER):
+        out = taken + 1.0
+        one = tf.constant(1.0) + 0.0
+
+    with tf.Session(cluster.target()) as sess:
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            sess.run(out, options=tf.RunOptions(timeout_in_ms=100))
+        assert sess.run(one) == 1.0
+
+
+def test_a_step_runs_in_parts_on_several_tasks(cluster: Cluster) -> None:
+    """Each part feeds and fetches on the task that has the node."""
+    with tf.device(PS):
+        a = tf.placeholder(tf.float32, [])
+        first = a + 1.0
+    with tf.device(OTHER):
+        b = tf.placeholder(tf.float32, [])
+        second = first * b
+
+    with tf.Session(cluster.target()) as sess:
+        handle = sess.partial_run_setup([first, second], [a, b])
+        assert sess.partial_run(handle, first, {a: 2.0}) == 3.0
+        assert sess.partial_run(handle, second, {b: 5.0}) == 15.0
+
+
+def test_a_trace_has_the_devices_of_all_tasks(cluster: Cluster) -> None:
+    """Each task records its own."""
+    with tf.device(PS):
+        x = tf.constant([1.0, 2.0]) * 2.0
+    with tf.device(WORKER):
+        y = tf.reduce_sum(x)
+    metadata = tf.RunMetadata()
+
+    with tf.Session(cluster.target()) as sess:
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        sess.run(y, options=options, run_metadata=metadata)
+
+    assert {one.device for one in metadata.step_stats.dev_stats} == {
+        "/job:ps/replica:0/task:0/device:CPU:0",
+        "/job:worker/replica:0/task:0/device:CPU:0",
+    }
+
+
+def test_a_session_may_bring_a_cluster_of_its_own(cluster: Cluster) -> None:
+    """``ConfigProto.cluster_def``: a server that knows only itself sees further tasks."""
+    with cluster_of(worker=1) as alone:
+        spec = tf.train.ClusterSpec(
+            {
+                "worker": [alone.spec.task_address("worker", 0)],
+                "ps": [cluster.spec.task_address("ps", 0)],
+            }
+        )
+        with tf.device(PS):
+            x = tf.constant(2.0) * 3.0
+        config = tf.ConfigProto(cluster_def=spec.as_cluster_def())
+
+        with tf.Session(alone.target(), config=config) as sess:
+            assert sess.run(x) == 6.0
+        with (
+            tf.Session(alone.target()) as sess,
+            pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a device"),
+        ):
+            sess.run(x)
+
+
+def test_missing_tasks_are_named_while_a_session_waits_for_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """And the filters that would do without them; the session opens when they come."""
+    with cluster_of(ps=1, worker=1, started=False) as cluster:
+        cluster.start("worker")
+        found: list[float] = []
+        x = tf.constant(1.0)
+
+        def run() -> None:
+            with tf.Session(cluster.target(), graph=x.graph) as sess:
+                found.append(sess.run(x))
+
+        with caplog.at_level(logging.WARNING, "tfnb"):
+            thread = threading.Thread(target=run)
+            thread.start()
+            while "response from worker: /job:ps/replica:0/task:0" not in caplog.text:
+                assert thread.is_alive()
+            cluster.start("ps")
+            thread.join()
+
+        assert "device_filters" in caplog.text
+        assert found == [1.0]
+
+
+def test_filters_do_without_a_task_that_is_not_there() -> None:
+    """A session that needs only its own task opens at once."""
+    with cluster_of(ps=1, worker=1, started=False) as cluster:
+        cluster.start("worker")
+        config = tf.ConfigProto(device_filters=["/job:worker"])
+
+        with tf.Session(cluster.target(), config=config) as sess:
+            assert sess.run(tf.constant(3.0)) == 3.0
+
+
+def test_a_task_that_stops_ends_the_steps_that_need_it() -> None:
+    """UnavailableError names the task; after its restart the old session is aborted."""
+    with cluster_of(ps=1, worker=1) as cluster:
+        with tf.device(PS):
+            taken = tf.FIFOQueue(1, tf.float32, shapes=[[]]).dequeue()
+            x = tf.constant(1.0) + 0.0
+        with tf.device(WORKER):
+            out = taken + 1.0
+        caught: list[tf.errors.OpError] = []
+        sess = tf.Session(cluster.target())
+        sess.run(x)
+
+        def wait() -> None:
+            try:
+                sess.run(out)
+            except tf.errors.OpError as error:
+                caught.append(error)
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        while "add" not in sess.waiting():
+            pass
+        cluster.stop("ps")
+        thread.join()
+        kinds = tf.errors.UnavailableError, tf.errors.CancelledError, tf.errors.AbortedError
+        assert isinstance(caught[0], kinds)
+
+        cluster.start("ps")
+        with pytest.raises(tf.errors.AbortedError, match="just restarted"):
+            run_when_connected(sess, x)
+        sess.close()
+        with tf.Session(cluster.target()) as new:
+            assert new.run(x) == 1.0
+
+
+def test_a_stale_graph_version_is_aborted(cluster: Cluster) -> None:
+    """Another client has extended the session's graph."""
+    with tf.Session(cluster.target()) as sess:
+        sess.run(tf.constant(1.0))
+        sess.runtime._version += 1
+        with pytest.raises(tf.errors.AbortedError, match="modified"):
+            sess.run(tf.constant(2.0))
+
+
+def test_variables_on_a_parameter_server_are_saved_and_restored(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """The task that has them writes and reads the files."""
+    with tf.device(PS):
+        v = tf.get_variable("kept", initializer=[1.0, 2.0])
+    saver = tf.train.Saver()
+
+    with tf.Session(cluster.target()) as sess:
+        sess.run(v.initializer)
+        path = saver.save(sess, str(tmp_path / "model"))
+        sess.run(v.assign([0.0, 0.0]))
+        saver.restore(sess, path)
+        assert sess.run(v).tolist() == [1.0, 2.0]
+
+
+def _train(cluster: Cluster, index: int, folder: str, steps: int, losses: list[float]) -> None:
+    """A worker as people wrote it: between-graph replication."""
+    with tf.Graph().as_default():
+        setter = tf.train.replica_device_setter(
+            worker_device=f"/job:worker/task:{index}", cluster=cluster.spec
+        )
+        with tf.device(setter):
+            x = tf.constant(np.linspace(-1, 1, 8, dtype=np.float32).reshape(8, 1))
+            w = tf.get_variable("w", [1, 1], initializer=tf.zeros_initializer())
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - 3.0 * x))
+            step = tf.train.get_or_create_global_step()
+            train = tf.train.GradientDescentOptimizer(0.2).minimize(loss, global_step=step)
+        hooks = [tf.train.StopAtStepHook(last_step=steps)]
+        with tf.train.MonitoredTrainingSession(
+            master=cluster.target(index=index),
+            is_chief=index == 0,
+            checkpoint_dir=folder if index == 0 else None,
+            hooks=hooks,
+            save_summaries_steps=None,
+            save_summaries_secs=None,
+            log_step_count_steps=None,
+            config=tf.ConfigProto(device_filters=["/job:ps", f"/job:worker/task:{index}"]),
+        ) as sess:
+            while not sess.should_stop():
+                losses.append(sess.run([loss, train])[0])
+
+
+def test_workers_train_variables_of_a_parameter_server(tmp_path: Path) -> None:
+    """Two workers share the model; training goes on from the checkpoint."""
+    losses: list[list[float]] = [[], []]
+    with cluster_of(ps=1, worker=2) as cluster:
+        threads = [
+            threading.Thread(target=_train, args=(cluster, i, str(tmp_path), 60, losses[i]))
+            for i in (1, 0)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(losses[0]) + len(losses[1]) >= 59
+    last = min(losses[0][-1:] + losses[1][-1:])
+    assert last < 0.05 * max(losses[0][:1] + losses[1][:1])
+
+    again: list[float] = []
+    with cluster_of(ps=1, worker=2) as cluster:
+        _train(cluster, 0, str(tmp_path), 65, again)
+    assert again[0] < 0.1 * max(losses[0][:1] + losses[1][:1])
+
+
+def test_a_server_says_what_is_wrong_with_its_definition() -> None:
+    """With TensorFlow's classes and words."""
+    with pytest.raises(ValueError, match="explicit `job_name`"):
+        tf.train.Server({"ps": ["localhost:0"], "worker": ["localhost:0"]})
+    with pytest.raises(ValueError, match="explicit `task_index`"):
+        tf.train.Server({"ps": ["localhost:0", "localhost:0"]})
+    with pytest.raises(TypeError, match=r"tf\.train\.ServerDef"):
+        tf.train.Server("ps")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse port for local"):
+        tf.train.Server({"ps": ["localhost"]})
+    with pytest.raises(tf.errors.InvalidArgumentError, match='Job "other" was not defined'):
+        tf.train.Server(
+            tf.train.ServerDef(
+                cluster=tf.train.ClusterSpec({"ps": ["localhost:0"]}).as_cluster_def(),
+                job_name="other",
+            )
+        )
+
+
+def test_a_port_that_is_taken_is_an_error() -> None:
+    """UnknownError, as in TensorFlow."""
+    server = tf.train.Server.create_local_server()
+    address = server.target.removeprefix("grpc://")
+    try:
+        with pytest.raises(tf.errors.UnknownError, match="Could not start gRPC server"):
+            tf.train.Server({"local": [address]})
+    finally:
+        server.stop()
+
+
+def test_a_stopped_server_cannot_be_started_again() -> None:
+    """A second stop does nothing."""
+    server = tf.train.Server.create_local_server(start=False)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="not been started"):
+        server.join()
+    server.stop()
+    server.stop()
+    server.join()
+    with pytest.raises(tf.errors.FailedPreconditionError, match="stopped"):
+        server.start()
+
+
+def test_a_local_cluster_for_tests_has_workers_and_parameter_servers() -> None:
+    """``tf.test.create_local_cluster``."""
+    workers, servers = tf.test.create_local_cluster(2, 1)
+    try:
+        with tf.device(PS):
+            x = tf.constant(2.0) * 2.0
+        with tf.Session(workers[1].target) as sess:
+            assert sess.run(x) == 4.0
+    finally:
+        for server in [*workers, *servers]:
+            server.stop()
