@@ -57,7 +57,7 @@ class Side:
         )
 
     def ask(self, verb: str, **fields: Any) -> dict[str, Any]:
-        """The answer to one command; what went wrong under "error"."""
+        """Return the answer to one command; what went wrong under "error"."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -74,7 +74,7 @@ class Side:
         return {"error": f"the process ended ({self._process.wait()}): {last}"}
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         if self._process.poll() is None and self._process.stdin is not None:
             self._process.stdin.close()
             try:
@@ -99,11 +99,11 @@ class Suite:
         ]
 
     def metas(self) -> list[dict[str, Any]]:
-        """What both sides are."""
+        """Return what both sides are."""
         return [side.ask("meta") for side in self.sides]
 
     def workloads(self) -> list[str]:
-        """The names of what there is to measure."""
+        """Return the names of what there is to measure."""
         answer = self.sides[1].ask("list")
         if "error" in answer:
             raise SystemExit(f"{self.name}: {answer['error']}")
@@ -111,7 +111,7 @@ class Suite:
         return names
 
     def measure(self, name: str, budget_s: float) -> dict[str, Any]:
-        """A workload's spec and figures, {variant: [TensorFlow's, tfnb's]}, or the errors."""
+        """Return a workload's spec and figures, {variant: [TensorFlow's, tfnb's]}, or the errors."""
         opened = [side.ask("open", name=name) for side in self.sides]
         try:
             if any("error" in answer for answer in opened):
@@ -143,7 +143,7 @@ class Suite:
                 side.ask("close")
 
     def close(self) -> None:
-        """Ends both processes."""
+        """End both processes."""
         for side in self.sides:
             side.close()
 
@@ -202,7 +202,7 @@ def main() -> int:
 
 
 def _entry(key: str, found: dict[str, Any]) -> str:
-    """A workload on a line of its own, figures with four digits."""
+    """Return a workload on a line of its own, figures with four digits."""
 
     def shortened(value: Any) -> Any:
         if isinstance(value, dict):
@@ -225,7 +225,7 @@ def _store(results: dict[str, Any], unfinished: list[str], about: dict[str, Any]
 
 
 def _check(todo: list[tuple[Suite, str]], options: argparse.Namespace) -> int:
-    """Compares with the stored ratios; gives the exit status."""
+    """Compare with the stored ratios; give the exit status."""
     wanted: dict[str, dict[str, float]] = json.loads(RATIOS.read_text())
     worse = []
     for suite, name in todo:

@@ -33,7 +33,7 @@ _RUNS = 20
 
 
 def loop(nodes: int) -> tuple[Any, int]:
-    """A counter, and a chain of `nodes` - 1 nodes behind a number."""
+    """Return a counter, and a chain of `nodes` - 1 nodes behind a number."""
 
     def body(i: Any, x: Any) -> Any:
         for _ in range(nodes - 1):
@@ -44,7 +44,7 @@ def loop(nodes: int) -> tuple[Any, int]:
 
 
 def nested() -> tuple[Any, int]:
-    """A loop in a loop."""
+    """Return a loop in a loop."""
 
     def inner(i: Any, s: Any) -> Any:
         return i + 1, tf.while_loop(lambda j, s: j < 50, lambda j, s: (j + 1, s + 1.0), [0, s])[1]
@@ -53,7 +53,7 @@ def nested() -> tuple[Any, int]:
 
 
 def branches() -> tuple[Any, int]:
-    """A cond in each iteration."""
+    """Return a cond in each iteration."""
 
     def body(i: Any, x: Any) -> Any:
         return i + 1, tf.cond(tf.equal(i % 2, 0), lambda: x + 1.0, lambda: x * 0.5)
@@ -62,7 +62,7 @@ def branches() -> tuple[Any, int]:
 
 
 def tensor_array() -> tuple[Any, int]:
-    """An element in, an element out."""
+    """Return an element in, an element out."""
     return tf.map_fn(lambda row: tf.tanh(row + 1.0), tf.ones([200, 8])), 200
 
 
@@ -83,7 +83,7 @@ def chain() -> tuple[Any, int]:
 
 
 def devices() -> tuple[Any, int]:
-    """The same, each node on the other device."""
+    """Return the same, each node on the other device."""
     y = tf.placeholder_with_default(1.0, [])
     for number in range(100):
         with tf.device(f"/cpu:{number % 2}"):
@@ -113,7 +113,7 @@ ROWS: dict[str, Callable[[], tuple[Any, int]]] = {
 
 
 def microseconds(make: Callable[[], tuple[Any, int]], when: Lowering) -> float:
-    """The best run, per iteration or node."""
+    """Return the best run, per iteration or node."""
     config = tf.ConfigProto(device_count={"CPU": 2})
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0

@@ -224,7 +224,7 @@ def differences(values: Mapping[str, Any]) -> list[str]:
 
 
 def measure(sides: Mapping[str, Side], rounds: int) -> dict[str, float]:
-    """The median time of a call, in microseconds, by side."""
+    """Return the median time of a call, in microseconds, by side."""
     names, times = list(sides), {name: [] for name in sides}  # type: ignore[var-annotated]
     for run in sides.values():
         for _ in range(5):  # compiled, captured

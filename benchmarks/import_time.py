@@ -22,7 +22,7 @@ STATEMENTS = [
 
 
 def seconds(statement: str) -> float:
-    """The time one statement takes, without the interpreter's own start."""
+    """Return the time one statement takes, without the interpreter's own start."""
     script = (
         f"import time; start = time.perf_counter()\n{statement}\nprint(time.perf_counter() - start)"
     )

@@ -46,7 +46,7 @@ def blocked_dequeue() -> Any:
 
 
 def infinite_loop() -> Any:
-    """A while_loop that is never over."""
+    """Return a while_loop that is never over."""
     i = tf.while_loop(lambda i: i < 2, lambda i: i * 1, [tf.constant(1)])
     return lambda sess: sess.run(i)
 
@@ -64,7 +64,7 @@ def waiting_recv() -> Any:
 
 
 def function_body() -> Any:
-    """A loop without end inside a function that is called as one."""
+    """Return a loop without end inside a function that is called as one."""
 
     @Defun(tf.int32, noinline=True)
     def endless(i: Any) -> Any:
@@ -75,7 +75,7 @@ def function_body() -> Any:
 
 
 def waiting_function_body() -> Any:
-    """A function that waits for a queue."""
+    """Return a function that waits for a queue."""
     queue = tf.FIFOQueue(1, tf.float32, shared_name="q")
     reference = queue.queue_ref
 
@@ -88,7 +88,7 @@ def waiting_function_body() -> Any:
 
 
 def partial_run() -> Any:
-    """The part that was asked for waits for a queue."""
+    """Return the part that was asked for waits for a queue."""
     x = tf.placeholder(tf.float32, [])
     y = tf.FIFOQueue(1, tf.float32).dequeue() + x
 

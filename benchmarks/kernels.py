@@ -203,7 +203,7 @@ class Side:
         self.session: Any = None
 
     def open(self, name: str) -> Callable[[], Any]:
-        """Builds the graph of a case and gives its call."""
+        """Build the graph of a case and give its call."""
         tf = self.tf
         op, inputs, attrs = self.cases[name]
         config = tf.ConfigProto(
@@ -301,7 +301,7 @@ class Child:
         )  # fmt: skip
 
     def ask(self, **question: Any) -> dict[str, Any]:
-        """Sends a question and waits for its answer."""
+        """Send a question and wait for its answer."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(question) + "\n")
@@ -310,7 +310,7 @@ class Child:
         return json.loads(answer) if answer else {"error": "the process ended"}
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(30)

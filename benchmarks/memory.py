@@ -42,7 +42,7 @@ def fan_out(tf: Any, x: Any, num_ops: int) -> Any:
 
 
 def loop(tf: Any, x: Any, num_ops: int) -> Any:
-    """A chain in the body of a while_loop of as many iterations."""
+    """Return a chain in the body of a while_loop of as many iterations."""
     done = tf.while_loop(
         lambda i, _: tf.less(i, num_ops),
         lambda i, x: (tf.add(i, 1), tf.add(tf.multiply(x, 0.5), 1.0)),
@@ -52,7 +52,7 @@ def loop(tf: Any, x: Any, num_ops: int) -> Any:
 
 
 def gradient(tf: Any, x: Any, num_ops: int) -> Any:
-    """The gradient of a chain that keeps nothing for it."""
+    """Return the gradient of a chain that keeps nothing for it."""
     y = x
     for i in range(num_ops):
         y = tf.add(y, 1.0) if i % 2 else tf.multiply(y, 0.5)
@@ -65,13 +65,13 @@ ROWS: dict[str, Callable[[Any, Any, int], Any]] = {
 
 
 def status_bytes(key: str) -> int:
-    """A line of this process's status, in bytes."""
+    """Return a line of this process's status, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{key}:"))
 
 
 def measure(row: str, num_bytes: int, num_ops: int, module: str) -> None:
-    """Prints the peaks of the first step and of later ones, in bytes above the base."""
+    """Print the peaks of the first step and of later ones, in bytes above the base."""
     tf = importlib.import_module(module)
     with tf.Graph().as_default() as graph:
         value = tf.placeholder(tf.float32, [])

@@ -31,7 +31,7 @@ distrust a single row under a tenth.
 def overhead_text(
     found: dict[str, dict[str, float]], seen: list[pictures.Figures], load: float
 ) -> str:
-    """The document.
+    """Return the document.
 
     Args:
       found: by workload, what :func:`benchmarks.watching.measure` gave.

@@ -92,13 +92,13 @@ def scoped() -> list[SceneNode]:
 
 
 def flat() -> list[SceneNode]:
-    """The same without scopes, named as ops without names are."""
+    """Return the same without scopes, named as ops without names are."""
     ops = ("MatMul", "BiasAdd", "Relu")
     return [SceneNode(f"{ops[i % 3]}_{i // 3}", ops[i % 3], _inputs(i)) for i in range(NODES)]
 
 
 def _inputs(i: int) -> tuple[tuple[int, int], ...]:
-    """The node before it, and now and then one from further away."""
+    """Return the node before it, and now and then one from further away."""
     near = ((i - 1, 0),) if i else ()
     return (*near, (i - 13, 0)) if i % 10 == 0 and i > 13 else near
 
@@ -110,7 +110,7 @@ def _ms(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def measure_one(name: str, nodes: list[SceneNode], browser: Any, repeats: int) -> Figures:
-    """The medians of several pages, but the slowest twentieth of the frames."""
+    """Return the medians of several pages, but the slowest twentieth of the frames."""
     makes, firsts, openings = [], [], []
     frames: dict[str, list[float]] = {"zoom": [], "drag": []}
     scene: Scene | None = None
@@ -136,7 +136,7 @@ def measure_one(name: str, nodes: list[SceneNode], browser: Any, repeats: int) -
 
 
 def measure(repeats: int = 5) -> list[Figures]:
-    """The figures of both graphs."""
+    """Return the figures of both graphs."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -152,7 +152,7 @@ def measure(repeats: int = 5) -> list[Figures]:
 
 
 def main() -> int:
-    """Prints the figures; the exit status says whether they are within the bounds."""
+    """Print the figures; the exit status says whether they are within the bounds."""
     found = measure(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
     sys.stdout.write(f"{'':8}{'make':>9}{'svg':>9}{'first':>9}{'zoom':>9}{'drag':>9}{'open':>9}\n")
     for one in found:

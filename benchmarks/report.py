@@ -60,13 +60,13 @@ def summary(blocks: list[dict[str, float]]) -> dict[str, float]:
 
 
 def ratio(pair: list[dict[str, float]], of: str = "figure") -> float | None:
-    """The second's figure over the first's; None where there is none."""
+    """Return the second's figure over the first's; None where there is none."""
     first, second = pair[0].get(of), pair[1].get(of)
     return second / first if first and second is not None else None
 
 
 def ratios(results: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """What ``--check`` compares with: key -> variant -> ratio of the lower quartiles."""
+    """Return what ``--check`` compares with: key -> variant -> ratio of the lower quartiles."""
     found: dict[str, dict[str, float]] = {}
     for key, result in sorted(results.items()):
         pairs = {v: ratio(pair) for v, pair in result.get("figures", {}).items()}
@@ -78,7 +78,7 @@ def ratios(results: dict[str, Any]) -> dict[str, dict[str, float]]:
 def worse_than(
     found: dict[str, Any], wanted: dict[str, float], factor: float, margin: float
 ) -> list[str]:
-    """What of a measured workload is worse than its stored ratios allow.
+    """Return what of a measured workload is worse than its stored ratios allow.
 
     The best of the lower quartiles', the minima's and processor time's ratio counts: any of them
     may be bad luck on a busy machine.
@@ -122,7 +122,7 @@ def about(metas: list[dict[str, Any]], threads: int) -> dict[str, Any]:
 
 
 def pretty(value: float, unit: str) -> str:
-    """A figure with its unit.
+    """Return a figure with its unit.
 
     >>> pretty(0.00123, "s"), pretty(3 * 2**20, "B"), pretty(1.5, "ratio")
     ('1.23 ms', '3.0 MiB', '1.50')
@@ -138,7 +138,7 @@ def pretty(value: float, unit: str) -> str:
 
 
 def line(found: dict[str, Any]) -> str:
-    """A workload in one line of a terminal."""
+    """Return a workload in one line of a terminal."""
     if "errors" in found:
         return f"{found['name']}: " + " / ".join(str(error) for error in found["errors"])
     parts = []
@@ -164,7 +164,7 @@ for its answers and its order on a double of CuPy, and its CUDA source was compi
 
 
 def write(root: Path, results: dict[str, Any], facts: dict[str, Any]) -> None:
-    """Writes ``docs/benchmarks.md`` and the picture in it."""
+    """Write ``docs/benchmarks.md`` and the picture in it."""
     curves = {
         found["name"]: found
         for found in results.values()
@@ -232,7 +232,7 @@ def _pools(side: dict[str, Any]) -> str:
 
 
 def _groups(results: dict[str, Any]) -> list[tuple[str, str]]:
-    """The groups there are, known ones first."""
+    """Return the groups there are, known ones first."""
     there = {found["spec"]["group"] for found in results.values() if "spec" in found} - {"curve"}
     known = [(group, title) for group, title in GROUPS.items() if group in there]
     return known + [(group, group.capitalize()) for group in sorted(there - set(GROUPS))]
@@ -267,7 +267,7 @@ def _group(title: str, members: list[dict[str, Any]]) -> str:
 
 
 def _above(results: dict[str, Any]) -> str:
-    """The workloads whose kernels take longer than TensorFlow's, and why."""
+    """Return the workloads whose kernels take longer than TensorFlow's, and why."""
     rows = []
     for found in results.values():
         if found.get("spec", {}).get("group") not in reasons.GROUPS:
@@ -294,7 +294,7 @@ def _above(results: dict[str, Any]) -> str:
 
 
 def _curve(found: dict[str, Any]) -> str:
-    """A curve as a table, with bars on a scale of logarithms."""
+    """Return a curve as a table, with bars on a scale of logarithms."""
     unit, name = found["spec"]["unit"], found["name"]
     pairs = found["figures"]
     figures = [side["figure"] for pair in pairs.values() for side in pair]
@@ -380,7 +380,7 @@ def _panel(found: dict[str, Any]) -> str:
 
 
 def _scale(low: float, high: float, start: float, end: float) -> Any:
-    """A function from values to places, logarithmic."""
+    """Return a function from values to places, logarithmic."""
     span = math.log(high / low) or 1.0
     return lambda value: start + (end - start) * math.log(value / low) / span
 

@@ -51,7 +51,7 @@ def fan(n: int) -> Any:
 
 
 def controls(n: int) -> Any:
-    """A chain of control dependencies."""
+    """Return a chain of control dependencies."""
     op = tf.no_op()
     for _ in range(n):
         with tf.control_dependencies([op]):
@@ -105,7 +105,7 @@ def iterations(n: int) -> Any:
 
 
 def gradient(n: int) -> Any:
-    """The gradient of a chain."""
+    """Return the gradient of a chain."""
     x = tf.placeholder_with_default(1.0, [])
     y = x
     for _ in range(n):
@@ -151,7 +151,7 @@ def seconds(name: str, n: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     sys.setrecursionlimit(100_000)
     for name in sys.argv[1:] or ROWS:
         largest = ROWS[name][1]

@@ -60,7 +60,7 @@ class Workload:
 def workload(
     group: str, *, per: int = 1, unit: str = "s", kind: str = "call", blocks: int = 31
 ) -> Callable[[Callable[[Bench], Calls]], Callable[[Bench], Calls]]:
-    """Registers a function that makes a workload's calls; its docstring says what they do."""
+    """Register a function that makes a workload's calls; its docstring says what they do."""
 
     def register(build: Callable[[Bench], Calls]) -> Callable[[Bench], Calls]:
         what = (build.__doc__ or "").strip().splitlines()[0]
@@ -79,7 +79,7 @@ class Bench:
         self._sessions: list[Any] = []
 
     def session(self, graph: Any, **fields: Any) -> Any:
-        """A session on a graph, closed with the workload."""
+        """Return a session on a graph, closed with the workload."""
         config = self.tf.ConfigProto(**fields)
         if self._threads:
             config.intra_op_parallelism_threads = self._threads
@@ -89,14 +89,14 @@ class Bench:
         return session
 
     def close(self) -> None:
-        """Closes the sessions."""
+        """Close the sessions."""
         for session in self._sessions:
             session.close()
         self._sessions.clear()
 
 
 def check(got: Any, want: Any) -> None:
-    """Raises where a workload gives something else than it should."""
+    """Raise where a workload gives something else than it should."""
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
 
@@ -106,7 +106,7 @@ STEPS = (1.0, 0.5, 0.75, 40.0)
 
 
 def scalars(tf: Any, n: int) -> tuple[Any, Any]:
-    """A fed scalar and the last of ``n`` ops after it, which no optimizer can merge."""
+    """Return a fed scalar and the last of ``n`` ops after it, which no optimizer can merge."""
     x, values = tf.placeholder(tf.float32, []), [tf.constant(value) for value in STEPS]
     ops = (tf.add, tf.maximum, tf.multiply, tf.minimum)
     y = x
@@ -116,7 +116,7 @@ def scalars(tf: Any, n: int) -> tuple[Any, Any]:
 
 
 def scalars_by_hand(n: int) -> Any:
-    """What ``scalars`` gives for 1.0."""
+    """Return what ``scalars`` gives for 1.0."""
     ops = (np.add, np.maximum, np.multiply, np.minimum)
     y = np.float32(1.0)
     for i in range(n):
@@ -167,7 +167,7 @@ def _open_and_run(bench: Bench, num_nodes: int, num_sessions: int) -> Any:
 
 @workload("curve")
 def iterations(bench: Bench) -> Calls:
-    """A while_loop of N iterations with two scalar ops in its body."""
+    """Return a while_loop of N iterations with two scalar ops in its body."""
     tf, calls = bench.tf, {}
     with tf.Graph().as_default() as graph:
         limit = tf.placeholder(tf.int32, [])
@@ -218,7 +218,7 @@ def feeds(bench: Bench) -> Calls:
 
 @workload("curve")
 def partitions(bench: Bench) -> Calls:
-    """A chain of 64 ops on arrays of 64, dealt out to N CPU devices."""
+    """Return a chain of 64 ops on arrays of 64, dealt out to N CPU devices."""
     tf, calls = bench.tf, {}
     for n in (1, 2, 4, 8):
         with tf.Graph().as_default() as graph:
@@ -237,7 +237,7 @@ def partitions(bench: Bench) -> Calls:
 
 @workload("curve", kind="sample", per=10, blocks=5)
 def graph_growth(bench: Bench) -> Calls:
-    """A cell of a notebook: add an op to a graph of N ops, and run it."""
+    """Return a cell of a notebook: add an op to a graph of N ops, and run it."""
     tf, calls = bench.tf, {}
     for n in (100, 1_000, 10_000):
         with tf.Graph().as_default() as graph:
@@ -293,7 +293,7 @@ def threads(bench: Bench) -> Calls:
 
 @workload("notebook", kind="sample", per=300, blocks=3)
 def cells_300(bench: Bench) -> Calls:
-    """A notebook of 300 cells, each adding an op and running it: per cell."""
+    """Return a notebook of 300 cells, each adding an op and running it: per cell."""
     return {"default": lambda: sum(_notebook(bench, 300))}
 
 
@@ -324,7 +324,7 @@ def installed_size(bench: Bench) -> Calls:
 
 
 def _size_of(root: str) -> int:
-    """The sizes of the files of a distribution and of what it requires, extras left out."""
+    """Return the sizes of the files of a distribution and of what it requires, extras left out."""
     todo, seen, total = [root], set(), 0
     while todo:
         name = re.sub(r"[-_.]+", "-", todo.pop()).lower()
@@ -371,7 +371,7 @@ class Runner:
         self._spec: dict[str, Any] = {}
 
     def list(self) -> dict[str, Any]:
-        """The names of the workloads that were asked for."""
+        """Return the names of the workloads that were asked for."""
         words = [word for word in self._options.only.split(",") if word]
         return {
             "names": [
@@ -382,7 +382,7 @@ class Runner:
         }
 
     def meta(self) -> dict[str, Any]:
-        """What is measured, and on what."""
+        """Return what is measured, and on what."""
         tf = self._bench.tf
         tf.Session(graph=tf.Graph()).close()  # it may change the thread pools
         return {
@@ -446,7 +446,7 @@ class Runner:
 
 
 def _pools() -> list[dict[str, Any]]:
-    """The thread pools of the libraries that are loaded, where threadpoolctl can tell."""
+    """Return the thread pools of the libraries that are loaded, where threadpoolctl can tell."""
     try:
         from threadpoolctl import threadpool_info
     except ImportError:
@@ -456,7 +456,7 @@ def _pools() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Serves commands from standard input until it ends."""
+    """Serve commands from standard input until it ends."""
     global np
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--module", default="tfnb")

@@ -51,7 +51,7 @@ def chain(x: tf.Tensor) -> tf.Tensor:
 
 
 def best_of_turns(calls: list[Callable[[], object]], rounds: int) -> list[float]:
-    """The best time of each call in milliseconds."""
+    """Return the best time of each call in milliseconds."""
     best = [float("inf")] * len(calls)
     for _ in range(rounds):
         for position, call in enumerate(calls):

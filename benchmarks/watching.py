@@ -53,7 +53,7 @@ ROWS: dict[str, tuple[Row, bool]] = {}
 
 
 def row(watches: bool = False) -> Callable[[Row], Row]:
-    """Registers a row by its function's name."""
+    """Register a row by its function's name."""
 
     def register(function: Row) -> Row:
         ROWS[function.__name__.replace("_", " ")] = (function, watches)
@@ -206,7 +206,7 @@ class PicturesAreMade:
     """The sink of a browser that is far away: all is encoded as it would be sent."""
 
     def show(self, scene: Any, states: bytes, counters: dict[str, Any] | None = None) -> None:
-        """Encodes the picture."""
+        """Encode the picture."""
         if scene is not None:
             scene.encode()
         json.dumps(counters)
@@ -260,7 +260,7 @@ def constant() -> tuple[Any, dict[Any, Any], Any]:
 
 
 def chain() -> tuple[Any, dict[Any, Any], Any]:
-    """A hundred vectors, one after the other."""
+    """Return a hundred vectors, one after the other."""
     x = y = tf.placeholder(tf.float32, [64])
     for i in range(100):
         y = tf.maximum(y + 1.0, 0.5) if i % 2 else y * 0.75
@@ -280,7 +280,7 @@ def loop() -> tuple[Any, dict[Any, Any], Any]:
 
 
 def training() -> tuple[Any, dict[Any, Any], Any]:
-    """A step of gradient descent on two small layers."""
+    """Return a step of gradient descent on two small layers."""
     x, want = tf.placeholder(tf.float32, [32, 16]), tf.placeholder(tf.float32, [32, 4])
     first, second = tf.Variable(tf.ones([16, 24]) * 0.01), tf.Variable(tf.ones([24, 4]) * 0.01)
     found = tf.matmul(tf.nn.relu(tf.matmul(x, first)), second)
@@ -294,7 +294,7 @@ def training() -> tuple[Any, dict[Any, Any], Any]:
 
 
 def prepared(build: Callable[[], Any], name: str) -> tuple[tf.Session, Callable[[], Any]]:
-    """A session of its own that went through a row, and its run."""
+    """Return a session of its own that went through a row, and its run."""
     with tf.Graph().as_default() as graph:
         fetches, feeds, init = build()
         tf.constant(3.0, name="traced")
@@ -320,7 +320,7 @@ def block(run: Callable[[], Any], repeats: int) -> float:
 
 
 def middle(times: list[float]) -> float:
-    """The median of the lower half: what other processes take away only adds."""
+    """Return the median of the lower half: what other processes take away only adds."""
     return statistics.median(sorted(times)[: max(1, len(times) // 2)])
 
 
@@ -381,7 +381,7 @@ def measure_all(rounds: int, part: str = "") -> dict[str, dict[str, float]]:
 
 
 def main() -> int:
-    """Prints a table; the exit status says whether a row that must cost nothing costs more.
+    """Print a table; the exit status says whether a row that must cost nothing costs more.
 
     More than the aim, and more than the noise on top of it.
     """

@@ -49,7 +49,7 @@ def stored_names() -> dict[str, list[str]]:
 
 
 def table() -> str:
-    """The table: a line per namespace that anything is there of, the rest in one sentence."""
+    """Return the table: a line per namespace that anything is there of, the rest in one sentence."""
     lines = [
         "| namespace | there | of | not there |",
         "|---|---|---|---|",

@@ -56,7 +56,7 @@ Written by `scripts/generate_ops_table.py`.
 
 
 def dtype_words(names: list[str]) -> str:
-    """A set of dtypes in few words."""
+    """Return a set of dtypes in few words."""
     left, words = set(names), []
     for word, members in WORDS:
         if members <= left:
@@ -66,7 +66,7 @@ def dtype_words(names: list[str]) -> str:
 
 
 def dtypes_of(definition: OpDefinition) -> str:
-    """The type attributes of an op with what they may be."""
+    """Return the type attributes of an op with what they may be."""
     spelled = {"float16": "half", "float32": "float", "float64": "double"}
     parts = []
     for attr in definition.op_def.attrs:
@@ -85,7 +85,7 @@ def gradient_of(definition: OpDefinition) -> str:
 
 
 def ops_of_graphs() -> set[str]:
-    """The ops in the graphs of tests/cases, with those in their functions."""
+    """Return the ops in the graphs of tests/cases, with those in their functions."""
     found: set[str] = set()
     for path in (ROOT / "tests" / "cases" / "own").glob("**/case.json"):
         graph_def = read_graph_def(path.parent, read_case(path.parent)["graph"])
@@ -96,7 +96,7 @@ def ops_of_graphs() -> set[str]:
 
 
 def table() -> str:
-    """The text of docs/ops.md."""
+    """Return the text of docs/ops.md."""
     ours = {
         name: definition
         for name, definition in op_registry.all_ops().items()
@@ -130,7 +130,7 @@ def table() -> str:
 
 
 def missing_lines(names: list[str]) -> list[str]:
-    """The names by their first letter."""
+    """Return the names by their first letter."""
     by_letter: dict[str, list[str]] = {}
     for name in names:
         by_letter.setdefault(name[0].upper(), []).append(name)

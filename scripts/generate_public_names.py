@@ -59,7 +59,7 @@ def collect() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
 
 
 def table_text(exports: dict[str, dict[str, str]], ops: dict[str, str]) -> str:
-    """The text of table.py."""
+    """Return the text of table.py."""
     lines = [
         f'"""Where public names and ops come from; {BY}."""',
         "",
@@ -144,7 +144,7 @@ FUNCTIONS_OF_PACKAGE = (
 
 
 def import_line(module: str, local: str, name: str) -> str:
-    """An import that hands the name on."""
+    """Return an import that hands the name on."""
     one_line = f"from {module} import {local} as {name}"
     if len(one_line) <= 100:
         return one_line
@@ -153,7 +153,7 @@ def import_line(module: str, local: str, name: str) -> str:
 
 @cache
 def explicit_names(module: str) -> set[str]:
-    """What a type checker lets others import from a module: defined there, or handed on."""
+    """Return what a type checker lets others import from a module: defined there, or handed on."""
     path = ROOT.joinpath(*module.split("."))
     for candidate in (path.with_suffix(".pyi"), path.with_suffix(".py"), path / "__init__.py"):
         if candidate.exists():
@@ -162,7 +162,7 @@ def explicit_names(module: str) -> set[str]:
 
 
 def defined_names(body: list[ast.stmt]) -> set[str]:
-    """The names that statements define."""
+    """Return the names that statements define."""
     names: set[str] = set()
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):

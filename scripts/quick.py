@@ -30,7 +30,7 @@ _MANY_TESTS = frozenset(["ops", "library"])
 
 
 def base_commit(wanted: str | None) -> str:
-    """The commit to compare with: the one asked for, or where the work left main."""
+    """Return the commit to compare with: the one asked for, or where the work left main."""
     if wanted:
         return wanted
     head = _git("rev-parse", "HEAD")
@@ -42,14 +42,14 @@ def base_commit(wanted: str | None) -> str:
 
 
 def changed_files(base: str) -> list[Path]:
-    """The files that differ from a commit and still exist, new ones included."""
+    """Return the files that differ from a commit and still exist, new ones included."""
     names = _git("diff", "--name-only", base).split("\n")
     names += _git("ls-files", "--others", "--exclude-standard").split("\n")
     return [Path(name) for name in sorted(set(names)) if name and (ROOT / name).is_file()]
 
 
 def related_tests(changed: Iterable[Path], root: Path = ROOT) -> list[str]:
-    """The test files and folders to run, as arguments of pytest."""
+    """Return the test files and folders to run, as arguments of pytest."""
     wanted: set[str] = set()
     for path in changed:
         parts = path.parts
@@ -67,7 +67,7 @@ def related_tests(changed: Iterable[Path], root: Path = ROOT) -> list[str]:
 
 
 def _tests_that_name(path: Path, root: Path) -> set[str]:
-    """The test files of a room that name a module or one of the ops that it registers."""
+    """Return the test files of a room that name a module or one of the ops that it registers."""
     words = {path.stem, *_OP.findall((root / path).read_text("utf-8"))}
     named = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words)))})\b")
     room = root / "tests" / "ops"
@@ -105,7 +105,7 @@ def _run(title: str, words: Sequence[str]) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs what fits the changes; 1 if anything fails."""
+    """Run what fits the changes; 1 if anything fails."""
     changed = changed_files(base_commit(arguments[0] if arguments else None))
     python = [str(path) for path in changed if path.suffix in (".py", ".pyi")]
     if not changed:

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the file."""
+    """Write the file."""
     import tensorflow.compat.v1 as tf
 
     from tests.ops import api_rows

@@ -22,7 +22,7 @@ LIMIT_S = 40
 
 
 def answer(tf: Any, case: Any) -> list[str]:
-    """The class and the first line of the error, or "value" and what came."""
+    """Return the class and the first line of the error, or "value" and what came."""
     with tf.Graph().as_default(), tf.Session() as sess:
         good = tf.constant(7.0, name="good")
         sess.run(good)
@@ -34,7 +34,7 @@ def answer(tf: Any, case: Any) -> list[str]:
 
 
 def first_line(error: Exception) -> str:
-    """What is wrong, without the wrapping around errors of a step."""
+    """Return what is wrong, without the wrapping around errors of a step."""
     text = str(error)
     if text.startswith("Graph execution error:"):
         text = text.partition("\n\nOriginal stack trace")[0]
@@ -47,7 +47,7 @@ def first_line(error: Exception) -> str:
 
 
 def in_own_process(tf: Any, case: Any) -> list[str]:
-    """What a case gives, also where it kills the process or never ends."""
+    """Return what a case gives, also where it kills the process or never ends."""
     with tempfile.TemporaryFile("w+") as file:
         child = os.fork()
         if not child:
@@ -71,7 +71,7 @@ def in_own_process(tf: Any, case: Any) -> list[str]:
 
 
 def main() -> None:
-    """Writes the golden answers, of all cases or of those named."""
+    """Write the golden answers, of all cases or of those named."""
     import tensorflow.compat.v1 as tf
 
     from tests.client.bad_input.all_cases import CASES

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes tests/golden/distributions.json.xz."""
+    """Write tests/golden/distributions.json.xz."""
     import tensorflow.compat.v1 as tf
 
     from tests.ops import distribution_rows

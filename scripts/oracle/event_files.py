@@ -48,7 +48,7 @@ def write_events(api: Any, directory: str) -> Path:
 
 
 def outline(events: Any) -> list[Any]:
-    """What must be equal in the files of both: everything but times and hosts."""
+    """Return what must be equal in the files of both: everything but times and hosts."""
     found: list[Any] = []
     for event in events:
         kind = event.WhichOneof("what")

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes tests/golden/feature_columns.json.xz."""
+    """Write tests/golden/feature_columns.json.xz."""
     import tensorflow.compat.v1 as tf
 
     from tests.ops import feature_column_rows

@@ -21,7 +21,7 @@ TARGET = ROOT / "tests" / "golden" / "formats"
 
 
 def main() -> int:
-    """Tries all pairs; 1 if one of them disagrees."""
+    """Try all pairs; 1 if one of them disagrees."""
     import tensorflow.compat.v1 as tensorflow
 
     import tfnb

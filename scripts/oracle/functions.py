@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the answers; of some programs only, where they are named."""
+    """Write the answers; of some programs only, where they are named."""
     import tensorflow.compat.v1 as tf
     from tensorflow.python.framework import function
     from tensorflow.python.ops import functional_ops

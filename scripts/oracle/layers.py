@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the answers."""
+    """Write the answers."""
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
     import tensorflow.compat.v1 as tf
 

@@ -42,12 +42,12 @@ class Step:
 
 
 def run(fetches: Any = (), feeds: Any = None, targets: Any = (), **more: Any) -> Step:
-    """A step that runs."""
+    """Return a step that runs."""
     return Step(list(fetches), dict(feeds or {}), list(targets), more=more)
 
 
 def case(builder: Callable[[], Any]) -> Callable[[], Any]:
-    """Registers a builder under its own name."""
+    """Register a builder under its own name."""
     BUILDERS[builder.__name__] = builder
     return builder
 
@@ -68,7 +68,7 @@ def arithmetic() -> Any:
 
 
 def _quantized_constant(values: Any, dtype: Any, name: str) -> Any:
-    """A Const of a quantized dtype, which tf.constant does not make."""
+    """Return a Const of a quantized dtype, which tf.constant does not make."""
     proto = tf.AttrValue()
     proto.tensor.dtype = dtype.as_datatype_enum
     proto.tensor.tensor_shape.CopyFrom(tf.TensorShape(values.shape).as_proto())
@@ -79,7 +79,7 @@ def _quantized_constant(values: Any, dtype: Any, name: str) -> Any:
 
 
 def _eight_bits(found: Any, name: str) -> Any:
-    """What a tool that quantizes graphs puts behind every op with 32-bit numbers."""
+    """Return what a tool that quantizes graphs puts behind every op with 32-bit numbers."""
     low, high = tf.raw_ops.RequantizationRange(
         input=found[0], input_min=found[1], input_max=found[2], name=name + "/requant_range"
     )
@@ -141,7 +141,7 @@ def table_exports() -> Any:
 
 @case
 def quantized_frozen() -> Any:
-    """An image model as a tool of TensorFlow 1 left it that quantized weights and layers."""
+    """Return an image model as a tool of TensorFlow 1 left it that quantized weights and layers."""
     raw = tf.raw_ops
     state = np.random.RandomState(3)
     x = tf.placeholder(tf.float32, [None, 8, 8, 3], name="x")
@@ -521,7 +521,7 @@ def ragged_variants() -> Any:
 
 @case
 def matmul_softmax() -> Any:
-    """A linear classifier's forward pass."""
+    """Return a linear classifier's forward pass."""
     x = tf.placeholder(tf.float32, [None, 4], name="x")
     w = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / 10)
     logits = tf.nn.bias_add(tf.matmul(x, w), [0.1, -0.2, 0.3])
@@ -605,7 +605,7 @@ def merge_index() -> Any:
 
 @case
 def while_counter() -> Any:
-    """A loop to a fed limit, zero rounds included."""
+    """Return a loop to a fed limit, zero rounds included."""
     n = tf.placeholder(tf.int32, [], name="n")
     i, s = tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + i * i), [0, 0])
     return [run([i, s], {n: limit}) for limit in (0, 1, 50)]
@@ -626,7 +626,7 @@ def while_serial_matrix() -> Any:
 
 @case
 def while_nested() -> Any:
-    """A loop in a loop; the inner limit depends on the outer variable."""
+    """Return a loop in a loop; the inner limit depends on the outer variable."""
     n = tf.placeholder(tf.int32, [], name="n")
 
     def outer(i: Any, total: Any) -> Any:
@@ -657,7 +657,7 @@ def while_with_cond() -> Any:
 
 @case
 def while_growing() -> Any:
-    """A loop variable whose shape grows."""
+    """Return a loop variable whose shape grows."""
     _, x = tf.while_loop(
         lambda i, x: i < 5,
         lambda i, x: (i + 1, tf.concat([x, [tf.cast(i, tf.float32)]], 0)),
@@ -669,7 +669,7 @@ def while_growing() -> Any:
 
 @case
 def while_error_inside() -> Any:
-    """A division by zero in a later iteration fails the step; the next step works."""
+    """Return a division by zero in a later iteration fails the step; the next step works."""
     d = tf.placeholder(tf.int32, [], name="d")
     _, x = tf.while_loop(
         lambda i, x: i < 6, lambda i, x: (i + 1, x + 10 // (i - d)), [tf.constant(0), 0]
@@ -720,7 +720,7 @@ def resource_variables() -> Any:
 
 @case
 def gradient_descent() -> Any:
-    """A few training steps of a small net, gradients in the graph."""
+    """Return a few training steps of a small net, gradients in the graph."""
     random = np.random.RandomState(3)
     x = tf.constant(random.randn(6, 4).astype(np.float32))
     y = tf.constant(random.randn(6, 2).astype(np.float32))
@@ -828,7 +828,7 @@ def functional_control_flow_twice_differentiated() -> Any:
 
 @case
 def mapped_function_and_centers() -> Any:
-    """A function for each row, the distinct elements of a dataset, nearest centers."""
+    """Return a function for each row, the distinct elements of a dataset, nearest centers."""
     from tensorflow import raw_ops
     from tensorflow.python.framework import function
 
@@ -874,7 +874,7 @@ def two_devices() -> Any:
 
 @case
 def loop_over_two_devices() -> Any:
-    """A loop whose body lives on another device than its condition."""
+    """Return a loop whose body lives on another device than its condition."""
 
     def body(i: Any, x: Any) -> Any:
         with tf.device("/cpu:1"):
@@ -889,7 +889,7 @@ def loop_over_two_devices() -> Any:
 
 @case
 def missing_device() -> Any:
-    """A device that is not there: refused at the first run."""
+    """Return a device that is not there: refused at the first run."""
     with tf.device("/cpu:5"):
         x = tf.constant(1.0, name="x")
     return [run([x])]
@@ -897,7 +897,7 @@ def missing_device() -> Any:
 
 @case
 def partial_runs() -> Any:
-    """A step fed and fetched in two parts, and used too often."""
+    """Return a step fed and fetched in two parts, and used too often."""
     a = tf.placeholder(tf.float32, [], name="a")
     b = tf.placeholder(tf.float32, [], name="b")
     x = tf.add(a, 1.0, name="x")
@@ -950,7 +950,7 @@ def kernel_errors() -> Any:
 
 
 def main(words: list[str]) -> None:
-    """Makes the chosen cases."""
+    """Make the chosen cases."""
     tf.disable_v2_behavior()
     tf.disable_resource_variables()
     for name, builder in BUILDERS.items():
@@ -960,7 +960,7 @@ def main(words: list[str]) -> None:
 
 
 def make(name: str, builder: Callable[[], Any]) -> None:
-    """Builds, runs and stores one case."""
+    """Build, run and store one case."""
     folder = OWN / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tests" / "ops"))
 
 
 def main() -> None:
-    """Writes the golden list."""
+    """Write the golden list."""
     from op_def_text import op_def_line
     from tensorflow.core.framework import op_def_pb2
     from tensorflow.python.client import pywrap_tf_session

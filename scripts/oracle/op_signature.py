@@ -28,7 +28,7 @@ def golden_lines() -> dict[str, str]:
 
 
 def attr_spec(text: str) -> str:
-    """The attr spec in REGISTER_OP text."""
+    """Return the attr spec in REGISTER_OP text."""
     match = re.fullmatch(r"(\w+): ([\w()]+?)(?: in \{(.*?)\})?(?: >= (-?\d+))?(?: = (.*))?", text)
     if match is None:
         raise ValueError(text)
@@ -56,7 +56,7 @@ def attr_spec(text: str) -> str:
 
 
 def register_text(line: str) -> str:
-    """The decorator line(s) for one golden line."""
+    """Return the decorator line(s) for one golden line."""
     head, *rest = line.split(" | ")
     match = re.fullmatch(r"([\w>]+)\((.*)\) -> \((.*)\)", head)
     assert match is not None, line
@@ -77,7 +77,7 @@ def register_text(line: str) -> str:
 
 
 def main(names: list[str]) -> None:
-    """Prints the heads of the named ops."""
+    """Print the heads of the named ops."""
     lines = golden_lines()
     for name in names:
         sys.stdout.write(register_text(lines[name]) + "\n")

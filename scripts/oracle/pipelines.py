@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the answers."""
+    """Write the answers."""
     import tensorflow.compat.v1 as tf
 
     from tests.ops import data_flow_scenarios  # noqa: F401  # adds programs

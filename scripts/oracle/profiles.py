@@ -58,7 +58,7 @@ def printed() -> Iterator[list[str]]:
 
 
 def metadata_of(fetch: Any, feeds: dict[str, list[int]]) -> Any:
-    """What a traced run tells, on one processor."""
+    """Return what a traced run tells, on one processor."""
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     with tf.Session() as session:
@@ -71,7 +71,7 @@ def metadata_of(fetch: Any, feeds: dict[str, list[int]]) -> Any:
 
 
 def steps_of_profiler(metadata: Any) -> dict[str, str]:
-    """What a Profiler tells of two steps."""
+    """Return what a Profiler tells of two steps."""
     profiler = tf.profiler.Profiler()
     wish = models.wishes(tf)["everything"]
     wish["output"] = "none"
@@ -89,7 +89,7 @@ def steps_of_profiler(metadata: Any) -> dict[str, str]:
 
 
 def refusals() -> list[Any]:
-    """What comes of options that are wrong."""
+    """Return what comes of options that are wrong."""
     found = []
     for wrong in models.BAD:
         with printed() as texts:
@@ -101,7 +101,7 @@ def refusals() -> list[Any]:
 
 
 def log(metadata: Any) -> str:
-    """What write_op_log writes, without where nodes were made."""
+    """Return what write_op_log writes, without where nodes were made."""
     with tempfile.TemporaryDirectory() as folder:
         log = models.log_of(tf)
         tf.profiler.write_op_log(None, folder, log, metadata, add_trace=False)

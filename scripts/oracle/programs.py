@@ -17,7 +17,7 @@ REPLACED = "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\n"
 
 
 def main() -> None:
-    """Runs the programs, all or those named, and writes their numbers."""
+    """Run the programs, all or those named, and write their numbers."""
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
     import tensorflow.compat.v1 as tf
 

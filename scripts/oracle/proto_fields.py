@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the golden tables, one line each."""
+    """Write the golden tables, one line each."""
     from tests.oracle.tensorflow_tables import tensorflow_tables
     from tests.proto.our_modules import tables
 

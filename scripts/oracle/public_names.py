@@ -104,7 +104,7 @@ def signatures(full: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Writes both files."""
+    """Write both files."""
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()

@@ -23,7 +23,7 @@ tf.disable_v2_behavior()
 
 
 def answer(program: dict[str, Any]) -> list[Any]:
-    """What each run gives: the fetched values, or the class of the error."""
+    """Return what each run gives: the fetched values, or the class of the error."""
     definition = tf.GraphDef.FromString(program["graph"])
     with tf.Graph().as_default() as graph:
         try:

@@ -37,7 +37,7 @@ from tests.client.replay import (  # noqa: E402
 
 
 def written(lines: list[str], prefix: str) -> str:
-    """Gives an answer as it stands in a file."""
+    """Give an answer as it stands in a file."""
     return prefix + f"\n{INDENT}".join(lines) + "\n"
 
 
@@ -73,7 +73,7 @@ def run(program: Program, tf: Any, seconds: float) -> str:
 
 
 def library(name: str) -> Any:
-    """Imports the library that answers."""
+    """Import the library that answers."""
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     if name == "tfnb":
         import tfnb as tf

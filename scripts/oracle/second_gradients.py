@@ -18,7 +18,7 @@ from tests.ops.golden import upstream_gradient
 
 
 def second_gradients(sample: Any) -> list[Any]:
-    """The gradients of the gradients by the inputs and by what comes in; None where there is none.
+    """Return the gradients of the gradients by the inputs and by what comes in; None where there is none.
 
     Or the class of the error.
     """

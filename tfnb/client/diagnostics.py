@@ -34,7 +34,7 @@ def disable_traceback_filtering() -> None:
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """What was said last; True at first."""
+    """Return what was said last; True at first."""
     return _state["filters"]
 
 

@@ -44,7 +44,7 @@ class EvaluatedTensor(Tensor):
     graph: EvaluatedGraph
 
     def numpy(self) -> Any:
-        """The value: an array, a scalar of NumPy, bytes."""
+        """Return the value: an array, a scalar of NumPy, bytes."""
         return self.graph.value(self)
 
     @property
@@ -55,7 +55,7 @@ class EvaluatedTensor(Tensor):
         return TensorShape(np.shape(self.numpy()))
 
     def get_shape(self) -> TensorShape:
-        """The shape, which is known."""
+        """Return the shape, which is known."""
         return self.shape
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -117,7 +117,7 @@ class EvaluatedGraph(Graph):
             self._pending.append(op)
 
     def value(self, tensor: Tensor) -> Any:
-        """Returns the tensor's value."""
+        """Return the tensor's value."""
         if tensor not in self._values:
             self.run([tensor])
         return self._values[tensor]
@@ -136,7 +136,7 @@ class EvaluatedGraph(Graph):
         self._values.update(zip(fetched, values, strict=True))
 
     def close(self) -> None:
-        """Ends the session."""
+        """End the session."""
         if self._session is not None:
             self._session.close()
 
@@ -205,7 +205,7 @@ def _outputs(
 def _slopes(
     function: Callable[..., Any], types: Sequence[Any], count: int, *inputs_and_grads: Any
 ) -> list[Tensor]:
-    """The gradients by the inputs, zeros where there are none."""
+    """Return the gradients by the inputs, zeros where there are none."""
     inputs, grads = list(inputs_and_grads[:count]), list(inputs_and_grads[count:])
     outputs = _outputs(function, types, inputs)
     usable = [(y, g) for y, g in zip(outputs, grads, strict=True) if y.dtype.is_floating]
@@ -230,7 +230,7 @@ def py_function(
     Tout: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Wraps a Python function of tensors as an op that has a gradient.
+    """Wrap a Python function of tensors as an op that has a gradient.
 
     Args:
       func: gets a tensor for each of ``inp``, of which ``.numpy()`` gives the value; may use ops

@@ -125,7 +125,7 @@ class Making:
             del self.graph._nodes_by_name[name]
 
     def settle(self, op: Operation) -> Operation:
-        """The operation that stands for a new, complete one; called under the graph's lock."""
+        """Return the operation that stands for a new, complete one; called under the graph's lock."""
         former = self._candidates.pop(op.name, None)
         graph = self.graph
         if former is None:
@@ -161,7 +161,7 @@ class Making:
                 self._retire(self._candidates.pop(name), None)
 
     def _retire(self, former: Operation, new: Operation | None) -> None:
-        """Gives a former operation another name, since a new one has its own."""
+        """Give a former operation another name, since a new one has its own."""
         graph = self.graph
         self._retired[former] = former.name
         if new is not None and _names_state(former) and _identity(former) == _identity(new):
@@ -336,7 +336,7 @@ def _changed(graph: Graph) -> None:
 
 
 def _take_from_graph(graph: Graph, removed: dict[Operation, str]) -> None:
-    """Moves operations, under the names given, into a graph of their own; they can be looked at."""
+    """Move operations, under the names given, into a graph of their own; they can be looked at."""
     if not removed:
         return
     graph.operation_list = [op for op in graph.operation_list if op not in removed]

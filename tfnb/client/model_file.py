@@ -60,7 +60,7 @@ class ModelFile:
 
 
 def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
-    """The model at a path.
+    """Return the model at a path.
 
     Args:
         path: A file, or the folder of a SavedModel.
@@ -114,7 +114,7 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
 
 
 def checkpoint_of(path: str) -> str | None:
-    """The prefix of the checkpoint that a path means; None if it means something else.
+    """Return the prefix of the checkpoint that a path means; None if it means something else.
 
     A path means one if it is a prefix, a file of a checkpoint of either format, or a folder with
     checkpoints and without a SavedModel, which means its last one.
@@ -134,7 +134,7 @@ def checkpoint_of(path: str) -> str | None:
 
 
 def _parsed(path: str, data: bytes, message: Any) -> Any:
-    """A message, from its binary form or from text."""
+    """Return a message, from its binary form or from text."""
     kind = type(message).__name__
     is_text = path.endswith((".pbtxt", ".txt", ".metatxt"))
     try:

@@ -76,7 +76,7 @@ class Module:
         return tuple(self._found(lambda one: isinstance(one, Module)))
 
     def _found(self, fits: Callable[[Any], bool]) -> Iterator[Any]:
-        """What fits, each once, what is nearer first."""
+        """Yield what fits, each once, what is nearer first."""
         seen = {id(self)}
         waiting: list[Any] = [self]
         while waiting:
@@ -91,12 +91,12 @@ class Module:
                     waiting.append(value)
 
     def _trackable_children(self) -> list[tuple[str, Any]]:
-        """What ``tf.train.Checkpoint`` saves."""
+        """Return what ``tf.train.Checkpoint`` saves."""
         return [(k, v) for k, v in sorted(vars(self).items()) if not k.startswith("_scope")]
 
     @classmethod
     def with_name_scope(cls, method: type_of_method) -> type_of_method:
-        """Decorates a method that is to run in the module's name scope."""
+        """Decorate a method that is to run in the module's name scope."""
 
         @functools.wraps(method)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -33,7 +33,7 @@ class Allowance:
         self._grants = grants
 
     def revoke(self) -> None:
-        """Takes it back; a second call does nothing."""
+        """Take it back; a second call does nothing."""
         self._policy.remove(self._grants)
 
     def __enter__(self) -> Self:
@@ -97,7 +97,7 @@ def allow(
 
 
 def effects(graph: Graph | None = None) -> list[NodeEffect]:
-    """What a graph can touch, without running it.
+    """Return what a graph can touch, without running it.
 
     Args:
         graph: The graph; the default graph if None.

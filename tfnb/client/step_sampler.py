@@ -55,7 +55,7 @@ class StepSampler:
         samples_per_second: float = SAMPLES_PER_SECOND,
         on_sample: Callable[[Sample], None] | None = None,
     ) -> None:
-        """Prepares.
+        """Prepare.
 
         Args:
           *sessions: sessions whose steps are sampled; none for all open sessions.
@@ -90,21 +90,21 @@ class StepSampler:
         self.stop()
 
     def start(self) -> None:
-        """Starts sampling, until :meth:`stop`; no effect on a running sampler."""
+        """Start sampling, until :meth:`stop`; no effect on a running sampler."""
         if self._thread is None:
             self._stopping.clear()
             self._thread = threading.Thread(target=self._run, name="tfnb-sampler", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread."""
+        """End the thread."""
         self._stopping.set()
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join(_JOIN_TIMEOUT_S)
 
     def sample(self) -> Sample:
-        """Takes one sample; the thread calls this repeatedly."""
+        """Take one sample; the thread calls this repeatedly."""
         sessions = self._sessions or tuple(live_sessions())
         found = [
             (session, session.running_nodes()) for session in sessions if not session.is_closed
@@ -130,7 +130,7 @@ class StepSampler:
                 return
 
     def text(self, most: int = 10) -> str:
-        """The nodes that were seen most often, as plain text.
+        """Return the nodes that were seen most often, as plain text.
 
         Args:
           most: how many nodes at most.
@@ -149,7 +149,7 @@ class StepSampler:
 
 
 def _path(node: RunningNode) -> tuple[RunningNode, ...]:
-    """The node and its callers, without what differs from step to step."""
+    """Return the node and its callers, without what differs from step to step."""
     found: list[RunningNode] = []
     here: RunningNode | None = node
     while here is not None:

@@ -17,7 +17,7 @@ MONOLITHIC_BUILD = 0
 
 
 def get_build_info() -> dict[str, Any]:
-    """What was built in: whether GPUs are reached through CUDA, and nothing else."""
+    """Return what was built in: whether GPUs are reached through CUDA, and nothing else."""
     from tfnb.client.testing.testing import is_built_with_cuda
 
     return {

@@ -16,7 +16,7 @@ _counts: dict[str, int] = {}  # guarded by _lock
 
 @cache
 def get_logger() -> _logging.Logger:
-    """The logger behind these functions."""
+    """Return the logger behind these functions."""
     logger = _logging.getLogger("tensorflow")
     # Like TensorFlow: a program that set up no logging sees warnings on standard error.
     if not _logging.getLogger().handlers:
@@ -103,7 +103,7 @@ def flush() -> None:
 
 
 def get_verbosity() -> int:
-    """The lowest level that is logged."""
+    """Return the lowest level that is logged."""
     return get_logger().getEffectiveLevel()
 
 

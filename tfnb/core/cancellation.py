@@ -34,13 +34,13 @@ class CancellationManager:
                 self.is_cancelled = True
 
     def get_cancellation_token(self) -> int:
-        """A token no other callback of this manager has."""
+        """Return a token no other callback of this manager has."""
         with self._lock:
             self._next_token += 1
             return self._next_token
 
     def register_callback(self, token: int, callback: Callable[[], None]) -> bool:
-        """Registers ``callback``; False (and no call) where cancellation has begun."""
+        """Register ``callback``; False (and no call) where cancellation has begun."""
         with self._lock:
             if self.is_cancelled or self.is_cancelling:
                 return False
@@ -68,7 +68,7 @@ class CancellationManager:
             return True
 
     def start_cancel(self) -> None:
-        """Calls every callback once, in the order they were registered; later calls do nothing."""
+        """Call every callback once, in the order they were registered; later calls do nothing."""
         with self._lock:
             if self.is_cancelled or self.is_cancelling:
                 return
@@ -87,7 +87,7 @@ class CancellationManager:
                 self.is_cancelling, self.is_cancelled = False, True
 
     def _call_all(self) -> None:
-        """Calls what is registered; one that was interrupted is called again."""
+        """Call what is registered; one that was interrupted is called again."""
         callbacks = self._callbacks
         while callbacks:
             token = next(iter(callbacks))
@@ -95,7 +95,7 @@ class CancellationManager:
             callbacks.pop(token, None)
 
     def close(self) -> None:
-        """Takes this manager off its parent; a finished step calls it."""
+        """Take this manager off its parent; a finished step calls it."""
         if self._parent is not None and self._parent_token is not None:
             self._parent.try_deregister_callback(self._parent_token)
             self._parent = None

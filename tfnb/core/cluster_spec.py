@@ -60,7 +60,7 @@ class ClusterSpec:
         }
 
     def as_cluster_def(self) -> ClusterDef:
-        """The cluster as a message."""
+        """Return the cluster as a message."""
         message = ClusterDef()
         for job, tasks in sorted(self._jobs.items()):
             of_job = message.job.add(name=job)
@@ -87,7 +87,7 @@ class ClusterSpec:
         return len(self._of_job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """The numbers of a job's tasks, sorted.
+        """Return the numbers of a job's tasks, sorted.
 
         Raises:
           ValueError: there is no such job.
@@ -95,7 +95,7 @@ class ClusterSpec:
         return sorted(self._of_job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """The address of a task.
+        """Return the address of a task.
 
         Raises:
           ValueError: there is no such job or task.
@@ -106,7 +106,7 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """The addresses of a job's tasks in order, None where a number is missing.
+        """Return the addresses of a job's tasks in order, None where a number is missing.
 
         Raises:
           ValueError: there is no such job.

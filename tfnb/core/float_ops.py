@@ -15,14 +15,14 @@ type_of_count = Callable[[Any], float]
 
 
 def shape_of(tensor: Any) -> list[int]:
-    """The sizes of a tensor, which must be known."""
+    """Return the sizes of a tensor, which must be known."""
     tensor.shape.assert_is_fully_defined()
     sizes: list[int] = tensor.shape.as_list()
     return sizes
 
 
 def size_of(tensor: Any) -> int:
-    """The number of elements of a tensor, which must be known."""
+    """Return the number of elements of a tensor, which must be known."""
     return prod(shape_of(tensor))
 
 
@@ -42,7 +42,7 @@ def reduction(op: Any) -> float:
 
 
 def mean(op: Any) -> float:
-    """A reduction, and a division for each of its results."""
+    """Return a reduction, and a division for each of its results."""
     return reduction(op) + size_of(op.outputs[0])
 
 
@@ -71,7 +71,7 @@ def pool(of: str, index: int, per_cell: int = 1, beside: int = 0) -> type_of_cou
 
 
 def convolution(inner: int) -> type_of_count:
-    """A product and a sum for each element of the output and cell of the filter.
+    """Return a product and a sum for each element of the output and cell of the filter.
 
     Args:
       inner: how many of the filter's dimensions are summed over.
@@ -86,7 +86,7 @@ def convolution(inner: int) -> type_of_count:
 
 
 def conv_gradient(image: Any, kernel: Any, op: Any) -> float:
-    """What the convolution took, with the depth of ``image``."""
+    """Return what the convolution took, with the depth of ``image``."""
     check_channels_last(op)
     sizes = shape_of(image)
     _, height, width, _ = op.get_attr("strides")
@@ -95,7 +95,7 @@ def conv_gradient(image: Any, kernel: Any, op: Any) -> float:
 
 
 def product(op: Any) -> float:
-    """A product and a sum for each element of the output and each that is summed over."""
+    """Return a product and a sum for each element of the output and each that is summed over."""
     sizes = shape_of(op.inputs[0])
     # BatchMatMul uses the last dimension even for transposed matrices: TensorFlow reads an
     # attribute that only MatMul has.

@@ -43,12 +43,12 @@ def limit_thread(limit: int | None) -> int | None:
 
 
 def limit() -> int:
-    """The bytes that one value of this thread may have."""
+    """Return the bytes that one value of this thread may have."""
     return memory_limit() if _of_thread.limit is None else _of_thread.limit
 
 
 def limit_of_thread() -> int | None:
-    """The limit set by :func:`limit_thread`; None if only the machine's memory limits."""
+    """Return the limit set by :func:`limit_thread`; None if only the machine's memory limits."""
     return _of_thread.limit
 
 

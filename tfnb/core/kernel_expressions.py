@@ -26,7 +26,7 @@ def held_of(kernel: OpKernel) -> HeldUse | None:
 
 
 def expressions_of(kernel: OpKernel) -> tuple[Expression, ...]:
-    """The expressions that a node's kernel may be written as.
+    """Return the expressions that a node's kernel may be written as.
 
     None where the kernel is another one than the op's own, is wrapped, or runs elsewhere than on a
     CPU.

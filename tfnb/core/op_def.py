@@ -90,7 +90,7 @@ _TYPE_WORDS: Final = {"float": "float32", "double": "float64", "half": "float16"
 
 
 def dtype_of_word(word: str) -> DType | None:
-    """The dtype that a word of a signature (``float``, ``DT_INT32``) names, or None."""
+    """Return the dtype that a word of a signature (``float``, ``DT_INT32``) names, or None."""
     word = word.removeprefix("DT_").lower() if word.startswith("DT_") else word
     try:
         return dtypes.as_dtype(_TYPE_WORDS.get(word, word))
@@ -119,7 +119,7 @@ class ArgDef:
         return bool(self.number_attr or self.type_list_attr)
 
     def types(self, attrs: Mapping[str, Any]) -> list[DType]:
-        """The dtypes of the tensors behind this argument, given the node's attributes."""
+        """Return the dtypes of the tensors behind this argument, given the node's attributes."""
         if self.type_list_attr:
             found = list(attrs[self.type_list_attr])
         else:
@@ -176,7 +176,7 @@ class OpDef:
         self.has_output_lists = any(arg.is_list for arg in self.outputs)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the op's builder in order, each with its default or ``MISSING``.
+        """Return the parameters of the op's builder in order, each with its default or ``MISSING``.
 
         Inputs, attributes without a default, attributes with one; those that follow from the
         inputs are left out.
@@ -188,11 +188,11 @@ class OpDef:
         return found
 
     def input_types(self, attrs: Mapping[str, Any]) -> list[DType]:
-        """The dtype of every input tensor in order; reference types for Ref arguments."""
+        """Return the dtype of every input tensor in order; reference types for Ref arguments."""
         return [t for arg in self.inputs for t in arg.types(attrs)]
 
     def output_types(self, attrs: Mapping[str, Any]) -> list[DType]:
-        """The dtype of every output tensor in order; reference types for Ref results."""
+        """Return the dtype of every output tensor in order; reference types for Ref results."""
         return [t for arg in self.outputs for t in arg.types(attrs)]
 
     def num_outputs(self, attrs: Mapping[str, Any]) -> int:
@@ -245,7 +245,7 @@ def parse_op_def(
     allows_uninitialized_input: bool = False,
     deprecated: tuple[int, str] | None = None,
 ) -> OpDef:
-    """Reads a signature and its attribute lines.
+    """Read a signature and its attribute lines.
 
     Raises:
       ValueError: the text does not follow the grammar; names the op and the offending part.
@@ -402,7 +402,7 @@ def _parse_default(op: str, kind: str, text: str) -> Any:
 
 
 def _parse_tensor(text: str) -> Any:
-    """A TensorProto in text form, braces around it."""
+    """Return a TensorProto in text form, braces around it."""
     from google.protobuf import text_format
 
     from tfnb.core.attr_value import TensorAttr

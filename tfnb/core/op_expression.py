@@ -67,7 +67,7 @@ class Expression:
         )
 
     def write(self, args: Mapping[str, str], call: str, names: Mapping[str, str]) -> str:
-        """The expression over variables.
+        """Return the expression over variables.
 
         Args:
           args: variable by input.
@@ -101,5 +101,5 @@ class HeldUse:
 
 
 def fill(text: str, names: Mapping[str, str]) -> str:
-    """A text with everything in braces replaced."""
+    """Return a text with everything in braces replaced."""
     return _FIELD.sub(lambda found: names[found[1]], text)

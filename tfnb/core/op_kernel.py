@@ -108,11 +108,11 @@ class FunctionCaller(Protocol):
         ...
 
     def body_graph_def(self, name: str, attrs: Mapping[str, Attr]) -> Any:
-        """The body of function ``name`` as a GraphDef with ``_Arg`` and ``_Retval`` nodes."""
+        """Return the body of function ``name`` as a GraphDef with ``_Arg`` and ``_Retval`` nodes."""
         ...
 
     def gradient_function(self, name: str) -> str:
-        """The name of the function that is the gradient of function ``name``, or ""."""
+        """Return the name of the function that is the gradient of function ``name``, or ""."""
         ...
 
     def release(self, state_handle: str) -> None:
@@ -306,7 +306,7 @@ def kernel_attr(value: Attr) -> Attr:
 
 @cache
 def _form_of(function: type_of_kernel) -> tuple[type_of_kind, tuple[tuple[str, bool], ...], bool]:
-    """What the signature of a kernel's function says.
+    """Return what the signature of a kernel's function says.
 
     Returns:
       The kind; the attributes that it takes, and whether it has a default for each; for the kind

@@ -41,7 +41,7 @@ def create_key(
     frame_id: int,
     iteration: int,
 ) -> str:
-    """The key of one tensor: source; incarnation; destination; edge; frame:iteration.
+    """Return the key of one tensor: source; incarnation; destination; edge; frame:iteration.
 
     >>> create_key("/cpu:0", 1, "/cpu:1", "edge_3_a", 0, 0)
     '/cpu:0;0000000000000001;/cpu:1;edge_3_a;0:0'
@@ -50,7 +50,7 @@ def create_key(
 
 
 def parse_key(key: str) -> ParsedKey:
-    """Takes a key apart.
+    """Take a key apart.
 
     Raises:
       InvalidArgumentError: it has not five parts, or a number is malformed.
@@ -99,7 +99,7 @@ class Rendezvous:
         callback: type_of_callback,
         cancellation_manager: CancellationManager | None = None,
     ) -> None:
-        """Calls ``callback(error, value, is_dead)`` once a value is there; perhaps at once."""
+        """Call ``callback(error, value, is_dead)`` once a value is there; perhaps at once."""
         value: Any = None
         is_dead = False
         with self._lock:
@@ -179,24 +179,24 @@ class Rendezvous:
                 callback(error, None, False)
 
     def stored(self, key: str) -> Any:
-        """Returns the value that the next Recv of a key takes; None if there is none."""
+        """Return the value that the next Recv of a key takes; None if there is none."""
         with self._lock:
             queue = self._values.get(key)
             return None if not queue or queue[0][1] else queue[0][0]
 
     def replace(self, key: str, value: Any) -> None:
-        """Puts another value in place of the one that the next Recv of a key takes."""
+        """Put another value in place of the one that the next Recv of a key takes."""
         with self._lock:
             queue = self._values.get(key)
             if queue:
                 queue[0] = value, queue[0][1]
 
     def waiting_keys(self) -> list[str]:
-        """Returns the keys that have waiters, sorted."""
+        """Return the keys that have waiters, sorted."""
         with self._lock:
             return sorted(self._waiters)
 
     def ready_keys(self) -> list[str]:
-        """Returns the keys that hold a value not yet received, sorted."""
+        """Return the keys that hold a value not yet received, sorted."""
         with self._lock:
             return sorted(self._values)

@@ -50,7 +50,7 @@ class ResourceHandle:
 
 
 def owned(value: Any) -> Any:
-    """The value for an owner that keeps it longer than the step.
+    """Return the value for an owner that keeps it longer than the step.
 
     A read-only array is only lent, as a fed one is: its owner may change it after the step, so it
     is copied.
@@ -81,7 +81,7 @@ class RefCell:
         return self.value is not None
 
     def read(self) -> Any:
-        """The current value.
+        """Return the current value.
 
         Raises:
           FailedPreconditionError: nothing was assigned yet.
@@ -94,7 +94,7 @@ class RefCell:
         return value
 
     def assign(self, value: Any) -> None:
-        """Replaces the value."""
+        """Replace the value."""
         value = owned(value)
         with self.lock:
             self.value = value
@@ -106,7 +106,7 @@ class RefCell:
             return value
 
     def writable(self) -> Any:
-        """The value as an array that may be written in place; call it under ``lock``.
+        """Return the value as an array that may be written in place; call it under ``lock``.
 
         A value that is referenced elsewhere (a fetch, a constant, another op's input) is copied
         first.
@@ -129,7 +129,7 @@ class Variable(RefCell):
     __slots__ = ()
 
     def read(self) -> Any:
-        """The current value.
+        """Return the current value.
 
         Raises:
           FailedPreconditionError: nothing was assigned yet.
@@ -186,13 +186,13 @@ class ResourceMgr:
         dtype: DType | None = None,
         shape: TensorShape | None = None,
     ) -> ResourceHandle:
-        """A handle for a resource of this device; creates nothing."""
+        """Return a handle for a resource of this device; creates nothing."""
         return ResourceHandle(
             self.device_name, container or DEFAULT_CONTAINER, name, type_name, dtype, shape
         )
 
     def create(self, container: str, type_name: str, name: str, resource: Any) -> Any:
-        """Adds a resource.
+        """Add a resource.
 
         Raises:
           AlreadyExistsError: the name is taken.
@@ -209,12 +209,12 @@ class ResourceMgr:
             return resource
 
     def find(self, container: str, type_name: str, name: str) -> Any | None:
-        """The resource, or None."""
+        """Return the resource, or None."""
         entries = self._containers.get(container or DEFAULT_CONTAINER)
         return None if entries is None else entries.get((type_name, name))
 
     def lookup(self, handle: ResourceHandle) -> Any:
-        """The resource behind a handle.
+        """Return the resource behind a handle.
 
         Raises:
           NotFoundError: there is none (it was never created, or deleted).
@@ -229,7 +229,7 @@ class ResourceMgr:
     def lookup_or_create(
         self, container: str, type_name: str, name: str, make: Callable[[], Any]
     ) -> Any:
-        """The resource with this name; made by ``make`` if there is none.
+        """Return the resource with this name; made by ``make`` if there is none.
 
         Raises:
           FailedPreconditionError: there is none, and the manager was finalized.
@@ -243,7 +243,7 @@ class ResourceMgr:
             return found
 
     def delete(self, handle: ResourceHandle) -> None:
-        """Deletes the resource of a handle.
+        """Delete the resource of a handle.
 
         Raises:
           NotFoundError: there is none.
@@ -259,7 +259,7 @@ class ResourceMgr:
         _close(resource)
 
     def cleanup(self, container: str = "") -> None:
-        """Drops every resource of one container ("" = the default one)."""
+        """Drop every resource of one container ("" = the default one)."""
         with self._lock:
             entries = self._containers.pop(container or DEFAULT_CONTAINER, {})
             self.num_losses += 1
@@ -267,7 +267,7 @@ class ResourceMgr:
             _close(resource)
 
     def clear(self) -> None:
-        """Drops everything."""
+        """Drop everything."""
         with self._lock:
             containers, self._containers = self._containers, {}
             self.num_losses += 1

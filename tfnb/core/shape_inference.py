@@ -78,12 +78,12 @@ class InferenceContext:
         self.output_handle_data: dict[int, list[tuple[DType, TensorShape]]] = {}
 
     def attr(self, name: str) -> Attr:
-        """An attribute; text as str."""
+        """Return an attribute; text as str."""
         value = self.attrs[name]
         return value.decode() if isinstance(value, bytes) else value
 
     def input_range(self, name: str) -> slice:
-        """The flat positions of a named input."""
+        """Return the flat positions of a named input."""
         found = self.op_def.input_ranges(self.attrs)[name]
         return slice(found.start, found.stop)
 
@@ -93,11 +93,11 @@ class InferenceContext:
         return len(self.op_def.output_types(self.attrs))
 
     def constant_value(self, index: int) -> np.ndarray | None:
-        """The value of an input where it is known while building, else None."""
+        """Return the value of an input where it is known while building, else None."""
         return None if self._constant_value is None else self._constant_value(index)
 
     def constant_value_as_shape(self, index: int) -> TensorShape:
-        """An input's value read as a shape, with what is known of it.
+        """Return an input's value read as a shape, with what is known of it.
 
         Raises:
           ValueError: the input has not one dimension, or a size below -1.
@@ -117,17 +117,17 @@ class InferenceContext:
         return None if self._input_handle_data is None else self._input_handle_data(index)
 
     def set_output_handle_data(self, index: int, data: type_of_handle_data) -> None:
-        """Declares what a resource or variant output refers to."""
+        """Declare what a resource or variant output refers to."""
         self.output_handle_data[index] = list(data)
 
     # -- checks that raise TensorFlow's sentences --------------------------------------------------
 
     def with_rank(self, index: int, rank: int) -> TensorShape:
-        """An input's shape, which must be able to have this rank."""
+        """Return an input's shape, which must be able to have this rank."""
         return require_rank(self.inputs[index], rank)
 
     def with_rank_at_least(self, index: int, rank: int) -> TensorShape:
-        """An input's shape, which must be able to have at least this rank."""
+        """Return an input's shape, which must be able to have at least this rank."""
         shape = self.inputs[index]
         dims = shape.dim_values
         if dims is not None and len(dims) < rank:
@@ -135,7 +135,7 @@ class InferenceContext:
         return shape
 
     def with_rank_at_most(self, index: int, rank: int) -> TensorShape:
-        """An input's shape, which must be able to have at most this rank."""
+        """Return an input's shape, which must be able to have at most this rank."""
         shape = self.inputs[index]
         dims = shape.dim_values
         if dims is not None and len(dims) > rank:
@@ -144,7 +144,7 @@ class InferenceContext:
 
 
 def shape_of_sizes(sizes: Sequence[int]) -> TensorShape:
-    """The shape with these sizes; -1 is unknown.
+    """Return the shape with these sizes; -1 is unknown.
 
     Raises:
       ValueError: a size is below -1.
@@ -182,7 +182,7 @@ def require_rank_at_least(shape: TensorShape, rank: int) -> TensorShape:
 
 
 def merge_dims(a: int | None, b: int | None) -> int | None:
-    """The dimension that both are.
+    """Return the dimension that both are.
 
     Raises:
       ValueError: both are known and differ.
@@ -195,7 +195,7 @@ def merge_dims(a: int | None, b: int | None) -> int | None:
 
 
 def merge_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
-    """The shape that both are.
+    """Return the shape that both are.
 
     Raises:
       ValueError: ranks or dimensions differ.
@@ -222,7 +222,7 @@ def merge_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def unchanged_shape(c: InferenceContext) -> TensorShape:
-    """The output has the first input's shape."""
+    """Return the output has the first input's shape."""
     return c.inputs[0]
 
 
@@ -237,7 +237,7 @@ def unknown_shapes(c: InferenceContext) -> list[TensorShape]:
 
 
 def no_outputs(c: InferenceContext) -> list[TensorShape]:
-    """The op has no outputs."""
+    """Return the op has no outputs."""
     return []
 
 
@@ -250,12 +250,12 @@ def merge_both_inputs(c: InferenceContext) -> TensorShape:
 
 
 def broadcast_shape(c: InferenceContext) -> TensorShape:
-    """The first two inputs broadcast to the output."""
+    """Return the first two inputs broadcast to the output."""
     return broadcast_shapes(c.inputs[0], c.inputs[1])
 
 
 def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
-    """The shape that ``a`` and ``b`` broadcast to, with what is known of it.
+    """Return the shape that ``a`` and ``b`` broadcast to, with what is known of it.
 
     Raises:
       ValueError: a pair of known dimensions differs and neither is 1.
@@ -291,7 +291,7 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 def run_shape_function(
     function: type_of_shape_function | None, c: InferenceContext
 ) -> list[TensorShape]:
-    """Calls a shape function and gives one shape per output.
+    """Call a shape function and give one shape per output.
 
     Raises:
       ValueError: the inputs do not fit, or a size exceeds 64 bits.

@@ -287,7 +287,7 @@ class StepDebugger(Protocol):
         """An emitted function has run; its journal (``lowering/journal.py``) has the values."""
 
     def choose(self, executor: Any, ready: Any) -> Any:
-        """Takes the node that runs next out of the ready ones; may keep the step waiting."""
+        """Take the node that runs next out of the ready ones; may keep the step waiting."""
 
     def ran(self, executor: Any, tagged: Any, outputs: Any) -> None:
         """A node has run, or was dead (``outputs`` is None), and its outputs went on their way."""
@@ -374,7 +374,7 @@ class StepEvents:
 
     @classmethod
     def for_session(cls) -> StepEvents:
-        """The events of a new session, which :func:`watch_sessions` tells of."""
+        """Return the events of a new session, which :func:`watch_sessions` tells of."""
         events = cls()
         with _sessions_lock:
             _sessions.add(events)
@@ -404,7 +404,7 @@ class StepEvents:
                 self._call(observer, "graph_partitioned", partitioned)
 
     def remove(self, observer: StepObserver) -> None:
-        """Takes an observer off; one that is not there is no error."""
+        """Take an observer off; one that is not there is no error."""
         with self._lock:
             self._observers = tuple(o for o in self._observers if o is not observer)
             self.hooks = self._make_hooks()
@@ -446,12 +446,12 @@ class StepEvents:
             hook(partitioned)
 
     def functions(self) -> list[PartitionedGraph]:
-        """The functions that were instantiated so far, oldest first."""
+        """Return the functions that were instantiated so far, oldest first."""
         with self._lock:
             return list(self._functions.values())
 
     def signatures(self) -> list[tuple[PlacedGraph | None, PartitionedGraph | None]]:
-        """What was built so far, oldest first."""
+        """Return what was built so far, oldest first."""
         with self._lock:
             return list(self._history.values())
 
@@ -525,7 +525,7 @@ _session_watchers: list[Callable[[StepEvents], None]] = []  # guarded by _sessio
 
 
 def watch_sessions(watcher: Callable[[StepEvents], None]) -> None:
-    """Calls ``watcher`` with the events of every session there is, and of each new one at once."""
+    """Call ``watcher`` with the events of every session there is, and of each new one at once."""
     with _sessions_lock:
         _session_watchers.append(watcher)
         sessions = list(_sessions)
@@ -534,7 +534,7 @@ def watch_sessions(watcher: Callable[[StepEvents], None]) -> None:
 
 
 def unwatch_sessions(watcher: Callable[[StepEvents], None]) -> None:
-    """Takes a watcher of sessions off; observers that it added stay until they are removed."""
+    """Take a watcher of sessions off; observers that it added stay until they are removed."""
     with _sessions_lock:
         if watcher in _session_watchers:
             _session_watchers.remove(watcher)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def text_bytes(text: str) -> bytes:
-    """A text in UTF-8.
+    """Return a text in UTF-8.
 
     Raises:
       UnicodeEncodeError: it holds half of a surrogate pair; the error says what to do.

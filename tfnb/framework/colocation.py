@@ -19,7 +19,7 @@ class _DeviceOnly:
 
 
 def colocation_targets(value: Any) -> tuple[Any, ...]:
-    """What ``colocate_with(value)`` puts on the stack: an op, maybe a variable's own device."""
+    """Return what ``colocate_with(value)`` puts on the stack: an op, maybe a variable's own device."""
     if isinstance(value, Tensor):
         return (value.op,)
     handle = getattr(value, "handle", None)

@@ -24,7 +24,7 @@ _MAX_DEPTH = 200
 
 
 def constant_value(tensor: Any, partial: bool = False) -> Any:
-    """The value of a tensor as an array, or None where it is not known.
+    """Return the value of a tensor as an array, or None where it is not known.
 
     Args:
       tensor: a tensor; any other value is given back as it is.
@@ -42,7 +42,7 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape:
-    """A tensor's value read as a shape, with what is known of it; -1 is an unknown dimension.
+    """Return a tensor's value read as a shape, with what is known of it; -1 is an unknown dimension.
 
     Raises:
       ValueError: the tensor is a scalar that is not known to be -1.

@@ -32,7 +32,7 @@ class ConsumerIndex:
         return self._num_read
 
     def of(self, tensor: Tensor) -> list[Operation]:
-        """The operations that take a tensor, once for each input that it is; the caller's list."""
+        """Return the operations that take a tensor, once for each input that it is; the caller's list."""
         with self._graph._lock:
             operations = self._graph.operation_list
             if self._num_read < len(operations):

@@ -55,7 +55,7 @@ def convert_to_tensor(
     *,
     as_ref: bool = False,
 ) -> Tensor:
-    """Gives the tensor for a value: itself, what its type says, or a new constant.
+    """Give the tensor for a value: itself, what its type says, or a new constant.
 
     Args:
       value: a tensor, number, array, list, variable, or anything with a registered conversion.
@@ -148,7 +148,7 @@ def internal_convert_n_to_tensor(
     as_ref: bool = False,
     preferred_dtype: Any = None,
 ) -> list[Tensor]:
-    """Converts each element of a sequence; element i is named ``name_i``."""
+    """Convert each element of a sequence; element i is named ``name_i``."""
     if not isinstance(values, Sequence):
         raise TypeError("values must be a sequence.")
     return [
@@ -166,7 +166,7 @@ def internal_convert_n_to_tensor(
 def convert_n_to_tensor(
     values: Sequence[Any], dtype: Any = None, name: str | None = None, preferred_dtype: Any = None
 ) -> list[Tensor]:
-    """Converts each element of a sequence; element i is named ``name_i``."""
+    """Convert each element of a sequence; element i is named ``name_i``."""
     return internal_convert_n_to_tensor(values, dtype, name, preferred_dtype=preferred_dtype)
 
 
@@ -178,7 +178,7 @@ def register_tensor_conversion_function(
     conversion_func: ConversionFunction,
     priority: int = 100,
 ) -> None:
-    """Registers how objects of a type become tensors.
+    """Register how objects of a type become tensors.
 
     Args:
       base_type: the type, or a tuple of types.
@@ -212,7 +212,7 @@ def _register(
 
 
 def conversions_for(kind: type) -> list[tuple[type | tuple[type, ...], ConversionFunction]]:
-    """The conversion functions for objects of a type, those to ask first in front."""
+    """Return the conversion functions for objects of a type, those to ask first in front."""
     found = _cache.get(kind)
     if found is None:
         with _registry_lock:
@@ -229,7 +229,7 @@ def conversions_for(kind: type) -> list[tuple[type | tuple[type, ...], Conversio
 
 
 def graph_constant(value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Adds a ``Const`` node to the default graph.
+    """Add a ``Const`` node to the default graph.
 
     Raises:
       TypeError: the value cannot have the dtype.
@@ -245,14 +245,14 @@ def graph_constant(value: Any, dtype: Any = None, name: str | None = None) -> Te
 
 
 def constant_of_proto(value: Any, name: str | None = None) -> Tensor:
-    """Adds a ``Const`` node that holds a copy of a TensorProto, which may be of any type."""
+    """Add a ``Const`` node that holds a copy of a TensorProto, which may be of any type."""
     copy = type(value)()
     copy.CopyFrom(value)
     return constant_node(TensorAttr(copy), name)
 
 
 def constant_node(value: TensorAttr, name: str | None = None) -> Tensor:
-    """Adds a ``Const`` node that holds a tensor attribute to the default graph."""
+    """Add a ``Const`` node that holds a tensor attribute to the default graph."""
     definition = op_registry.get("Const")
     attrs = {"value": value, "dtype": value.dtype}
     op = create_operation(
@@ -265,7 +265,7 @@ _constant: ConstantFunction = graph_constant
 
 
 def set_constant_function(function: ConstantFunction) -> None:
-    """Replaces what makes constants of plain values: ``function(value, dtype=None, name=None)``."""
+    """Replace what makes constants of plain values: ``function(value, dtype=None, name=None)``."""
     global _constant
     _constant = function
 

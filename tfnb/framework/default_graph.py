@@ -28,7 +28,7 @@ _global_default_graph: Graph | None = None  # made under _global_graph_lock
 
 
 def get_default_graph() -> Graph:
-    """The innermost graph that this thread has entered, else the graph of the process."""
+    """Return the innermost graph that this thread has entered, else the graph of the process."""
     stack = _default_graph_stack.stack
     if stack:
         return stack[-1]
@@ -41,7 +41,7 @@ def has_default_graph() -> bool:
 
 
 def reset_default_graph() -> None:
-    """Makes ``get_default_graph()`` answer with a new, empty graph.
+    """Make ``get_default_graph()`` answer with a new, empty graph.
 
     Raises:
       AssertionError: called inside ``with graph.as_default()``.

@@ -22,26 +22,26 @@ class SessionLike(Protocol):
         """The graph that the session runs."""
 
     def run(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """Runs the graph and gives the values asked for."""
+        """Run the graph and give the values asked for."""
 
 
 _default_session_stack: DefaultStack[SessionLike] = DefaultStack()
 
 
 def get_default_session() -> SessionLike | None:
-    """The innermost session that this thread has entered, or None."""
+    """Return the innermost session that this thread has entered, or None."""
     return _default_session_stack.get_default()
 
 
 def default_session(
     session: SessionLike, *, enforce_nesting: bool = True
 ) -> StackController[SessionLike]:
-    """A context manager in which ``session`` is this thread's default session."""
+    """Return a context manager in which ``session`` is this thread's default session."""
     return _default_session_stack.get_controller(session, enforce_nesting=enforce_nesting)
 
 
 def session_for_eval(graph: Graph, session: SessionLike | None) -> SessionLike:
-    """The session that evaluates a tensor of ``graph``: the one given, else the default one.
+    """Return the session that evaluates a tensor of ``graph``: the one given, else the default one.
 
     Raises:
       ValueError: there is none, or it runs another graph.
@@ -69,7 +69,7 @@ def session_for_eval(graph: Graph, session: SessionLike | None) -> SessionLike:
 
 
 def session_for_run(graph: Graph, session: SessionLike | None) -> SessionLike:
-    """The session that runs an operation of ``graph``: the one given, else the default one.
+    """Return the session that runs an operation of ``graph``: the one given, else the default one.
 
     Raises:
       ValueError: there is none, or it runs another graph.

@@ -18,7 +18,7 @@ class DefaultStack(threading.local, Generic[T]):
         self.stack: list[T] = []
 
     def get_default(self) -> T | None:
-        """The innermost object of this thread, or None."""
+        """Return the innermost object of this thread, or None."""
         return self.stack[-1] if self.stack else None
 
     def is_cleared(self) -> bool:
@@ -26,11 +26,11 @@ class DefaultStack(threading.local, Generic[T]):
         return not self.stack
 
     def reset(self) -> None:
-        """Empties this thread's stack."""
+        """Empty this thread's stack."""
         self.stack = []
 
     def get_controller(self, default: T, *, enforce_nesting: bool = True) -> StackController[T]:
-        """A context manager that makes ``default`` the innermost object.
+        """Return a context manager that makes ``default`` the innermost object.
 
         Args:
           default: the object.

@@ -25,29 +25,29 @@ class CompositeTensor:
     is_tensor_like = True
 
     def parts(self) -> list[Tensor]:
-        """The tensors."""
+        """Return the tensors."""
         raise NotImplementedError
 
     def with_parts(self, parts: Sequence[Any]) -> Any:
-        """A value of the same structure with other tensors."""
+        """Return a value of the same structure with other tensors."""
         raise NotImplementedError
 
     def fetched(self, values: Sequence[Any]) -> Any:
-        """What fetching it gives, from the values of the parts."""
+        """Return what fetching it gives, from the values of the parts."""
         raise NotImplementedError
 
     def fed(self, value: Any) -> list[tuple[Tensor, Any]]:
-        """What to feed so that it has a value."""
+        """Return what to feed so that it has a value."""
         raise NotImplementedError
 
     def part_shapes(self) -> list[TensorShape]:
-        """The shapes of the parts in every iteration of a loop."""
+        """Return the shapes of the parts in every iteration of a loop."""
         raise NotImplementedError
 
     def dispatch(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """The result of a function of which it is an argument.
+        """Return the result of a function of which it is an argument.
 
         Raises:
           TypeError: the function takes no such value.
@@ -56,7 +56,7 @@ class CompositeTensor:
 
 
 def composite_among(values: Sequence[Any]) -> CompositeTensor | None:
-    """The first such value among some, or among the members of lists among them."""
+    """Return the first such value among some, or among the members of lists among them."""
     for value in values:
         if isinstance(value, CompositeTensor):
             return value
@@ -68,7 +68,7 @@ def composite_among(values: Sequence[Any]) -> CompositeTensor | None:
 
 
 def dispatchable(function: type_of_function) -> type_of_function:
-    """Marks a function that values of several parts may have their own way of."""
+    """Mark a function that values of several parts may have their own way of."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

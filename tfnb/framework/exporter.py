@@ -34,7 +34,7 @@ _encoded: dict[tuple[str | None, type, Any], attr_value_pb2.AttrValue] = {}
 def graph_def_of(
     graph: Graph, from_version: int = 0, add_shapes: bool = False
 ) -> graph_pb2.GraphDef:
-    """The message of a graph, without the operations older than ``from_version``.
+    """Return the message of a graph, without the operations older than ``from_version``.
 
     The caller holds the graph's lock.
 
@@ -70,7 +70,7 @@ def graph_def_of(
 
 
 def _all_nodes(graph: Graph) -> graph_pb2.GraphDef:
-    """The nodes of a graph; those that were exported before come from their bytes.
+    """Return the nodes of a graph; those that were exported before come from their bytes.
 
     Reading bytes takes a third of the time that copying one message after the other takes.
     """
@@ -101,13 +101,13 @@ def _too_large_text(operations: list[Operation]) -> str:
 
 
 def _num_bytes(op: Operation) -> int:
-    """The size of an operation's message, that of a large tensor for the whole."""
+    """Return the size of an operation's message, that of a large tensor for the whole."""
     num_bytes = _num_tensor_bytes([op])
     return num_bytes if num_bytes > MAX_KEPT_BYTES else node_def_of(op).ByteSize()
 
 
 def versions_to_proto(versions: VersionDef) -> graph_pb2.VersionDef:
-    """The message of a graph's versions."""
+    """Return the message of a graph's versions."""
     return graph_pb2.VersionDef(
         producer=versions.producer,
         min_consumer=versions.min_consumer,
@@ -116,7 +116,7 @@ def versions_to_proto(versions: VersionDef) -> graph_pb2.VersionDef:
 
 
 def node_def_of(op: Operation) -> graph_pb2.NodeDef:
-    """The message of an operation; belongs to the operation, not to be changed."""
+    """Return the message of an operation; belongs to the operation, not to be changed."""
     node = op.kept_node_def
     if node is not None:
         return node
@@ -137,7 +137,7 @@ def node_def_of(op: Operation) -> graph_pb2.NodeDef:
 
 
 def node_inputs(op: Operation) -> list[str]:
-    """The inputs as a NodeDef lists them: tensors in order, then control inputs by name."""
+    """Return the inputs as a NodeDef lists them: tensors in order, then control inputs by name."""
     inputs = [tensor._as_node_def_input() for tensor in op.inputs]
     if op.control_ops:
         inputs += sorted([f"^{other.name}" for other in op.control_ops])

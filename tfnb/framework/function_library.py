@@ -44,16 +44,16 @@ class LibraryFunction(Protocol):
         """The name of the function that is its gradient."""
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Makes it, and what it needs, part of a graph's library."""
+        """Make it, and what it needs, part of a graph's library."""
 
     def add_alone_to_graph(self, graph: Graph) -> None:
-        """Makes it part of a graph's library, without what it needs."""
+        """Make it part of a graph's library, without what it needs."""
 
     def needed_functions(self) -> Iterable[LibraryFunction]:
-        """The functions that it calls, and its gradient, as far as it knows them."""
+        """Return the functions that it calls, and its gradient, as far as it knows them."""
 
     def op_definition(self) -> OpDefinition:
-        """The function looking like an op."""
+        """Return the function looking like an op."""
 
 
 class GraphFunction:
@@ -82,11 +82,11 @@ class GraphFunction:
         return self.definition.signature.name
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Makes it, and what it needs, part of a graph's library, unless it is already."""
+        """Make it, and what it needs, part of a graph's library, unless it is already."""
         add_with_needed(graph, self)
 
     def add_alone_to_graph(self, graph: Graph) -> None:
-        """Makes it part of a graph's library, unless it is already."""
+        """Make it part of a graph's library, unless it is already."""
         if not graph._is_function(self.name):
             graph._add_function(self)
 
@@ -95,7 +95,7 @@ class GraphFunction:
         return ()
 
     def op_definition(self) -> OpDefinition:
-        """The function looking like an op, for nodes whose op is its name."""
+        """Return the function looking like an op, for nodes whose op is its name."""
         return function_op_definition(self.definition)
 
     def __repr__(self) -> str:
@@ -103,7 +103,7 @@ class GraphFunction:
 
 
 def function_op_definition(definition: graph_pb2.FunctionDef) -> OpDefinition:
-    """A function's signature as the definition of an op without kernels."""
+    """Return a function's signature as the definition of an op without kernels."""
     op_def = op_def_from_proto(definition.signature)
     found = OpDefinition(
         op_def.name,
@@ -118,7 +118,7 @@ def function_op_definition(definition: graph_pb2.FunctionDef) -> OpDefinition:
 
 
 def functions_from_library(library: graph_pb2.FunctionDefLibrary) -> list[GraphFunction]:
-    """The functions of a message, each with a copy of its definition.
+    """Return the functions of a message, each with a copy of its definition.
 
     Raises:
       ValueError: a gradient is declared of, or by, a function that is not in the message.
@@ -138,7 +138,7 @@ def functions_from_library(library: graph_pb2.FunctionDefLibrary) -> list[GraphF
 
 
 def add_with_needed(graph: Graph, function: LibraryFunction) -> None:
-    """Adds a function and all that it needs, directly or not, to a graph's library.
+    """Add a function and all that it needs, directly or not, to a graph's library.
 
     Raises:
       ValueError: a function has two gradients.
@@ -178,7 +178,7 @@ def check_function(graph: Graph, function: LibraryFunction) -> None:
 
 
 def add_function(graph: Graph, function: LibraryFunction) -> None:
-    """Adds a function to a graph's library; adding an equal one again does nothing.
+    """Add a function to a graph's library; adding an equal one again does nothing.
 
     Raises:
       ValueError: it has two gradients.
@@ -198,7 +198,7 @@ def add_function(graph: Graph, function: LibraryFunction) -> None:
 def library_to_proto(
     graph: Graph, library: graph_pb2.FunctionDefLibrary, names: Iterable[str] | None = None
 ) -> None:
-    """Writes a graph's functions, or those with the names, into a message."""
+    """Write a graph's functions, or those with the names, into a message."""
     for name in graph._functions if names is None else names:
         function = graph._functions[name]
         library.function.add().CopyFrom(function.definition)
@@ -207,7 +207,7 @@ def library_to_proto(
 
 
 def needed_function_names(graph: Graph, operations: Iterable[Operation]) -> list[str]:
-    """The functions of a graph that operations call, directly or not, and their gradients.
+    """Return the functions of a graph that operations call, directly or not, and their gradients.
 
     They stand in the library's order.
     """
@@ -239,7 +239,7 @@ def needed_function_names(graph: Graph, operations: Iterable[Operation]) -> list
 
 
 def _names_called(value: Any) -> Iterable[str]:
-    """The functions named in the Python value of an attribute."""
+    """Yield the functions named in the Python value of an attribute."""
     if isinstance(value, NameAttrList):
         yield value.name
         for one in value.attrs.values():
@@ -250,7 +250,7 @@ def _names_called(value: Any) -> Iterable[str]:
 
 
 def _names_in(attr: attr_value_pb2.AttrValue) -> Iterable[str]:
-    """The functions named in the message of an attribute."""
+    """Yield the functions named in the message of an attribute."""
     calls = [attr.func] if attr.HasField("func") else attr.list.func
     for call in calls:
         yield call.name

@@ -49,7 +49,7 @@ class RegisterGradient:
 
 
 def register(function: GradientFunction | None, name: str) -> None:
-    """Registers a gradient function; None says that gradients stop there.
+    """Register a gradient function; None says that gradients stop there.
 
     Raises:
       KeyError: the name has one already.
@@ -72,7 +72,7 @@ def register(function: GradientFunction | None, name: str) -> None:
 
 
 def no_gradient(op_type: str) -> None:
-    """Declares that ops of this type are not differentiable: gradients stop there.
+    """Declare that ops of this type are not differentiable: gradients stop there.
 
     Raises:
       TypeError: ``op_type`` is no string.
@@ -88,7 +88,7 @@ NotDifferentiable = no_gradient
 
 
 def lookup(name: str) -> GradientFunction | None:
-    """The gradient registered under a name; None where gradients stop.
+    """Return the gradient registered under a name; None where gradients stop.
 
     Raises:
       LookupError: nothing is known about the name.
@@ -105,7 +105,7 @@ def lookup(name: str) -> GradientFunction | None:
 
 
 def get_gradient_function(op: Operation) -> GradientFunction | None:
-    """The gradient of an op: its graph's override, else its type's; None where gradients stop.
+    """Return the gradient of an op: its graph's override, else its type's; None where gradients stop.
 
     Raises:
       LookupError: the op's type has no gradient.

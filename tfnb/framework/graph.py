@@ -192,7 +192,7 @@ class Graph:
         self._seed = seed
 
     def next_op_seed(self) -> int:
-        """The op seed of the next op without one, counted from 0."""
+        """Return the op seed of the next op without one, counted from 0."""
         with self._lock:
             self.num_op_seeds += 1
             return self.num_op_seeds - 1
@@ -219,7 +219,7 @@ class Graph:
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
     def as_default(self) -> StackController[Graph]:
-        """A context manager that makes this the default graph of the thread."""
+        """Return a context manager that makes this the default graph of the thread."""
         return _default_graph_stack.get_controller(self)
 
     def __enter__(self) -> Self:
@@ -242,7 +242,7 @@ class Graph:
         add_shapes: bool = False,
         use_pybind11_proto: bool = False,
     ) -> graph_pb2.GraphDef:
-        """The graph as a message.
+        """Return the graph as a message.
 
         Args:
           from_version: if given, only the operations added since ``version`` had this value.
@@ -257,7 +257,7 @@ class Graph:
     def _as_graph_def(
         self, from_version: int | None = None, add_shapes: bool = False
     ) -> tuple[graph_pb2.GraphDef, int]:
-        """The message, and the version of the graph that it shows; see ``graph_def_of``."""
+        """Return the message, and the version of the graph that it shows; see ``graph_def_of``."""
         from tfnb.framework.exporter import graph_def_of
 
         with self._lock:
@@ -278,7 +278,7 @@ class Graph:
         compute_shapes: bool = True,
         compute_device: bool = True,
     ) -> Operation:
-        """Adds an operation to this graph; most programs call an op's own function instead.
+        """Add an operation to this graph; most programs call an op's own function instead.
 
         Args:
           op_type: the name of the op.
@@ -352,7 +352,7 @@ class Graph:
         return None
 
     def _add_op(self, op: Operation) -> None:
-        """Makes a complete operation part of the graph."""
+        """Make a complete operation part of the graph."""
         op._id = len(self.operation_list)
         self.operation_list.append(op)
         self._nodes_by_name[op.name] = op
@@ -360,7 +360,7 @@ class Graph:
     # -- functions -------------------------------------------------------------------------------
 
     def op_definition(self, op_type: str) -> OpDefinition:
-        """The definition of an op or of a function of this graph's library.
+        """Return the definition of an op or of a function of this graph's library.
 
         Raises:
           NotFoundError: neither has that name.
@@ -374,7 +374,7 @@ class Graph:
         return definition if definition is not None else op_registry.get(op_type)
 
     def op_def_for_type(self, type: str) -> op_def_pb2.OpDef:
-        """The OpDef message of an op or of a function of this graph's library."""
+        """Return the OpDef message of an op or of a function of this graph's library."""
         from tfnb.core.op_def_proto import op_def_to_proto
 
         return op_def_to_proto(self.op_definition(type).op_def)
@@ -386,7 +386,7 @@ class Graph:
         return self._functions.get(name.decode() if isinstance(name, bytes) else name)
 
     def _add_function(self, function: LibraryFunction) -> None:
-        """Adds a function to the library.
+        """Add a function to the library.
 
         Raises:
           ValueError: it has two gradients.
@@ -409,7 +409,7 @@ class Graph:
     # -- finding things --------------------------------------------------------------------------
 
     def get_operations(self) -> list[Operation]:
-        """The operations, in the order in which they were added; the caller's own list."""
+        """Return the operations, in the order in which they were added; the caller's own list."""
         return list(self.operation_list)
 
     @property
@@ -424,7 +424,7 @@ class Graph:
     def as_graph_element(
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Any:
-        """The tensor or operation of this graph that ``obj`` is or names.
+        """Return the tensor or operation of this graph that ``obj`` is or names.
 
         Args:
           obj: a tensor, an operation, a name, or something with ``_as_graph_element()``.
@@ -441,7 +441,7 @@ class Graph:
         return find_element(self, obj, allow_tensor, allow_operation)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation with this name.
+        """Return the operation with this name.
 
         Raises:
           TypeError: ``name`` is no string.
@@ -457,13 +457,13 @@ class Graph:
         return operation
 
     def _get_operation_by_name(self, name: str) -> Operation:
-        """The operation with this name; a bare KeyError if there is none."""
+        """Return the operation with this name; a bare KeyError if there is none."""
         return self._nodes_by_name[name]
 
     _get_operation_by_name_unsafe = _get_operation_by_name
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor with this name (``op:0``).
+        """Return the tensor with this name (``op:0``).
 
         Raises:
           TypeError: ``name`` is no string.
@@ -478,7 +478,7 @@ class Graph:
     # -- scopes ----------------------------------------------------------------------------------
 
     def scopes(self) -> ScopeState:
-        """The calling thread's current scopes of this graph."""
+        """Return the calling thread's current scopes of this graph."""
         try:
             state: ScopeState = self._thread_local.state
         except AttributeError:
@@ -494,7 +494,7 @@ class Graph:
         self.scopes().name_stack = name_stack
 
     def name_scope(self, name: str | None) -> NameScope:
-        """A context manager that prefixes names made inside with ``name/``; it yields the scope.
+        """Return a context manager that prefixes names made inside with ``name/``; it yields the scope.
 
         Args:
           name: made unique; one that ends with ``/`` is entered again as it is; None leads to the
@@ -506,7 +506,7 @@ class Graph:
         return NameScope(self, name)
 
     def get_name_scope(self) -> str:
-        """The current name scope without its final slash."""
+        """Return the current name scope without its final slash."""
         return self.scopes().name_stack
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
@@ -536,7 +536,7 @@ class Graph:
             return f"{name}_{count - 1}"
 
     def device(self, device_name_or_function: Any) -> DeviceScope:
-        """A context manager that asks for a device for the operations made inside.
+        """Return a context manager that asks for a device for the operations made inside.
 
         Args:
           device_name_or_function: a device as text or DeviceSpec, merged field by field with the
@@ -558,7 +558,7 @@ class Graph:
     def control_dependencies(
         self, control_inputs: Iterable[Any] | None
     ) -> ControlDependenciesScope:
-        """A context manager inside which operations run only after all of ``control_inputs``.
+        """Return a context manager inside which operations run only after all of ``control_inputs``.
 
         Args:
           control_inputs: operations, tensors, variables or names; None to forget the blocks around
@@ -587,7 +587,7 @@ class Graph:
         return control_dependencies_for_inputs(self.scopes().control_stack, inputs)
 
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> ColocationScope:
-        """A context manager inside which operations share the device of ``op``.
+        """Return a context manager inside which operations share the device of ``op``.
 
         Device scopes around it do not apply inside.
 
@@ -613,11 +613,11 @@ class Graph:
         return self.colocate_with(op, ignore_existing)
 
     def container(self, container_name: str) -> AttributeScope:
-        """A context manager: resources of stateful operations made inside go into a container."""
+        """Return a context manager: resources of stateful operations made inside go into a container."""
         return AttributeScope(self, "_container", container_name)
 
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> MapScope:
-        """A context manager that gives operations attributes that they do not have yet.
+        """Return a context manager that gives operations attributes that they do not have yet.
 
         Args:
           attr_map: attribute -> AttrValue message or plain value, a function from NodeDef to that,
@@ -634,12 +634,12 @@ class Graph:
         return MapScope(self._attr_scope_map, attr_map)
 
     def _kernel_label_map(self, op_to_kernel_label_map: Mapping[str, str]) -> MapScope:
-        """A context manager that chooses kernels by label for some ops."""
+        """Return a context manager that chooses kernels by label for some ops."""
         _check_string_map("op_to_kernel_label_map", op_to_kernel_label_map)
         return MapScope(self._op_to_kernel_label_map, op_to_kernel_label_map)
 
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> MapScope:
-        """A context manager inside which ops of some types get another gradient.
+        """Return a context manager inside which ops of some types get another gradient.
 
         Args:
           op_type_map: op type -> name under which a gradient is registered.
@@ -666,7 +666,7 @@ class Graph:
         self.scopes().control_flow_context = context
 
     def switch_to_thread_local(self) -> None:
-        """Does nothing: every thread has scopes of its own from the beginning."""
+        """Do nothing: every thread has scopes of its own from the beginning."""
 
     # -- collections -----------------------------------------------------------------------------
 
@@ -676,7 +676,7 @@ class Graph:
         return list(self._collections)
 
     def add_to_collection(self, name: Any, value: Any) -> None:
-        """Appends a value to a collection.
+        """Append a value to a collection.
 
         Raises:
           RuntimeError: the graph is finalized.
@@ -686,12 +686,12 @@ class Graph:
             self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
-        """Appends a value to each of several collections, once; a string names one collection."""
+        """Append a value to each of several collections, once; a string names one collection."""
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """The collection itself, made if need be; changes to the list change the collection."""
+        """Return the collection itself, made if need be; changes to the list change the collection."""
         with self._lock:
             return self._collections.setdefault(name, [])
 
@@ -710,12 +710,12 @@ class Graph:
         return [v for v in values if hasattr(v, "name") and regex.match(v.name)]
 
     def get_all_collection_keys(self) -> list[str]:
-        """The names of the collections that are named by strings."""
+        """Return the names of the collections that are named by strings."""
         with self._lock:
             return [name for name in self._collections if isinstance(name, str)]
 
     def clear_collection(self, name: Any) -> None:
-        """Removes a collection.
+        """Remove a collection.
 
         Raises:
           RuntimeError: the graph is finalized.
@@ -727,7 +727,7 @@ class Graph:
     # -- feeding and fetching --------------------------------------------------------------------
 
     def prevent_feeding(self, tensor: Tensor) -> None:
-        """Marks a tensor as one that may not be fed."""
+        """Mark a tensor as one that may not be fed."""
         if tensor not in self._unfeedable_tensors:
             self._unfeedable_tensors.add(tensor)
             self.num_access_marks += 1
@@ -737,7 +737,7 @@ class Graph:
         return tensor not in self._unfeedable_tensors
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Marks an operation, and so its outputs, as not to be fetched."""
+        """Mark an operation, and so its outputs, as not to be fetched."""
         if op not in self._unfetchable_ops:
             self._unfetchable_ops.add(op)
             self.num_access_marks += 1

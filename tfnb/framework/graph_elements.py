@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def find_element(graph: Graph, obj: Any, allow_tensor: bool, allow_operation: bool) -> Any:
-    """The tensor or operation that ``obj`` is or names; see ``Graph.as_graph_element``."""
+    """Return the tensor or operation that ``obj`` is or names; see ``Graph.as_graph_element``."""
     if allow_tensor and allow_operation:
         wanted = "Tensor or Operation"
     elif allow_tensor:
@@ -51,7 +51,7 @@ def find_element(graph: Graph, obj: Any, allow_tensor: bool, allow_operation: bo
 
 
 def graph_of_inputs(values: Iterable[Any], graph: Graph | None = None) -> Graph:
-    """The graph that an op on these values belongs to: theirs, else the default one.
+    """Return the graph that an op on these values belongs to: theirs, else the default one.
 
     A default graph that builds a function takes tensors of any graph.
 

@@ -57,7 +57,7 @@ class ScopeState:
         self.control_flow_context: Any = None
 
     def set_devices(self, stack: tuple[DeviceEntry, ...]) -> None:
-        """Replaces the stack of devices."""
+        """Replace the stack of devices."""
         self.device_stack = stack
         self.device = merged_device(stack, None)
 
@@ -82,7 +82,7 @@ class NameScope:
 
 
 def enter_name(graph: Graph, state: ScopeState, name: str | bytes | None) -> tuple[str, str]:
-    """The name stack inside a scope, and the scope's own name with its slash.
+    """Return the name stack inside a scope, and the scope's own name with its slash.
 
     Raises:
       ValueError: the name has characters that a scope may not have.
@@ -137,7 +137,7 @@ class _Named:
 
 
 def merged_device(stack: tuple[DeviceEntry, ...], op: Operation | None) -> str | None:
-    """What a stack of devices comes to for ``op``; None if a function wants an op in vain."""
+    """Return what a stack of devices comes to for ``op``; None if a function wants an op in vain."""
     device = "" if op is None else op.requested_device
     for entry in reversed(stack):
         if entry.merge is not None:
@@ -154,7 +154,7 @@ def merged_device(stack: tuple[DeviceEntry, ...], op: Operation | None) -> str |
 
 
 def device_string(device: Any) -> str:
-    """The text of a device given as text (kept as it is), DeviceSpec or None."""
+    """Return the text of a device given as text (kept as it is), DeviceSpec or None."""
     if device is None:
         return ""
     return device if isinstance(device, str) else str(device_spec.canonical_name(device))
@@ -245,7 +245,7 @@ class ControlDependenciesScope:
 def control_dependencies_for_inputs(
     stack: tuple[ControlDependenciesScope, ...], inputs: Iterable[Tensor]
 ) -> list[Operation]:
-    """The control inputs that a new op needs beside what its data inputs imply already."""
+    """Return the control inputs that a new op needs beside what its data inputs imply already."""
     input_ops = {tensor.op for tensor in inputs}
     found: list[Operation] = []
     for scope in stack:
@@ -255,7 +255,7 @@ def control_dependencies_for_inputs(
 
 
 def control_op_of(graph: Graph, value: Any) -> Operation:
-    """The operation that waiting for ``value`` means.
+    """Return the operation that waiting for ``value`` means.
 
     Raises:
       TypeError: the value is no tensor, operation, variable or name.

@@ -78,7 +78,7 @@ class IndexedSlices:
         return constant_value_as_shape(self._dense_shape)
 
     def get_shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """Return what is known of the shape of the whole."""
         return self.shape
 
     @property
@@ -107,7 +107,7 @@ class IndexedSlices:
         return self._values.graph
 
     def consumers(self) -> list[Operation]:
-        """The operations that take any of the parts."""
+        """Return the operations that take any of the parts."""
         parts = [
             part for part in (self._values, self._indices, self._dense_shape) if part is not None
         ]
@@ -166,7 +166,7 @@ convert_n_to_tensor_or_indexed_slices = internal_convert_n_to_tensor_or_indexed_
 def _to_tensor(
     value: IndexedSlices, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
 ) -> Tensor:
-    """The whole tensor; may be large."""
+    """Return the whole tensor; may be large."""
     if dtype is not None and not dtype.is_compatible_with(value.dtype):
         raise ValueError(
             f"Incompatible tensor conversion requested to `dtype` {dtype.name} for IndexedSlices "

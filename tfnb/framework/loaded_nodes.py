@@ -32,14 +32,14 @@ def is_loaded(op: Operation) -> bool:
 
 
 def mark_derived(op: Operation) -> None:
-    """Marks an operation that was made of one that a file brought, in a function or elsewhere."""
+    """Mark an operation that was made of one that a file brought, in a function or elsewhere."""
     if op.op_definition.effects:
         op.graph.loaded_ranges.append((op._id, op._id + 1))
         op.graph.derived_operations.add(op)
 
 
 def mark_loaded(graph: Graph, graph_def: PlainGraphDef) -> bool:
-    """Marks the nodes, of those to be sent, that have effects and that the user did not build.
+    """Mark the nodes, of those to be sent, that have effects and that the user did not build.
 
     Returns:
       Whether there are any.
@@ -117,7 +117,7 @@ _NO_PATHS: list[Any] = []
 
 
 def effects_of(graph: Graph) -> list[NodeEffect]:
-    """What the nodes of a graph may do to the world, in the order of the graph; nothing is run."""
+    """Return what the nodes of a graph may do to the world, in the order of the graph; nothing is run."""
     found = []
     for op in graph.get_operations():
         for effect in op.op_definition.effects:
@@ -142,7 +142,7 @@ def effects_of(graph: Graph) -> list[NodeEffect]:
 
 
 def _known_paths(op: Operation, effect: effects.Effect) -> list[Any]:
-    """The paths that stand in the graph; _NO_PATHS where there is no effect after all."""
+    """Return the paths that stand in the graph; _NO_PATHS where there is no effect after all."""
     if not effect.source:
         return []
     definition = op.op_definition.op_def
@@ -159,7 +159,7 @@ def _known_paths(op: Operation, effect: effects.Effect) -> list[Any]:
 
 
 def _standing_texts(tensor: Tensor) -> list[Any]:
-    """The strings of a constant; asked so, it may still be fed."""
+    """Return the strings of a constant; asked so, it may still be fed."""
     while tensor.op.type in ("Identity", "PlaceholderWithDefault"):
         tensor = tensor.op.inputs[0]
     if tensor.op.type != "Const" or tensor.dtype is not dtypes.string:

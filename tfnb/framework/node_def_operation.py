@@ -38,7 +38,7 @@ def operation_of_node_def(
     input_types: Sequence[DType] | None,
     original_op: Operation | None,
 ) -> Operation:
-    """Adds the operation; `tf.Operation.from_node_def` says what the arguments are."""
+    """Add the operation; `tf.Operation.from_node_def` says what the arguments are."""
     if not isinstance(graph, Graph):
         raise TypeError(
             f"Argument g must be a Graph. Received an instance of type {type(graph)}: pass "
@@ -137,7 +137,7 @@ def _control_operation(one: Any) -> Operation:
 
 
 def _note_loaded(graph: Graph, op: Operation) -> None:
-    """Adds the operation to what files brought; neighbours share a range."""
+    """Add the operation to what files brought; neighbours share a range."""
     ranges = graph.loaded_ranges
     first = op._id
     if ranges and ranges[-1][1] == first:

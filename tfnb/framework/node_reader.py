@@ -45,7 +45,7 @@ class NodeReader:
         self._defaults = {a.name: (a.default, a.type) for a in attrs if a.has_default}
 
     def read_attrs(self, node: graph_pb2.NodeDef) -> dict[str, Any]:
-        """The plain values of a node's attributes.
+        """Return the plain values of a node's attributes.
 
         Raises:
           ValueError: one is missing, of another kind, or not allowed.
@@ -93,7 +93,7 @@ class NodeReader:
         return attrs
 
     def _fill_in(self, node: graph_pb2.NodeDef, attrs: dict[str, Any]) -> None:
-        """Gives attributes that were left out their defaults, in the message too."""
+        """Give attributes that were left out their defaults, in the message too."""
         check_required(self.plan.op_def, node.name, attrs)
         for name, (default, attr_type) in self._defaults.items():
             if name not in attrs:
@@ -104,7 +104,7 @@ class NodeReader:
     def types(
         self, node: graph_pb2.NodeDef, attrs: dict[str, Any]
     ) -> tuple[Sequence[DType], Sequence[DType]]:
-        """The dtypes of a node's inputs and outputs."""
+        """Return the dtypes of a node's inputs and outputs."""
         deciding = self.plan.deciding
         if len(deciding) == 1:
             key = attrs[deciding[0]]
@@ -129,7 +129,7 @@ class NodeReader:
         message: attr_value_pb2.AttrValue,
         kind: str | None,
     ) -> Any:
-        """An attribute whose message holds another kind of value, or none."""
+        """Return an attribute whose message holds another kind of value, or none."""
         attr_def = self._fields[name][1]
         if kind is None and attr_def.type.startswith("list("):
             return []

@@ -35,7 +35,7 @@ def fits(wanted: DType, given: DType) -> bool:
 
 
 def check_input_types(node_name: str, inputs: Sequence[Tensor], wanted: Sequence[DType]) -> None:
-    """Compares the dtypes of inputs with those that the op takes.
+    """Compare the dtypes of inputs with those that the op takes.
 
     Raises:
       ValueError: a dtype does not fit.
@@ -52,7 +52,7 @@ def check_input_types(node_name: str, inputs: Sequence[Tensor], wanted: Sequence
 def check_number_of_inputs(
     op_def: OpDef, node_name: str, wanted: Sequence[DType], found: int
 ) -> None:
-    """Compares the number of inputs with the number that the op takes.
+    """Compare the number of inputs with the number that the op takes.
 
     Raises:
       ValueError: the numbers differ.
@@ -96,7 +96,7 @@ def check_required(op_def: OpDef, node_name: str, attrs: Container[str]) -> None
 
 
 def check_allowed(op_def: OpDef, node_name: str, attr_def: AttrDef, value: Any) -> None:
-    """Checks an attribute's value against the minimum and the allowed values of the op.
+    """Check an attribute's value against the minimum and the allowed values of the op.
 
     Raises:
       ValueError: it is too small, too short, or not an allowed value.

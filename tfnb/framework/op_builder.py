@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Adds a node and gives its outputs.
+    """Add a node and give its outputs.
 
     Args:
       definition: the op.
@@ -74,7 +74,7 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _flat(plan: OpPlan, inputs: Iterable[Any]) -> list[Any]:
-    """The inputs with lists opened; None, which no input can be, for a list that is none."""
+    """Return the inputs with lists opened; None, which no input can be, for a list that is none."""
     flat: list[Any] = []
     for value, is_list in zip(inputs, plan.list_inputs):
         if not is_list:
@@ -95,7 +95,7 @@ def _signature(plan: OpPlan, inputs: Sequence[Any], flat: Sequence[Tensor]) -> S
 
 
 def _signature_key(plan: OpPlan, inputs: Sequence[Any], flat: Sequence[Tensor]) -> Any:
-    """What decides a signature: the dtypes of all tensors, and the lengths of lists."""
+    """Return what decides a signature: the dtypes of all tensors, and the lengths of lists."""
     key: Any = tuple([tensor.dtype.as_datatype_enum for tensor in flat])
     if plan.has_lists:
         key = (key, *[len(v) for v, is_list in zip(inputs, plan.list_inputs) if is_list])
@@ -180,7 +180,7 @@ def _check_deprecation(plan: OpPlan, graph: Graph) -> None:
 
 
 def _ref_inputs(plan: OpPlan, flat: Sequence[Tensor]) -> tuple[Operation, ...]:
-    """The ops whose buffers the node changes in place: it must live on their device.
+    """Return the ops whose buffers the node changes in place: it must live on their device.
 
     Of a list of references, the first counts.
     """
@@ -212,7 +212,7 @@ class _Resolver:
         self._from: dict[str, str] = {}
 
     def signature(self) -> Signature:
-        """What the inputs decide, once all were added."""
+        """Return what the inputs decide, once all were added."""
         attrs = {**self.plan.defaults, **self.attrs}
         for name in self.plan.op_def.inferred_attrs:
             if name not in attrs:
@@ -221,7 +221,7 @@ class _Resolver:
         return attrs, types
 
     def add(self, arg: ArgDef, value: Any) -> None:
-        """Converts one input.
+        """Convert one input.
 
         Raises:
           TypeError: it has a type that the op does not take, or no tensor can be made of it.
@@ -332,7 +332,7 @@ class _Resolver:
         return tensors
 
     def _list_type(self, arg: ArgDef, values: Sequence[Any]) -> tuple[DType | None, DType | None]:
-        """The dtype that all elements must have, and the one they had better have."""
+        """Return the dtype that all elements must have, and the one they had better have."""
         if arg.type is not None:
             return arg.type, None
         if not arg.number_attr:

@@ -102,7 +102,7 @@ class OpPlan:
     # -- parameters ------------------------------------------------------------------------------
 
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Splits a call's arguments into inputs and given attributes.
+        """Split a call's arguments into inputs and given attributes.
 
         Raises:
           TypeError: an input is missing, a parameter is unknown, given twice or follows from the
@@ -212,7 +212,7 @@ class OpPlan:
     def check_inputs(
         self, node_name: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
     ) -> None:
-        """Compares the inputs of a node with what its attributes say.
+        """Compare the inputs of a node with what its attributes say.
 
         Raises:
           ValueError: there are more or fewer of them, or one has another dtype.
@@ -224,7 +224,7 @@ class OpPlan:
     def check_input_types(
         self, node_name: str, inputs: Sequence[Tensor], input_types: Sequence[DType]
     ) -> None:
-        """Compares the inputs of a node with the dtypes that its maker said it takes.
+        """Compare the inputs of a node with the dtypes that its maker said it takes.
 
         Raises:
           TypeError: one has another dtype.
@@ -238,7 +238,7 @@ class OpPlan:
     # -- results ---------------------------------------------------------------------------------
 
     def result_of(self, op: Operation) -> Any:
-        """What the builder returns: the operation, a tensor, a list, or a named tuple of these."""
+        """Return what the builder returns: the operation, a tensor, a list, or a named tuple of these."""
         return self._result(op)
 
     def _give_tuple(self, op: Operation) -> Any:
@@ -278,7 +278,7 @@ def _give_list(op: Operation) -> Any:
 
 
 def plan_of(definition: OpDefinition) -> OpPlan:
-    """The plan of an op; made on first use."""
+    """Return the plan of an op; made on first use."""
     plan: OpPlan | None = definition.builder_cache
     if plan is None:
         plan = definition.builder_cache = OpPlan(definition)

@@ -131,7 +131,7 @@ class Operation:
         original_op: Operation | None = None,
         op_def: Any = None,
     ) -> Operation:
-        """Adds an operation to a graph as a NodeDef describes it.
+        """Add an operation to a graph as a NodeDef describes it.
 
         Scopes of names, devices, attributes and control dependencies around the call add nothing.
         The operation counts as one that a file brought: what it may do to the world is decided as
@@ -218,7 +218,7 @@ class Operation:
         return self._id
 
     def values(self) -> tuple[Tensor, ...]:
-        """The outputs (the old name)."""
+        """Return the outputs (the old name)."""
         return tuple(self.outputs)
 
     # -- where it was made -----------------------------------------------------------------------
@@ -236,7 +236,7 @@ class Operation:
     # -- attributes ------------------------------------------------------------------------------
 
     def get_attr(self, name: str) -> Any:
-        """An attribute as TensorFlow gives it: shapes, tensors and functions as messages.
+        """Return an attribute as TensorFlow gives it: shapes, tensors and functions as messages.
 
         Raises:
           ValueError: the operation has no such attribute.
@@ -244,7 +244,7 @@ class Operation:
         return attr_conversion.public_attr(self.attr(name))
 
     def attr(self, name: str) -> Any:
-        """An attribute as a plain value: TensorShape, TensorAttr, NameAttrList, DType, bytes, ...
+        """Return an attribute as a plain value: TensorShape, TensorAttr, NameAttrList, DType, bytes, ...
 
         Raises:
           ValueError: the operation has no such attribute.
@@ -262,7 +262,7 @@ class Operation:
     _get_attr_int = attr
 
     def _set_attr(self, name: str, value: Any) -> None:
-        """Sets an attribute from an AttrValue message or a plain value."""
+        """Set an attribute from an AttrValue message or a plain value."""
         declared = self.op_definition.op_def.attr_by_name.get(name)
         # A new dict: operations made alike share theirs.
         self.attrs = {**self.attrs, name: attr_conversion.stored_attr(value, declared)}
@@ -273,7 +273,7 @@ class Operation:
         self._node_changed()
 
     def colocation_groups(self) -> list[bytes]:
-        """The groups (``b"loc:@name"``) that it must share a device with; its own if none."""
+        """Return the groups (``b"loc:@name"``) that it must share a device with; its own if none."""
         own = [b"loc:@" + self.name.encode()]
         try:
             classes = self.get_attr("_class")
@@ -309,7 +309,7 @@ class Operation:
         self._node_changed()
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Replaces one input.
+        """Replace one input.
 
         Raises:
           TypeError: ``tensor`` is no tensor, or of another type than the op takes there.
@@ -332,7 +332,7 @@ class Operation:
             self._node_changed()
 
     def _add_while_inputs(self, tensors: Iterable[Tensor]) -> None:
-        """Appends inputs, as while_v2 does when it captures more from outside."""
+        """Append inputs, as while_v2 does when it captures more from outside."""
         tensors = list(tensors)
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
@@ -345,7 +345,7 @@ class Operation:
             self._node_changed()
 
     def _add_outputs(self, types: Iterable[DType], shapes: Iterable[Any]) -> None:
-        """Appends outputs, as while_v2 does together with inputs."""
+        """Append outputs, as while_v2 does together with inputs."""
         with self.graph._lock:
             for dtype, shape in zip(types, shapes, strict=True):
                 tensor = Tensor(self, len(self.outputs), dtype)
@@ -357,7 +357,7 @@ class Operation:
         self._add_control_inputs([op])
 
     def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
-        """Adds operations that must run before this one.
+        """Add operations that must run before this one.
 
         Raises:
           TypeError: one of them is no operation.
@@ -378,7 +378,7 @@ class Operation:
     # -- running ---------------------------------------------------------------------------------
 
     def run(self, feed_dict: Any = None, session: SessionLike | None = None) -> None:
-        """Runs the operation and all that it needs.
+        """Run the operation and all that it needs.
 
         Args:
           feed_dict: values to use in place of tensors.

@@ -51,7 +51,7 @@ def create_operation(
     colocate_with: tuple[Operation, ...] = (),
     compute_device: bool = True,
 ) -> Operation:
-    """Adds an operation whose attributes are complete and fit its inputs.
+    """Add an operation whose attributes are complete and fit its inputs.
 
     Args:
       graph: the graph.
@@ -94,7 +94,7 @@ def create_operation(
 
 
 def _node_name(graph: Graph, name: str | bytes) -> str:
-    """The name of a new node: unique, or that of a scope."""
+    """Return the name of a new node: unique, or that of a scope."""
     if isinstance(name, bytes):
         name = shown_text(name)
     elif not isinstance(name, str):
@@ -126,7 +126,7 @@ def join_control_flow(op: Operation) -> None:
 def apply_scopes(
     op: Operation, state: ScopeState, colocate_with: tuple[Operation, ...], compute_device: bool
 ) -> None:
-    """Gives a new operation the attributes and the device that the scopes around it ask for."""
+    """Give a new operation the attributes and the device that the scopes around it ask for."""
     graph = op.graph
     if graph._attr_scope_map:
         _apply_attr_scope(op)

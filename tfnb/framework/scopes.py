@@ -110,7 +110,7 @@ def op_scope(
 
 
 def get_name_scope() -> str:
-    """The current name scope of the default graph, without its final slash."""
+    """Return the current name scope of the default graph, without its final slash."""
     return get_default_graph().get_name_scope()
 
 

@@ -69,14 +69,14 @@ class OperationInferenceContext(InferenceContext):
         return len(self._operation.outputs)
 
     def constant_value(self, index: int) -> np.ndarray | None:
-        """The value of an input where it is known while building, else None."""
+        """Return the value of an input where it is known while building, else None."""
         value = evaluate_constant(self._operation.inputs[index])
         if value is not None:
             self._asked_values[index] = value
         return value
 
     def constant_value_as_shape(self, index: int) -> TensorShape:
-        """An input's value read as a shape, with what is known of it.
+        """Return an input's value read as a shape, with what is known of it.
 
         Raises:
           ValueError: the input has not one dimension, or a size below -1.
@@ -113,7 +113,7 @@ class FirstPassContext(OperationInferenceContext):
 
 
 def infer_shapes(op: Operation) -> None:
-    """Sets the static shapes of an operation's outputs.
+    """Set the static shapes of an operation's outputs.
 
     Raises:
       ValueError: the inputs' shapes do not fit the op; names the node and the shapes.

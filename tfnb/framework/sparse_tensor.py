@@ -62,7 +62,7 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
-        """The sparse tensor for another one or for a value of one.
+        """Return the sparse tensor for another one or for a value of one.
 
         Raises:
           TypeError: it is neither.
@@ -91,7 +91,7 @@ class SparseTensor:
         return self._dense_shape
 
     def with_values(self, new_values: Any) -> SparseTensor:
-        """The same with other elements."""
+        """Return the same with other elements."""
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
     @property
@@ -100,11 +100,11 @@ class SparseTensor:
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """Return what is known of the shape of the whole."""
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Adds what the caller knows of the shape of the whole.
+        """Add what the caller knows of the shape of the whole.
 
         Raises:
           ValueError: it contradicts what was known.
@@ -132,7 +132,7 @@ class SparseTensor:
         return self._indices.graph
 
     def consumers(self) -> list[Operation]:
-        """The operations that take any of the parts."""
+        """Return the operations that take any of the parts."""
         parts = (self._indices, self._values, self._dense_shape)
         return list(dict.fromkeys(op for part in parts for op in part.consumers()))
 
@@ -152,7 +152,7 @@ class SparseTensor:
 
     @staticmethod
     def _override_operator(operator: str, function: Callable[..., Any]) -> None:
-        """Makes ``function`` the implementation of an operator of all sparse tensors."""
+        """Make ``function`` the implementation of an operator of all sparse tensors."""
         override_operator(SparseTensor, operator, function)
 
 

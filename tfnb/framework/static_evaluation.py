@@ -48,7 +48,7 @@ _HOST = _Host()
 
 
 def evaluate_constant(tensor: Tensor) -> np.ndarray | None:
-    """The value of a tensor if it is known, else None; not to be written to."""
+    """Return the value of a tensor if it is known, else None; not to be written to."""
     value = _known(tensor)
     if value is not None or tensor.op.type in _NOT_CONSTANT:
         return value
@@ -77,7 +77,7 @@ def evaluate_constant(tensor: Tensor) -> np.ndarray | None:
 
 
 def _known(tensor: Tensor) -> np.ndarray | None:
-    """The value of a tensor that is known without computing others."""
+    """Return the value of a tensor that is known without computing others."""
     if tensor.known_value is not None:
         return tensor.known_value
     op = tensor.op
@@ -169,7 +169,7 @@ def _compute(op: Operation, values: dict[Tensor, np.ndarray]) -> bool:
 
 
 def constant_as_shape(tensor: Tensor, depth: int = 0) -> TensorShape:
-    """What is known of a tensor's value, read as a shape: -1 is an unknown dimension.
+    """Return what is known of a tensor's value, read as a shape: -1 is an unknown dimension.
 
     Raises:
       ValueError: a scalar that is known and not -1.

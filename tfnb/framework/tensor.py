@@ -167,11 +167,11 @@ class Tensor:
         return self._shape.rank
 
     def get_shape(self) -> TensorShape:
-        """What is known of the shape while building."""
+        """Return what is known of the shape while building."""
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Adds what the caller knows of the shape.
+        """Add what the caller knows of the shape.
 
         Args:
           shape: anything that ``TensorShape`` takes.
@@ -184,7 +184,7 @@ class Tensor:
         self._shape = merge_shapes(self._shape, shape)
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor, once for each of their inputs that it is."""
+        """Return the operations that take this tensor, once for each of their inputs that it is."""
         return self.graph.consumer_index.of(self)
 
     @property
@@ -192,7 +192,7 @@ class Tensor:
         return id(self)
 
     def _as_node_def_input(self) -> str:
-        """The text that names this tensor in a NodeDef's inputs."""
+        """Return the text that names this tensor in a NodeDef's inputs."""
         return f"{self.op.name}:{self.value_index}" if self.value_index else self.op.name
 
     def _shape_as_list(self) -> list[int | None] | None:
@@ -215,7 +215,7 @@ class Tensor:
         return session_for_eval(self.graph, session).run(self, feed_dict)
 
     def ref(self) -> Reference:
-        """A hashable stand-in for this tensor."""
+        """Return a hashable stand-in for this tensor."""
         return Reference(self)
 
     experimental_ref = ref
@@ -284,12 +284,12 @@ class Tensor:
 
     @staticmethod
     def _override_operator(operator: str, function: Callable[..., Any]) -> None:
-        """Makes ``function`` the implementation of an operator of all tensors."""
+        """Make ``function`` the implementation of an operator of all tensors."""
         override_operator(Tensor, operator, function)
 
 
 def override_operator(cls: type[Any], operator: str, function: Callable[..., Any]) -> None:
-    """Sets an operator of a tensor class.
+    """Set an operator of a tensor class.
 
     Raises:
       ValueError: the operator is none of those that may be set.
@@ -311,7 +311,7 @@ class Reference:
         self._target = target
 
     def deref(self) -> Any:
-        """The tensor."""
+        """Return the tensor."""
         return self._target
 
     def __eq__(self, other: object) -> bool:

@@ -34,7 +34,7 @@ class ControlFlowInfo:
 
 
 def build_control_flow_info(graph: Graph) -> list[ControlFlowInfo]:
-    """The frame of every node, by node id.
+    """Return the frame of every node, by node id.
 
     Raises:
       InvalidArgumentError: a node's inputs come from different frames, an Enter has no frame name,
@@ -82,7 +82,7 @@ def build_control_flow_info(graph: Graph) -> list[ControlFlowInfo]:
 
 
 def frame_name_of(enter: Node) -> str:
-    """The name of the frame that an Enter leads into.
+    """Return the name of the frame that an Enter leads into.
 
     Raises:
       InvalidArgumentError: it is empty.

@@ -38,7 +38,7 @@ def is_control_loop(node: Node) -> bool:
 
 
 def empty_const_attrs() -> dict[str, Any]:
-    """The attributes of the constant that stands for "it happened"."""
+    """Return the attributes of the constant that stands for "it happened"."""
     return {
         "dtype": dtypes.float32,
         "value": TensorAttr.from_value(np.zeros((0,), np.float32)),
@@ -60,7 +60,7 @@ def add_control_flow(graph: Graph, name_counter: Iterator[int]) -> None:
 
 
 def colocate_control_flow(graph: Graph) -> None:
-    """Puts Switch and Exit beside their input, Enter and NextIteration beside their first consumer.
+    """Put Switch and Exit beside their input, Enter and NextIteration beside their first consumer.
 
     This overrides explicit devices: a Switch elsewhere would send its data even where it is dead.
     """
@@ -68,7 +68,7 @@ def colocate_control_flow(graph: Graph) -> None:
 
 
 def control_flow_neighbour(node: Node) -> Node | None:
-    """The node whose device a control flow node takes, or None where it takes no other's."""
+    """Return the node whose device a control flow node takes, or None where it takes no other's."""
     if node.is_switch or node.is_exit:
         for edge in node.in_edges:
             if edge.dst_input == 0:
@@ -111,7 +111,7 @@ class _ShadowLoops:
         }
 
     def add(self) -> None:
-        """Adds the loops, then lets every consumer of a remote tensor wait for its Merge."""
+        """Add the loops, then let every consumer of a remote tensor wait for its Merge."""
         for edge in self.graph.edges:
             if self._shared_frame(edge):
                 self._add_loops(edge)
@@ -123,7 +123,7 @@ class _ShadowLoops:
                 self.graph.add_control_edge(loop.merge, edge.dst, allow_duplicates=True)
 
     def _shared_frame(self, edge: Edge) -> str:
-        """The frame in which an edge crosses devices, "" where it does not or is at the root."""
+        """Return the frame in which an edge crosses devices, "" where it does not or is at the root."""
         src, dst = edge.src, edge.dst
         if not src.is_op or not dst.is_op or src.assigned_device == dst.assigned_device:
             return ""
@@ -138,7 +138,7 @@ class _ShadowLoops:
         return parent
 
     def _add_loops(self, edge: Edge) -> None:
-        """Adds the shadow of the edge's frame on its destination, then of the frames around."""
+        """Add the shadow of the edge's frame on its destination, then of the frames around."""
         device = edge.dst.assigned_device
         node = self._outside_of(edge.src) if edge.src.is_exit else edge.src
         child: _ShadowLoop | None = None
@@ -189,7 +189,7 @@ class _ShadowLoops:
     def _add_node(
         self, edge: Edge, prefix: str, op: str, attrs: dict[str, Any], beside: Node
     ) -> Node:
-        """Adds a node on the edge's destination, in the frame of ``beside``."""
+        """Add a node on the edge's destination, in the frame of ``beside``."""
         node = self.graph.add_node(
             f"{prefix}{edge.dst.name}/_{next(self.name_counter)}",
             op,

@@ -58,13 +58,13 @@ class CostModel:
         self._min_count = 0
 
     def cost(self, node: Node) -> NodeCost:
-        """The record of a node; made empty if there is none."""
+        """Return the record of a node; made empty if there is none."""
         return self._nodes.setdefault(node.name, NodeCost())
 
     # -- recording
 
     def record_execution(self, node: Node, time_us: int) -> None:
-        """Counts one run of a node that took ``time_us``."""
+        """Count one run of a node that took ``time_us``."""
         cost = self.cost(node)
         cost.count += 1
         cost.total_time_us += time_us
@@ -89,7 +89,7 @@ class CostModel:
             found.allocation_id = allocation_id
 
     def record_memory(self, node: Node, temporary_bytes: int, persistent_bytes: int) -> None:
-        """Notes what a node's last run took besides its outputs, and what it keeps."""
+        """Note what a node's last run took besides its outputs, and what it keeps."""
         cost = self.cost(node)
         cost.temporary_bytes, cost.persistent_bytes = temporary_bytes, persistent_bytes
 
@@ -109,34 +109,34 @@ class CostModel:
         return 0 if found is None else found.count
 
     def max_execution_time(self, node: Node) -> int:
-        """The longest run of a node, in microseconds."""
+        """Return the longest run of a node, in microseconds."""
         found = self._nodes.get(node.name)
         return 0 if found is None else found.max_execution_time_us
 
     def temporary_memory_size(self, node: Node) -> int:
-        """The bytes that a node's last run took and gave back."""
+        """Return the bytes that a node's last run took and gave back."""
         found = self._nodes.get(node.name)
         return 0 if found is None else found.temporary_bytes
 
     def persistent_memory_size(self, node: Node) -> int:
-        """The bytes that a node keeps from one step to the next."""
+        """Return the bytes that a node keeps from one step to the next."""
         found = self._nodes.get(node.name)
         return 0 if found is None else found.persistent_bytes
 
     def max_memory_size(self, node: Node, output: int) -> int:
-        """The bytes of the largest tensor of an output, -1 if none was recorded."""
+        """Return the bytes of the largest tensor of an output, -1 if none was recorded."""
         return self._output(node, output).max_bytes
 
     def allocation_id(self, node: Node, output: int) -> int:
-        """The id of the buffer of an output's largest tensor, -1 if none was recorded."""
+        """Return the id of the buffer of an output's largest tensor, -1 if none was recorded."""
         return self._output(node, output).allocation_id
 
     def max_memory_shape(self, node: Node, output: int) -> TensorShape | None:
-        """The shape of an output's largest tensor."""
+        """Return the shape of an output's largest tensor."""
         return self._output(node, output).shape
 
     def max_memory_type(self, node: Node, output: int) -> DType | None:
-        """The dtype of an output's largest tensor."""
+        """Return the dtype of an output's largest tensor."""
         return self._output(node, output).dtype
 
     def _output(self, node: Node, output: int) -> OutputCost:
@@ -170,7 +170,7 @@ def copy_time_estimate(num_bytes: int, latency_ms: float, gigabits_per_second: f
 
 
 def computation_time_estimate(math_ops: int) -> int:
-    """Returns the microseconds for ``math_ops`` operations, at 1000 per microsecond.
+    """Return the microseconds for ``math_ops`` operations, at 1000 per microsecond.
 
     >>> computation_time_estimate(32_000_000)
     32000

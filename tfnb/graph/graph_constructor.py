@@ -46,7 +46,7 @@ def graph_from_graph_def(
     library: FunctionLibraryDefinition | None = None,
     check: Callable[[Graph, int], None] | None = None,
 ) -> Graph:
-    """Reads a GraphDef into a new graph, or into ``base``.
+    """Read a GraphDef into a new graph, or into ``base``.
 
     Args:
       graph_def: the message, or what stands for one inside a process.
@@ -104,7 +104,7 @@ class _Reader:
         self.node_defs = node_defs
 
     def look(self) -> tuple[dict[str, int], list[type_of_inputs]]:
-        """The position of each new node and the parsed inputs of each."""
+        """Return the position of each new node and the parsed inputs of each."""
         names: dict[str, int] = {}
         inputs: list[type_of_inputs] = []
         known = self.graph.nodes_by_name
@@ -174,7 +174,7 @@ class _Reader:
     def make(
         self, names: dict[str, int], inputs: list[type_of_inputs], order: Sequence[int]
     ) -> None:
-        """Adds the nodes in order, then their edges."""
+        """Add the nodes in order, then their edges."""
         graph = self.graph
         producer = graph.versions.producer
         definitions: dict[str, Any] = {}
@@ -215,7 +215,7 @@ class _Reader:
         self._connect(made, [inputs[position] for position in order])
 
     def _connect(self, made: Sequence[Node], inputs: Sequence[type_of_inputs]) -> None:
-        """Adds the edges into the new nodes."""
+        """Add the edges into the new nodes."""
         nodes, add_edge = self.graph.nodes_by_name, self.graph.add_edge
         for node, sources in zip(made, inputs):
             input_types = node.input_types
@@ -289,12 +289,12 @@ def check_edge_types(edge: Edge) -> None:
 
 
 def versions_from_proto(proto: graph_pb2.VersionDef) -> VersionDef:
-    """The plain form of a VersionDef message."""
+    """Return the plain form of a VersionDef message."""
     return VersionDef(proto.producer, proto.min_consumer, tuple(proto.bad_consumers))
 
 
 def _merged_versions(base: VersionDef, extension: VersionDef) -> VersionDef:
-    """A graph that older nodes were added to is as old as these; it never becomes newer."""
+    """Return a graph that older nodes were added to is as old as these; it never becomes newer."""
     if base.producer < extension.producer:
         raise errors.invalid_argument(
             f"Can't extend GraphDef at version {base.producer} with graph at version "
@@ -311,7 +311,7 @@ def _merged_versions(base: VersionDef, extension: VersionDef) -> VersionDef:
 
 
 def graph_to_graph_def(graph: Graph) -> graph_pb2.GraphDef:
-    """Writes a graph, its versions and the functions it can call; nodes by id.
+    """Write a graph, its versions and the functions it can call; nodes by id.
 
     A node that was placed carries its assigned device.
     """
@@ -327,7 +327,7 @@ def graph_to_graph_def(graph: Graph) -> graph_pb2.GraphDef:
 
 
 def node_to_node_def(node: Node, node_def: graph_pb2.NodeDef | None = None) -> graph_pb2.NodeDef:
-    """Writes one node; data inputs by number, then control inputs by name."""
+    """Write one node; data inputs by number, then control inputs by name."""
     node_def = graph_pb2.NodeDef() if node_def is None else node_def
     node_def.name = node.name
     node_def.op = node.op

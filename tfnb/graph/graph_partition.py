@@ -145,7 +145,7 @@ class _Partitioner:
         self.made: list[tuple[Node, Node]] = []
 
     def run(self) -> dict[str, Graph]:
-        """Copies the nodes, then cuts or copies the edges of each."""
+        """Copy the nodes, then cut or copy the edges of each."""
         for node in self.graph.op_nodes():
             part = self.parts.get(node.assigned_device)
             if part is None:
@@ -156,7 +156,7 @@ class _Partitioner:
         return self.parts
 
     def apply(self, schedule: RecvSchedule) -> None:
-        """Gives the nodes their start times, and lets Recvs wait for theirs."""
+        """Give the nodes their start times, and let Recvs wait for theirs."""
         # What a loop across devices was given has no time; none of it is waited for.
         given = schedule.start_times
         times = {twin: given.get(node, 0) for node, twin in self.twin.items()}
@@ -267,7 +267,7 @@ class _Partitioner:
         return edge.src.is_constant and edge.src.assigned_device == edge.dst.assigned_device
 
     def _add_host_const(self, const: Node) -> Node:
-        """A second copy of a constant in host memory: fetching one back would stop the device."""
+        """Return a second copy of a constant in host memory: fetching one back would stop the device."""
         part = self.parts[const.assigned_device]
         twin = part.add_node(
             self._new_name(const.name),
@@ -281,7 +281,7 @@ class _Partitioner:
         return twin
 
     def _add_pair(self, edge: Edge) -> tuple[Node, Node, Node]:
-        """Makes Send and Recv for an edge: the node that has the tensor there, Recv, Send."""
+        """Make Send and Recv for an edge: the node that has the tensor there, Recv, Send."""
         src, dst = edge.src, edge.dst
         src_part, dst_part = self.parts[src.assigned_device], self.parts[dst.assigned_device]
         if edge.is_control:

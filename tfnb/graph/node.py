@@ -142,7 +142,7 @@ class Node:
         return self.op_definition is not None and self.op_definition.is_stateful
 
     def input_edge(self, index: int) -> Edge:
-        """The edge into input ``index``.
+        """Return the edge into input ``index``.
 
         Raises:
           InvalidArgumentError: nothing is connected there.
@@ -153,7 +153,7 @@ class Node:
         raise errors.invalid_argument(f"Could not find input edge {index} for {self.name}")
 
     def input_edges(self) -> list[Edge]:
-        """The data edges into the node, by input number.
+        """Return the data edges into the node, by input number.
 
         Raises:
           InvalidArgumentError: an input is not connected.
@@ -181,15 +181,15 @@ class Node:
         return tuple(names)
 
     def input_node(self, index: int) -> Node:
-        """The node that feeds input ``index``."""
+        """Return the node that feeds input ``index``."""
         return self.input_edge(index).src
 
     def control_inputs(self) -> list[Node]:
-        """The nodes that must run before this one without giving it a tensor."""
+        """Return the nodes that must run before this one without giving it a tensor."""
         return [edge.src for edge in self.in_edges if edge.dst_input == CONTROL_SLOT]
 
     def set_attr(self, name: str, value: Any) -> None:
-        """Sets an attribute of this node alone, not of its copies in other graphs."""
+        """Set an attribute of this node alone, not of its copies in other graphs."""
         self.attrs = {**self.attrs, name: value}
 
     # -- what kind of node -------------------------------------------------------------------------

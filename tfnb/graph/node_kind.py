@@ -79,7 +79,7 @@ _OPS_OF_FLAG = {
 
 @cache
 def node_kind(op: str) -> NodeKind:
-    """The flags of an op.
+    """Return the flags of an op.
 
     >>> node_kind("RefSwitch").is_switch, node_kind("Add").is_control_flow
     (True, False)

@@ -48,7 +48,7 @@ class RecvSchedule:
     need_to_record_start_times: bool = False
 
     def check(self, graph: Graph) -> None:
-        """Checks the times against the graph's edges.
+        """Check the times against the graph's edges.
 
         Raises:
           InvalidArgumentError: a node has no time, or starts before one it waits for: a Recv could
@@ -110,7 +110,7 @@ def add_recv_triggers(
 
 
 def nodes_after_loops(graph: Graph) -> set[Node]:
-    """The nodes that wait for the end of a loop.
+    """Return the nodes that wait for the end of a loop.
 
     Their start times count a loop as one iteration.  A tensor that a later iteration needs must not
     wait for them.

@@ -28,7 +28,7 @@ class SignatureCache:
     def types(
         self, definition: OpDefinition, attrs: Mapping[str, Any]
     ) -> tuple[tuple[DType, ...], tuple[DType, ...]]:
-        """The input and output dtypes of a node.
+        """Return the input and output dtypes of a node.
 
         Raises:
           KeyError: an attribute that decides them is missing.

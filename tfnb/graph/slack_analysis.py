@@ -35,7 +35,7 @@ class SlackAnalysis:
         self._order = reverse_post_order(graph, back_edges=False)
 
     def asap(self) -> dict[Node, int]:
-        """The earliest time each node can start, in microseconds; ``_SOURCE`` starts at 0."""
+        """Return the earliest time each node can start, in microseconds; ``_SOURCE`` starts at 0."""
         times: dict[Node, int] = {}
         for node in self._order:
             times[node] = max(
@@ -49,7 +49,7 @@ class SlackAnalysis:
         return times
 
     def alap(self) -> dict[Node, int]:
-        """The latest time each node can start: 0 for ``_SINK``, negative before it."""
+        """Return the latest time each node can start: 0 for ``_SINK``, negative before it."""
         times: dict[Node, int] = {}
         for node in reversed(self._order):
             duration = self._duration(node)

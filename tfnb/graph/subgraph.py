@@ -180,7 +180,7 @@ class _Rewrite:
             )
 
     def feed_of(self, src: Node, src_output: int, after: int = -1) -> int | None:
-        """The feed that stands for an edge's tensor, if one does.
+        """Return the feed that stands for an edge's tensor, if one does.
 
         A control edge from a fed placeholder comes from its feed; from any other fed node it still
         comes from the node, which must run.  A connection takes its tensor from behind the feeds
@@ -193,7 +193,7 @@ class _Rewrite:
         return position if position is not None and position > after else None
 
     def walk_back_from(self, wanted: Sequence[Node]) -> None:
-        """Fills ``needed`` and ``needed_feeds``."""
+        """Fill ``needed`` and ``needed_feeds``."""
         walk = _Walk(self)
         walk.run(wanted)
         self.needed, self.needed_feeds = walk.nodes, walk.feeds
@@ -201,7 +201,7 @@ class _Rewrite:
     def add_nodes(
         self, device: ClientDevice, use_function_convention: bool, feed_devices: Sequence[str]
     ) -> None:
-        """Makes the nodes that bring values in, then the copies: ids still grow along edges."""
+        """Make the nodes that bring values in, then the copies: ids still grow along edges."""
         graph = self.graph
         for position in sorted(self.needed_feeds - self.connections.keys()):
             node, index = self.fed[position]
@@ -266,7 +266,7 @@ class _Rewrite:
         device: ClientDevice,
         use_function_convention: bool,
     ) -> None:
-        """Makes the node that takes a fetched value out."""
+        """Make the node that takes a fetched value out."""
         dtype = _base_type(node, index)
         if use_function_convention:
             fetch = self.graph.add_node(
@@ -299,7 +299,7 @@ class _Walk:
         self.feeds: set[int] = set()
 
     def run(self, starts: Sequence[Node]) -> None:
-        """Fills ``nodes`` and ``feeds``."""
+        """Fill ``nodes`` and ``feeds``."""
         nodes, feed_of = self.nodes, self.rewrite.feed_of
         has_feeds = bool(self.rewrite.fed)
         nodes.update(starts)

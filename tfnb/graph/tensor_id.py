@@ -6,7 +6,7 @@ from tfnb.graph.node import CONTROL_SLOT
 
 
 def parse_tensor_name(name: str) -> tuple[str, int]:
-    """The node and the output that a name means; a bare name is output 0, ``^name`` control.
+    """Return the node and the output that a name means; a bare name is output 0, ``^name`` control.
 
     >>> parse_tensor_name("a/b:2"), parse_tensor_name("a/b"), parse_tensor_name("^a/b")
     (('a/b', 2), ('a/b', 0), ('a/b', -1))

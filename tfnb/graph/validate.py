@@ -46,7 +46,7 @@ def is_valid_node_name(name: str) -> bool:
 def complete_attrs(
     op_def: OpDef, attrs: Mapping[str, Any], node_name: str, accepted: set[Any] | None = None
 ) -> Mapping[str, Any]:
-    """The attributes with defaults for those left out, once each was found to be allowed.
+    """Return the attributes with defaults for those left out, once each was found to be allowed.
 
     Attributes that the op does not know are kept: they are from other versions, or annotations.
     ``accepted`` remembers values found good, so that they are looked up the next time.
@@ -97,7 +97,7 @@ def check_deprecation(op_def: OpDef, producer: int) -> None:
 def check_number_of_inputs(
     op_def: OpDef, expected: Sequence[DType], found: int, node_name: str
 ) -> None:
-    """Compares the inputs a node lists with those its op takes.
+    """Compare the inputs a node lists with those its op takes.
 
     Raises:
       InvalidArgumentError: there are more or fewer.

@@ -55,7 +55,7 @@ class ErrorView:
         self.traceback = ""
 
     def install(self) -> None:
-        """Replaces the shell's rendering of tracebacks."""
+        """Replace the shell's rendering of tracebacks."""
         renderer = self._shell.InteractiveTB
         self._original = renderer.structured_traceback
         renderer.structured_traceback = self._render
@@ -102,7 +102,7 @@ def is_ours(error: Any, traceback: TracebackType | None) -> bool:
 
 
 def error_lines(error: BaseException, traceback: TracebackType | None) -> list[str]:
-    """An error in at most ``MAX_LINES - 1`` lines: class and code, node, place, cause, fix."""
+    """Return an error in at most ``MAX_LINES - 1`` lines: class and code, node, place, cause, fix."""
     if isinstance(error, KeyboardInterrupt):
         return _within_room(_interrupt_lines(error, traceback))
     message = error.message if isinstance(error, OpError) else _message(error)
@@ -138,7 +138,7 @@ def _within_room(lines: list[str]) -> list[str]:
 
 
 def error_html(error: BaseException, traceback: str) -> str:
-    """The folded traceback as HTML; its text is escaped."""
+    """Return the folded traceback as HTML; its text is escaped."""
     op = getattr(error, "op", None)
     node = "" if op is None else f" at node {one_line(cut_middle(op.name, _MAX_NAME))}"
     plain = "".join(
@@ -153,7 +153,7 @@ def error_html(error: BaseException, traceback: str) -> str:
 
 
 def _interrupt_lines(error: KeyboardInterrupt, traceback: TracebackType | None) -> list[str]:
-    """The lines of an interrupt: the user's call, its place, and what it waited for or ran."""
+    """Return the lines of an interrupt: the user's call, its place, and what it waited for or ran."""
     called = _call_interrupted(traceback)
     is_step = hasattr(error, "standstill")
     what = "the step has ended, its session goes on" if is_step else "interrupted"
@@ -173,7 +173,7 @@ def _interrupt_lines(error: KeyboardInterrupt, traceback: TracebackType | None) 
 def _call_interrupted(
     traceback: TracebackType | None,
 ) -> tuple[CreationSite | None, CreationSite | None, str] | None:
-    """The interrupted call of tfnb: its place, that of the user's code inside of it, its name.
+    """Return the interrupted call of tfnb: its place, that of the user's code inside of it, its name.
 
     None if tfnb did not run. The magic that runs the cell itself does not count.
     """
@@ -198,7 +198,7 @@ def _call_interrupted(
 
 
 def _cause(error: BaseException, known: str) -> list[str]:
-    """The underlying error, unless it is already in the message, and where it was raised."""
+    """Return the underlying error, unless it is already in the message, and where it was raised."""
     text = f"{type(error).__name__}: {error}"
     place = _asked(error.__traceback__)
     if place is None and text in known:
@@ -212,7 +212,7 @@ def _message(error: BaseException) -> str:
 
 
 def _asked(traceback: TracebackType | None) -> CreationSite | None:
-    """The user's line that led to the error: the innermost one outside of tfnb."""
+    """Return the user's line that led to the error: the innermost one outside of tfnb."""
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code

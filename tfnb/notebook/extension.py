@@ -39,7 +39,7 @@ class Extension:
         self._matcher = make_matcher(self.magics)
 
     def load(self) -> None:
-        """Opens the session and installs magics, displays, completion and the cell register."""
+        """Open the session and install magics, display, completion and the cell register."""
         self._cells.install()
         self.growth.install()
         self._formatters.install()
@@ -90,7 +90,7 @@ class Extension:
 
 
 def _warning_of_kernel() -> str:
-    """What a user of this kernel is to know; "" for most kernels."""
+    """Return what a user of this kernel is to know; "" for most kernels."""
     try:
         import ipykernel
     except ImportError:  # another kernel than Jupyter's usual one
@@ -111,7 +111,7 @@ def _devices(session: BaseSession) -> str:
 
 
 def _lab_comm() -> Any:
-    """The end of JupyterLab's panel in this kernel; None in a kernel without comms."""
+    """Return the end of JupyterLab's panel in this kernel; None in a kernel without comms."""
     from tfnb.notebook.lab.lab_link import LabComm
 
     try:
@@ -137,12 +137,12 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Takes tfnb away from a shell."""
+    """Take tfnb away from a shell."""
     extension = _loaded.pop(id(shell), None)
     if extension is not None:
         extension.unload()
 
 
 def extension_of(shell: Any) -> Extension | None:
-    """What a shell has of tfnb, None if it was not loaded there."""
+    """Return what a shell has of tfnb, None if it was not loaded there."""
     return _loaded.get(id(shell))

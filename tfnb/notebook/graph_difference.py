@@ -59,7 +59,7 @@ class GraphDifference:
 def compare_nodes(
     first: Iterable[NodeDef], second: Iterable[NodeDef], *, is_rerun: bool = False
 ) -> GraphDifference:
-    """What differs between two graphs.
+    """Return what differs between two graphs.
 
     Args:
       first: the nodes of one.

@@ -475,7 +475,7 @@ class TfnbMagics(Magics):
 
 
 def without_empty_body(lines: list[str]) -> list[str]:
-    """Converts ``%%tfnb`` alone in a cell to a line magic; IPython only raises an error for it.
+    """Convert ``%%tfnb`` alone in a cell to a line magic; IPython only raises an error for it.
 
     It is an input transformer: it takes the lines of a cell.
     """
@@ -485,7 +485,7 @@ def without_empty_body(lines: list[str]) -> list[str]:
 
 
 def run_cell_body(shell: Any, cell: str, number: int) -> None:
-    """Runs the text below a cell magic like a cell: in the user's namespace, with its lines.
+    """Run the text below a cell magic like a cell: in the user's namespace, with its lines.
 
     A last expression is displayed, unless a semicolon ends it. Errors propagate unchanged, so that
     the notebook stops at them.

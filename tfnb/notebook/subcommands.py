@@ -25,7 +25,7 @@ def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
 
 
 def subcommand(name: str, *options: Callable[[Any], Any]) -> Callable[[F], F]:
-    """Gives a method a parser, which IPython's help and our completion read."""
+    """Give a method a parser, which IPython's help and our completion read."""
 
     def decorate(method: F) -> F:
         decorated: Any = method
@@ -42,7 +42,7 @@ def asks_for_help(words: Sequence[str]) -> bool:
 
 
 def print_help(method: Callable[..., None]) -> None:
-    """Prints what a subcommand does, with its options."""
+    """Print what a subcommand does, with its options."""
     text: str = method.parser.format_help()  # type: ignore[attr-defined]
     # IPython's parser makes a code block of a documentation of it.
     print(text.removeprefix("::\n\n").strip("\n"))

@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the answers."""
+    """Write the answers."""
     import tensorflow.compat.v1 as tf
 
     from tests.ops import gradient_scenarios, nested_scenarios, variable_scenarios  # noqa: F401  # register programs

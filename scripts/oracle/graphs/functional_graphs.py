@@ -43,12 +43,12 @@ def config(inline: bool) -> Any:
 
 
 def x() -> Any:
-    """A number that can be fed."""
+    """Return a number that can be fed."""
     return tf.placeholder_with_default(2.0, [], name="x")
 
 
 def branch() -> list[Any]:
-    """An If with two results, both used."""
+    """Return an If with two results, both used."""
     value = x()
     with tf.control_dependencies([tf.no_op("before")]):
         first, second = tf.cond(
@@ -61,7 +61,7 @@ def branch() -> list[Any]:
 
 
 def branch_without_results() -> list[Any]:
-    """A variable changes in one branch."""
+    """Return a variable changes in one branch."""
     value = x()
     variable = tf.get_variable("v", initializer=1.0, use_resource=True)
     done = tf.cond(value > 1.0, lambda: variable.assign_add(value).op, tf.no_op, name="cond")
@@ -70,7 +70,7 @@ def branch_without_results() -> list[Any]:
 
 
 def nested_branches() -> list[Any]:
-    """A cond within a cond."""
+    """Return a cond within a cond."""
     value = x()
     return [
         tf.cond(
@@ -83,7 +83,7 @@ def nested_branches() -> list[Any]:
 
 
 def cases() -> list[Any]:
-    """A Case of three."""
+    """Return a Case of three."""
     index = tf.placeholder_with_default(1, [], name="x")
     return [
         tf.switch_case(
@@ -93,7 +93,7 @@ def cases() -> list[Any]:
 
 
 def loop() -> list[Any]:
-    """A While with a limit from outside."""
+    """Return a While with a limit from outside."""
     limit = tf.placeholder_with_default(3, [], name="x")
     _, result = tf.while_loop(
         lambda i, y: i < limit,
@@ -106,7 +106,7 @@ def loop() -> list[Any]:
 
 
 def loop_with_variable() -> list[Any]:
-    """A resource goes through the loop."""
+    """Return a resource goes through the loop."""
     variable = tf.get_variable("v", initializer=1.0, use_resource=True)
 
     def body(i: Any) -> Any:
@@ -119,7 +119,7 @@ def loop_with_variable() -> list[Any]:
 
 
 def nested_loops() -> list[Any]:
-    """A While and a cond within a While."""
+    """Return a While and a cond within a While."""
 
     def body(i: Any, y: Any) -> Any:
         _, inner = tf.while_loop(
@@ -132,7 +132,7 @@ def nested_loops() -> list[Any]:
 
 
 def direct_call() -> list[Any]:
-    """A call of a function by its name, between control edges."""
+    """Return a call of a function by its name, between control edges."""
 
     @function.Defun(tf.float32, func_name="Foo")
     def foo(v: Any) -> Any:
@@ -160,7 +160,7 @@ def nested_direct_calls() -> list[Any]:
 
 
 def no_inline() -> list[Any]:
-    """A function marked _noinline."""
+    """Return a function marked _noinline."""
 
     @function.Defun(tf.float32, func_name="Foo", noinline=True)
     def foo(v: Any) -> Any:
@@ -170,7 +170,7 @@ def no_inline() -> list[Any]:
 
 
 def partitioned_call() -> list[Any]:
-    """A call with an effect on a variable."""
+    """Return a call with an effect on a variable."""
     variable = tf.get_variable("v", initializer=1.0, use_resource=True)
 
     @tf.function
@@ -185,7 +185,7 @@ def partitioned_call() -> list[Any]:
 
 
 def call_over_devices() -> list[Any]:
-    """A body on two devices."""
+    """Return a body on two devices."""
 
     @tf.function
     def foo(v: Any) -> Any:
@@ -198,7 +198,7 @@ def call_over_devices() -> list[Any]:
 
 
 def branch_in_call() -> list[Any]:
-    """A cond within a function."""
+    """Return a cond within a function."""
 
     @tf.function
     def foo(v: Any) -> Any:
@@ -251,7 +251,7 @@ CASES = [
 
 
 def answer(build: Any, inline: bool) -> dict[str, Any]:
-    """Runs one case."""
+    """Run one case."""
     tf.reset_default_graph()
     fetches = build()
     graph_def = tf.get_default_graph().as_graph_def()

@@ -22,7 +22,7 @@ tf.disable_v2_behavior()
 
 
 def main() -> None:
-    """Builds every scenario and writes the file."""
+    """Build every scenario and write the file."""
     found = {name: nodes(tf, name) for name in SCENARIOS}
     text = json.dumps(found, sort_keys=True, separators=(",", ":"))
     OUT.write_bytes(lzma.compress(text.encode()))

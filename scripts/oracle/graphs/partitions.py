@@ -81,7 +81,7 @@ def answer(name: str, fetches: list[str], targets: list[str], soft: bool, **feed
 
 
 def big(value: float) -> Any:
-    """A constant that stays one node."""
+    """Return a constant that stays one node."""
     return tf.constant([value] * 100)
 
 
@@ -105,7 +105,7 @@ def control_edges() -> list[Any]:
 
 
 def reference_across() -> list[Any]:
-    """A reference variable read on another device, twice."""
+    """Return a reference variable read on another device, twice."""
     with tf.device("/cpu:1"):
         v = tf.Variable([1.0] * 100, use_resource=False, name="v")
     with tf.device("/cpu:0"):
@@ -113,7 +113,7 @@ def reference_across() -> list[Any]:
 
 
 def cond_across() -> list[Any]:
-    """The two sides of a cond on two devices."""
+    """Return the two sides of a cond on two devices."""
     with tf.device("/cpu:0"):
         a, p = big(1.0), tf.reduce_sum(big(1.0)) > 0.0
     with tf.device("/cpu:1"):
@@ -132,7 +132,7 @@ def cond_across() -> list[Any]:
 
 
 def on(device: int) -> Any:
-    """A device scope."""
+    """Return a device scope."""
     return tf.device(f"/cpu:{device}")
 
 
@@ -162,7 +162,7 @@ def nested_loops_on_three_devices() -> list[Any]:
 
 
 def three_loops_deep() -> list[Any]:
-    """A loop in a loop in a loop, only the innermost on another device."""
+    """Return a loop in a loop in a loop, only the innermost on another device."""
 
     def loop(x: Any, depth: int) -> Any:
         def body(i: Any, y: Any) -> Any:
@@ -243,7 +243,7 @@ def loop_carried_to_three_devices() -> list[Any]:
 
 
 def cond_in_a_loop() -> list[Any]:
-    """The two sides of a cond on two devices, inside a loop on a third."""
+    """Return the two sides of a cond on two devices, inside a loop on a third."""
     with on(0):
         x, start = big(1.0), tf.reduce_sum(big(0.0))
 
@@ -297,7 +297,7 @@ class FlatGraph:
             self.add_any()
 
     def add(self, op: str, inputs: tuple[str, ...] = (), **types: int) -> Any:
-        """Adds a node with a random device, colocation and control input."""
+        """Add a node with a random device, colocation and control input."""
         rng = self.rng
         device = rng.choice(FLAT_DEVICES) if rng.random() < 0.4 else ""
         node = self.graph_def.node.add(name=f"n{len(self.names)}", op=op, device=device)
@@ -312,7 +312,7 @@ class FlatGraph:
         return node
 
     def add_any(self) -> None:
-        """Adds a node of a random op that can be added now."""
+        """Add a node of a random op that can be added now."""
         choice, values, refs, handles = self.rng.random(), self.values, self.refs, self.handles
         pick = self.rng.choice
         if choice < 0.2 or not values:
@@ -373,18 +373,18 @@ class LoopGraph:
         self.values = [*values, self.loop(values, 1)]
 
     def device(self) -> Any:
-        """A random device scope."""
+        """Return a random device scope."""
         return tf.device(self.rng.choice(DEVICES))
 
     def op(self, values: list[Any]) -> Any:
-        """A random op."""
+        """Return a random op."""
         pick = self.rng.choice
         with self.device():
             kind = self.rng.randrange(2)
             return pick(values) + pick(values) if kind else -pick(values)
 
     def block(self, values: list[Any], depth: int) -> list[Any]:
-        """A few ops, loops or conds after each other."""
+        """Return a few ops, loops or conds after each other."""
         for _ in range(self.rng.randint(1, 3)):
             choice = self.rng.random()
             if choice < 0.25 and depth < 2:
@@ -396,7 +396,7 @@ class LoopGraph:
         return values
 
     def loop(self, values: list[Any], depth: int) -> Any:
-        """A loop of two iterations."""
+        """Return a loop of two iterations."""
         rng = self.rng
         with self.device():
             start = tf.reduce_sum(big(0.0))
@@ -412,7 +412,7 @@ class LoopGraph:
         return result[1]
 
     def cond(self, values: list[Any], depth: int) -> Any:
-        """A cond with a block on each side."""
+        """Return a cond with a block on each side."""
         with self.device():
             pred = tf.reduce_sum(self.rng.choice(values)) > 0.0
         with self.device():

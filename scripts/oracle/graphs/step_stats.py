@@ -55,7 +55,7 @@ def plain() -> Any:
 
 
 def variables() -> Any:
-    """A reference variable, a resource variable, and what changes them."""
+    """Return a reference variable, a resource variable, and what changes them."""
     old = tf.Variable(np.ones((3, 4), np.float32), name="old", use_resource=False)
     new = tf.Variable(np.ones((3, 4), np.float32), name="new", use_resource=True)
     read = tf.add(old, 1.0, name="sum_of_old")
@@ -82,7 +82,7 @@ def loop() -> Any:
 
 
 def branches() -> Any:
-    """The side not taken leaves no trace."""
+    """Return the side not taken leaves no trace."""
     go = tf.placeholder(tf.bool, [], name="go")
     x = tf.constant([1.0, 2.0], name="x")
     out = tf.cond(go, lambda: tf.exp(x, name="e"), lambda: tf.negative(x, name="n"), name="c")
@@ -90,7 +90,7 @@ def branches() -> Any:
 
 
 def large() -> Any:
-    """An output of a megabyte shows in its label."""
+    """Return an output of a megabyte shows in its label."""
     x = tf.placeholder(tf.float32, [512, 512], name="x")
     return [tf.matmul(x, x, name="y"), tf.exp(x, name="e")], {"x:0": np.zeros((512, 512)).tolist()}
 

@@ -45,7 +45,7 @@ INDEX = np.array(0, "i")
 
 
 def ints(*values: int, dtype: str = "i") -> Any:
-    """A vector."""
+    """Return a vector."""
     return np.array(values, dtype)
 
 
@@ -131,7 +131,7 @@ def images() -> Iterator[Any]:
 
 
 def shapes() -> Iterator[Any]:
-    """What moves elements, and what chooses among them."""
+    """Yield what moves elements, and what chooses among them."""
     f, i, j = tf.float32, tf.int32, tf.int64
     yield "Squeeze", [X[:, None], D], [X], {"T": f, "squeeze_dims": [1]}
     yield "Select", [X > 0.4, X, Y, D], [X > 0.4, X, X], {"T": f}
@@ -179,7 +179,7 @@ def shapes() -> Iterator[Any]:
 
 
 def attr_value(value: Any) -> Any:
-    """The message for an attribute."""
+    """Return the message for an attribute."""
     message = tf.AttrValue()
     if isinstance(value, tf.DType):
         message.type = value.as_datatype_enum
@@ -195,13 +195,13 @@ def attr_value(value: Any) -> Any:
 
 
 def array(value: Any) -> list[Any]:
-    """An array as JSON."""
+    """Return an array as JSON."""
     value = np.array(value, order="C")
     return [value.dtype.str, list(np.shape(value)), base64.b85encode(value.tobytes()).decode()]
 
 
 def leave_alone() -> Any:
-    """A session that runs every node as it stands."""
+    """Return a session that runs every node as it stands."""
     config = tf.ConfigProto()
     config.graph_options.optimizer_options.opt_level = -1
     config.graph_options.rewrite_options.disable_meta_optimizer = True
@@ -224,7 +224,7 @@ def answer(graph_def: Any, fetches: list[str], feeds: dict[str, Any], config: An
 
 
 def op_gradient(op: str, inputs: list[Any], results: list[Any], attrs: dict[str, Any]) -> Any:
-    """A graph with the gradient of one op, and its feeds."""
+    """Return a graph with the gradient of one op, and its feeds."""
     graph_def, feeds = tf.GraphDef(), {}
     node = graph_def.node.add(name="gradient", op="SymbolicGradient")
     for number, value in enumerate(inputs):
@@ -243,12 +243,12 @@ def op_gradient(op: str, inputs: list[Any], results: list[Any], attrs: dict[str,
 
 
 def packed(graph_def: Any) -> str:
-    """A graph as text."""
+    """Return a graph as text."""
     return base64.b85encode(zlib.compress(graph_def.SerializeToString(), 9)).decode()
 
 
 def ops() -> list[Any]:
-    """The gradient of every op that has one."""
+    """Return the gradient of every op that has one."""
     rows = []
     for op, inputs, results, attrs in samples():
         graph_def, feeds = op_gradient(op, inputs, results, attrs)
@@ -285,7 +285,7 @@ def known() -> dict[str, list[str]]:
 
 
 def defined(body: Callable[..., Any], types: list[Any], name: str = "body") -> Any:
-    """A function of the graph."""
+    """Return a function of the graph."""
     made = function.Defun(*types, func_name=name)(body)
     made.add_to_graph(tf.get_default_graph())
     return made

@@ -36,7 +36,7 @@ _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 
 
 def runner_of(folder: Path) -> Any:
-    """The module that replays the cases of a folder."""
+    """Return the module that replays the cases of a folder."""
     spec = importlib.util.spec_from_file_location("run_cases", folder / "run_cases.py")
     assert spec is not None
     assert spec.loader is not None
@@ -46,7 +46,7 @@ def runner_of(folder: Path) -> Any:
 
 
 def leave_bodies_alone(graph_def: Any) -> int:
-    """Turns Grappler off in all calls of a graph and its functions; how many there are."""
+    """Turn Grappler off in all calls of a graph and its functions; how many there are."""
     inner = [node for function in graph_def.library.function for node in function.node_def]
     calls = [node for node in [*graph_def.node, *inner] if node.op in _CALLS]
     for node in calls:
@@ -57,7 +57,7 @@ def leave_bodies_alone(graph_def: Any) -> int:
 
 
 def trace(runner: Any, folder: Path) -> list[dict[str, Any]] | None:
-    """What ran in each step; None for a case without such calls."""
+    """Return what ran in each step; None for a case without such calls."""
     case = json.loads((folder / "case.json").read_text())
     if case.get("expect_import_error"):
         return None
@@ -108,7 +108,7 @@ SWITCHES = (
 
 
 def nested_calls() -> Any:
-    """A function that calls another, with nodes between that do nothing."""
+    """Return a function that calls another, with nodes between that do nothing."""
     with tf.Graph().as_default() as graph:
 
         @function.Defun(tf.float32, func_name="inner")
@@ -127,7 +127,7 @@ def nested_calls() -> Any:
 
 
 def bodies() -> list[dict[str, Any]]:
-    """What of two small functions runs, under several switches."""
+    """Return what of two small functions runs, under several switches."""
     rows = []
     session_config = tf.ConfigProto()
     session_config.graph_options.optimizer_options.opt_level = -1

@@ -40,7 +40,7 @@ class _Command:
 
 
 def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """A script for ``bash``, ``zsh`` or ``fish``; it completes options, values, files."""
+    """Return a script for ``bash``, ``zsh`` or ``fish``; it completes options, values, files."""
     commands = _commands_of(parser)
     write = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]
     return write(commands, _options_of(parser))

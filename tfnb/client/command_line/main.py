@@ -68,7 +68,7 @@ class Command:
 
 
 def parser(commands_above: Sequence[Command] = ()) -> argparse.ArgumentParser:
-    """The parser of the command line."""
+    """Return the parser of the command line."""
     top = argparse.ArgumentParser(
         prog="tfnb",
         description="Look into TensorFlow 1 models, run them, convert them.",
@@ -184,7 +184,7 @@ class _MissingFile(Exception):
 
 @contextmanager
 def _files_named() -> Iterator[None]:
-    """Raises ``_MissingFile`` for a file of the command line that cannot be read."""
+    """Raise ``_MissingFile`` for a file of the command line that cannot be read."""
     try:
         yield
     except (errors.NotFoundError, errors.PermissionDeniedError) as error:
@@ -192,7 +192,7 @@ def _files_named() -> Iterator[None]:
 
 
 def model_of(options: argparse.Namespace, progress: Progress) -> ModelFile:
-    """The model that the command line names.
+    """Return the model that the command line names.
 
     Raises:
         ModelFileError: The file holds none, or none with these tags.

@@ -49,7 +49,7 @@ class Zeros:
     shape: tuple[int, ...]
 
     def of_type(self, dtype: DType) -> Any:
-        """The array.
+        """Return the array.
 
         Raises:
             UsageError: No memory has room for it.
@@ -113,7 +113,7 @@ def _array(path: str, key: str | None, text: str) -> Any:
 
 
 def tensor_name(model: ModelFile, name: str, signature: Any, side: str) -> str:
-    """The tensor that a name on the command line means: a signature's key, or ``node[:output]``."""
+    """Return the tensor that a name on the command line means: a signature's key, or ``node[:output]``."""
     if signature is not None:
         infos = getattr(signature, side)
         if name in infos:
@@ -122,7 +122,7 @@ def tensor_name(model: ModelFile, name: str, signature: Any, side: str) -> str:
 
 
 def signature_named(model: ModelFile, key: str | None) -> Any:
-    """The signature of a name; the only one, or none, if no name is given.
+    """Return the signature of a name; the only one, or none, if no name is given.
 
     Raises:
         ModelFileError: There is none of that name.
@@ -138,7 +138,7 @@ def signature_named(model: ModelFile, key: str | None) -> Any:
 
 
 def open_session(model: ModelFile, checkpoint: str | None, progress: Progress) -> Session:
-    """A session on a model, its variables restored where there is something to restore from.
+    """Return a session on a model, its variables restored where there is something to restore from.
 
     Raises:
         ModelFileError: There is no such checkpoint, or no use for one.
@@ -273,7 +273,7 @@ def write_arrays(path: str, arrays: dict[str, Any]) -> None:
 
 
 def _storable(name: str, array: Any) -> Any:
-    """An array as NumPy's files can hold it without pickling: strings as fixed-size bytes."""
+    """Return an array as NumPy's files can hold it without pickling: strings as fixed-size bytes."""
     if array.dtype.kind == "V" or array.dtype.name == "bfloat16":
         return array.astype(np.float32)
     if array.dtype != object:

@@ -140,7 +140,7 @@ class Breakpoint:
 
 
 def parse_condition(text: str) -> Callable[[Stop], bool]:
-    """What a condition's text means.
+    """Return what a condition's text means.
 
     Raises:
       ValueError: it is none.
@@ -156,7 +156,7 @@ type_of_quick_test = dict[type, "Callable[[Any], bool | None]"]
 
 
 def value_test(text: str) -> tuple[Callable[[Sequence[Any]], bool], type_of_quick_test] | None:
-    """What a condition's text asks of values: of several; and by its class of one, but quickly.
+    """Return what a condition's text asks of values: of several; and by its class of one, but quickly.
 
     A quick test answers None where only the other knows.
 

@@ -207,7 +207,7 @@ class Debugger:
         )
 
     def steps_in_flight(self) -> list[RunState]:
-        """The session's running steps, debugged or not; none if the session is gone."""
+        """Return the session's running steps, debugged or not; none if the session is gone."""
         try:
             runtime = self.session().runtime
         except RuntimeError:
@@ -236,7 +236,7 @@ class Debugger:
         condition: Any = None,
         once: bool = False,
     ) -> Breakpoint:
-        """Sets a breakpoint; an argument left out matches every node.
+        """Set a breakpoint; an argument left out matches every node.
 
         Args:
           node: an operation or tensor, its name, or a pattern with ``*`` and ``?``.
@@ -259,7 +259,7 @@ class Debugger:
         return found
 
     def clear(self, breakpoint_: Breakpoint | int | None = None) -> None:
-        """Removes a breakpoint, given itself or its number; all of them if none is given."""
+        """Remove a breakpoint, given itself or its number; all of them if none is given."""
         if breakpoint_ is None:
             self.breakpoints = []
             return
@@ -269,7 +269,7 @@ class Debugger:
         self.breakpoints = kept
 
     def watch(self, tensor: Any, *, keep: int = 10_000) -> WatchedTensor:
-        """Records a tensor's values from now on: every iteration, even where it is not fetchable.
+        """Record a tensor's values from now on: every iteration, even where it is not fetchable.
 
         Args:
           tensor: a tensor or its name.
@@ -283,13 +283,13 @@ class Debugger:
     # -- commands for the stopped step -------------------------------------------------------------
 
     def pause(self) -> None:
-        """Stops a step before the next node that is about to run."""
+        """Stop a step before the next node that is about to run."""
         self._stop_soon = True
         for run_state in self.steps_in_flight():
             run_state.leave_function()
 
     def take_back_pause(self) -> None:
-        """Cancels :meth:`pause`."""
+        """Cancel :meth:`pause`."""
         self._stop_soon = False
 
     def resume(self) -> None:
@@ -297,11 +297,11 @@ class Debugger:
         self._go("resume")
 
     def step(self) -> None:
-        """Runs one node."""
+        """Run one node."""
         self._go(_Goal("node"))
 
     def step_over(self) -> None:
-        """Runs one node; a function that it calls runs through."""
+        """Run one node; a function that it calls runs through."""
         _, depth = self._position()
         self._go(_Goal("over", depth))
 
@@ -330,7 +330,7 @@ class Debugger:
         self._go("resume")
 
     def cancel(self) -> None:
-        """Ends the stopped step with a CancelledError; all running steps if none is stopped."""
+        """End the stopped step with a CancelledError; all running steps if none is stopped."""
         error = errors.cancelled("The step was cancelled in the debugger.")
         if self.stop is not None:
             self._go(error)
@@ -339,7 +339,7 @@ class Debugger:
             run_state.end(error)
 
     def run_next(self, node: str) -> None:
-        """Moves a ready node to the front of the queue, so that it runs next.
+        """Move a ready node to the front of the queue, so that it runs next.
 
         Raises:
           ValueError: the node is not ready.
@@ -359,7 +359,7 @@ class Debugger:
     # -- inspecting and changing values ------------------------------------------------------------
 
     def value(self, tensor: Any) -> Any:
-        """The value of a tensor that the step holds, or that its last node returned.
+        """Return the value of a tensor that the step holds, or that its last node returned.
 
         If several iterations hold one, it is the value of the iteration where the step is stopped,
         else of the latest.
@@ -384,7 +384,7 @@ class Debugger:
     def set_value(
         self, tensor: Any, value: Any, *, frame: str | None = None, iteration: int | None = None
     ) -> None:
-        """Replaces a tensor's value in the stopped step; its consumers that have not run read it.
+        """Replace a tensor's value in the stopped step; its consumers that have not run read it.
 
         Args:
           tensor: a tensor or its name.
@@ -483,7 +483,7 @@ class Debugger:
         return max((one.keep for one in self.watched), default=1)
 
     def kept(self, run_state: RunState, journal: Journal) -> None:
-        """Passes the values that an emitted function kept to the watched tensors."""
+        """Pass the values that an emitted function kept to the watched tensors."""
         for one in self.watched:
             one.note_journal(run_state.step_id, journal)
 
@@ -518,7 +518,7 @@ class Debugger:
         stop.forget()
 
     def session(self) -> Any:
-        """The session that is debugged.
+        """Return the session that is debugged.
 
         Raises:
           RuntimeError: the session is gone.
@@ -564,7 +564,7 @@ class Debugger:
         outputs: Any,
         reason: str,
     ) -> bool:
-        """Keeps the step stopped until a command says how to continue.
+        """Keep the step stopped until a command says how to continue.
 
         Returns:
           Whether the node runs; False if another node was put in front of it.
@@ -671,7 +671,7 @@ def _events_of(session: BaseSession | None) -> StepEvents:
 
 
 def _node_name(node: Any) -> str:
-    """The name of the node of an operation, a tensor, or text."""
+    """Return the name of the node of an operation, a tensor, or text."""
     name: str = getattr(node, "name", node)
     return name.rpartition(":")[0] if name.rpartition(":")[2].isdigit() else name
 

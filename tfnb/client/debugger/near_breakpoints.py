@@ -112,7 +112,7 @@ class _Check:
             stop.forget()
 
     def as_function(self) -> Callable[..., bool]:
-        """The same; of a single condition on values with less around it."""
+        """Return the same; of a single condition on values with less around it."""
         if len(self._tests) != 1 or self.asks_of_dead:
             return self
         ((test, quick),) = self._tests

@@ -112,14 +112,14 @@ class _Tape:
         return True
 
     def choose(self, executor: DebuggedExecutorState, ready: Any) -> Any:
-        """The first."""
+        """Return the first."""
         self._start_ns = time.perf_counter_ns()
         return ready.popleft()
 
     def ran(
         self, executor: DebuggedExecutorState, tagged: type_of_tagged_node, outputs: Any
     ) -> None:
-        """Keeps what a node gave."""
+        """Keep what a node gave."""
         ns = time.perf_counter_ns() - self._start_ns
         item, iteration, is_dead = tagged
         self._values.executions.append(
@@ -146,7 +146,7 @@ def _place(executor: DebuggedExecutorState, iteration: IterationState) -> type_o
 
 
 def _kept(value: Any) -> Any:
-    """A value as it is now; a variable's buffer may change later."""
+    """Return a value as it is now; a variable's buffer may change later."""
     if isinstance(value, RefCell):
         return None if value.value is None else np.array(value.value)
     return array_module.to_host(value)
@@ -172,7 +172,7 @@ def record_values(session: BaseSession, fetches: Any, feed_dict: Any = None) -> 
 
 
 def recent_runs() -> list[RunValues]:
-    """The last two runs that were recorded, oldest first, as far as anybody still has them."""
+    """Return the last two runs that were recorded, oldest first, as far as anybody still has them."""
     return [values for ref in list(_recent) if (values := ref()) is not None]
 
 
@@ -248,7 +248,7 @@ class RunDifference:
 def compare_runs(
     first: RunValues, second: RunValues, *, rtol: float = 0.0, atol: float = 0.0
 ) -> RunDifference:
-    """What differs between two runs.
+    """Return what differs between two runs.
 
     Args:
       first: a run.

@@ -208,7 +208,7 @@ class TextDebugger(Debugger):
 
 
 def value_text(value: Any) -> str:
-    """A value in a few lines: dtype, shape, and its elements, shortened."""
+    """Return a value in a few lines: dtype, shape, and its elements, shortened."""
     if value is None:
         return "dead, or not there"
     if not hasattr(value, "dtype"):

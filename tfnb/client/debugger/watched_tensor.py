@@ -130,7 +130,7 @@ class WatchedTensor:
         raise LookupError(f"'{self.name}' has had no value yet.")
 
     def stacked(self, step_id: int | None = None) -> Any:
-        """The values of one step along a new first axis, in the order they were computed.
+        """Return the values of one step along a new first axis, in the order they were computed.
 
         Args:
           step_id: the step; the latest if not given.
@@ -146,7 +146,7 @@ class WatchedTensor:
         return np.stack([np.asarray(row.value) for row in live if row.step_id == wanted])
 
     def sparkline(self, width: int = 40) -> str:
-        """The means of the latest values as a line of bars; "·" for NaN and infinity."""
+        """Return the means of the latest values as a line of bars; "·" for NaN and infinity."""
         means = [_mean(row.value) for row in list(self.values)[-width:] if row.value is not None]
         finite = [mean for mean in means if np.isfinite(mean)]
         if not finite:

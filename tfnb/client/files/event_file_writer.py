@@ -167,7 +167,7 @@ class EventFileWriter:
         self._finalizer = weakref.finalize(self, _finish_quietly, log)
 
     def get_logdir(self) -> str:
-        """The directory."""
+        """Return the directory."""
         return self._logdir
 
     def add_event(self, event: event_pb2.Event) -> None:

@@ -82,12 +82,12 @@ class GFile:
         return data if self._is_binary else data.decode("utf-8")
 
     def read(self, n: int = -1) -> Any:
-        """The next ``n`` bytes or, in text, what they mean; all that is left if ``n`` is -1."""
+        """Return the next ``n`` bytes or, in text, what they mean; all that is left if ``n`` is -1."""
         with translating_errors(_path(self._name)):
             return self._given(self._readable().read(n))
 
     def readline(self) -> Any:
-        """The next line, with its end; empty at the end of the file."""
+        """Return the next line, with its end; empty at the end of the file."""
         with translating_errors(_path(self._name)):
             return self._given(self._readable().readline())
 
@@ -144,11 +144,11 @@ class GFile:
             file.seek(wanted)
 
     def tell(self) -> int:
-        """The place, in bytes from the beginning."""
+        """Return the place, in bytes from the beginning."""
         return self._opened().tell()
 
     def size(self) -> int:
-        """The file's size in bytes."""
+        """Return the file's size in bytes."""
         if self._file is not None and self._plain != "r":
             self.flush()
         return stat(self._name).length
@@ -204,7 +204,7 @@ def isdir(path: Any) -> bool:
 
 
 def glob(pattern: Any) -> list[str]:
-    """The paths that match a pattern, or one of several.
+    """Return the paths that match a pattern, or one of several.
 
     Args:
         pattern: Of ``*``, ``?`` and ``[...]``; or a list of such.
@@ -215,7 +215,7 @@ def glob(pattern: Any) -> list[str]:
 
 
 def listdir(path: Any) -> list[str]:
-    """The names in a directory.
+    """Return the names in a directory.
 
     Raises:
         NotFoundError: There is no such directory.
@@ -355,5 +355,5 @@ def join(path: Any, *paths: Any) -> str:
 
 
 def get_registered_schemes() -> list[str]:
-    """The kinds of paths that are understood."""
+    """Return the kinds of paths that are understood."""
     return ["", "file"]

@@ -33,7 +33,7 @@ def Exists(filename: Any) -> bool:
 
 
 def Glob(filename: Any) -> list[str]:
-    """The paths that match a pattern, or one of several."""
+    """Return the paths that match a pattern, or one of several."""
     return gfile.glob(filename)
 
 
@@ -43,7 +43,7 @@ def IsDirectory(dirname: Any) -> bool:
 
 
 def ListDirectory(dirname: Any) -> list[str]:
-    """The names in a directory; :func:`tfnb.client.files.gfile.listdir`."""
+    """Return the names in a directory; :func:`tfnb.client.files.gfile.listdir`."""
     return gfile.listdir(dirname)
 
 

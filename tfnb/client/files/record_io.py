@@ -84,7 +84,7 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
-        """The kind of compression as text: "", "ZLIB" or "GZIP".
+        """Return the kind of compression as text: "", "ZLIB" or "GZIP".
 
         Raises:
             ValueError: It is unknown.
@@ -151,7 +151,7 @@ class TFRecordWriter:
 
 
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
-    """The records of a TFRecord file, read one after the other.
+    """Return the records of a TFRecord file, read one after the other.
 
     After the last one it can be asked again for those that were added since.
 
@@ -163,7 +163,7 @@ def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
 
 
 def summary_iterator(path: Any) -> Iterator[event_pb2.Event]:
-    """The events of an event file, read one after the other.
+    """Return the events of an event file, read one after the other.
 
     After the last one it can be asked again, for those that a running program has added.
 

@@ -51,7 +51,7 @@ class FileWriter:
             self.add_meta_graph(_meta_graph_of(graph if graph is not None else graph_def))
 
     def get_logdir(self) -> str:
-        """The directory."""
+        """Return the directory."""
         return self.event_writer.get_logdir()
 
     def add_summary(self, summary: Any, global_step: int | None = None) -> None:
@@ -179,7 +179,7 @@ class FileWriter:
 
 
 def _meta_graph_of(graph: Any) -> meta_graph_pb2.MetaGraphDef:
-    """A graph with its collections and the definitions of its ops."""
+    """Return a graph with its collections and the definitions of its ops."""
     if not isinstance(graph, Graph):
         return meta_graph_pb2.MetaGraphDef(graph_def=graph)
     graph_def = graph.as_graph_def(add_shapes=True)
@@ -195,7 +195,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: str) -> FileWriter:
-        """The writer of a directory, which is made when first asked for."""
+        """Return the writer of a directory, which is made when first asked for."""
         from tfnb.framework.default_graph import get_default_graph
 
         with FileWriterCache._lock:
@@ -228,5 +228,5 @@ def initialize(graph: Any = None, session: Any = None) -> NoReturn:
 
 
 def all_v2_summary_ops() -> list[Any]:
-    """The summaries of the default graph that write themselves: there are none."""
+    """Return the summaries of the default graph that write themselves: there are none."""
     return []

@@ -16,7 +16,7 @@ _HELP = ("help", "h", "?", "helpshort", "helpfull")
 
 
 def _help_text(program: str, is_full: bool) -> str:
-    """What the script says of itself, and its flags; with ``is_full`` those of all modules."""
+    """Return what the script says of itself, and its flags; with ``is_full`` those of all modules."""
     about = sys.modules["__main__"].__doc__ or f"\nUSAGE: {program} [flags]\n"
     help_of_flags = FLAGS.get_help() if is_full else FLAGS.main_module_help()
     return f"{about.replace('%s', program)}\nflags:\n{help_of_flags}"

@@ -58,7 +58,7 @@ class DuplicateFlagError(Error):
 
     @classmethod
     def from_flag(cls, flagname: str, flag_values: Any, other_flag_values: Any = None) -> Self:
-        """The error for a flag that is defined in two modules."""
+        """Return the error for a flag that is defined in two modules."""
         first = flag_values.find_module_defining_flag(flagname, default="<unknown>")
         second = "<unknown>"
         if other_flag_values is not None:
@@ -194,7 +194,7 @@ class Flag:
         self.present = 0
 
     def serialize(self) -> str:
-        """The word of a command line that gives the flag its value; "" for None."""
+        """Return the word of a command line that gives the flag its value; "" for None."""
         return self._serialize(self.value)
 
     def _serialize(self, value: Any) -> str:
@@ -207,7 +207,7 @@ class Flag:
         return f"--{self.name}={self.serializer.serialize(value)}"
 
     def flag_type(self) -> str:
-        """The name of its type."""
+        """Return the name of its type."""
         return self.parser.flag_type()
 
 
@@ -297,7 +297,7 @@ class MultiFlag(Flag):
         return "\n".join(Flag._serialize(self, one) for one in value or ())
 
     def flag_type(self) -> str:
-        """The name of its type."""
+        """Return the name of its type."""
         return "multi " + self.parser.flag_type()
 
 

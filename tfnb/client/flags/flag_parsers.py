@@ -30,7 +30,7 @@ class ArgumentParser:
     syntactic_help = ""
 
     def parse(self, argument: Any) -> Any:
-        """The value that an argument means; a value means itself.
+        """Return the value that an argument means; a value means itself.
 
         Raises:
             ValueError: It means none.
@@ -41,7 +41,7 @@ class ArgumentParser:
         return argument
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "string"
 
 
@@ -49,7 +49,7 @@ class ArgumentSerializer:
     """Gives the text that means a value."""
 
     def serialize(self, value: Any) -> str:
-        """The text."""
+        """Return the text."""
         return str(value)
 
 
@@ -88,14 +88,14 @@ class _NumericParser(ArgumentParser):
         )
 
     def parse(self, argument: Any) -> Any:
-        """The number; a ValueError outside the bounds."""
+        """Return the number; a ValueError outside the bounds."""
         value = self.convert(argument)
         if self.is_outside_bounds(value):
             raise ValueError(f"{value} is not {self.syntactic_help}")
         return value
 
     def convert(self, argument: Any) -> Any:
-        """The number, whatever the bounds."""
+        """Return the number, whatever the bounds."""
         raise NotImplementedError
 
 
@@ -106,7 +106,7 @@ class FloatParser(_NumericParser):
     number_name = "number"
 
     def convert(self, argument: Any) -> float:
-        """The number, whatever the bounds."""
+        """Return the number, whatever the bounds."""
         if not isinstance(argument, (int, float, str)) or isinstance(argument, bool):
             raise TypeError(
                 f"Expect argument to be a string, int, or float, found {type(argument)}"
@@ -114,7 +114,7 @@ class FloatParser(_NumericParser):
         return float(argument)
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "float"
 
 
@@ -125,7 +125,7 @@ class IntegerParser(_NumericParser):
     number_name = "integer"
 
     def convert(self, argument: Any) -> int:
-        """The number, whatever the bounds."""
+        """Return the number, whatever the bounds."""
         if isinstance(argument, int) and not isinstance(argument, bool):
             return argument
         if not isinstance(argument, str):
@@ -134,7 +134,7 @@ class IntegerParser(_NumericParser):
         return int(argument, base)
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "int"
 
 
@@ -142,7 +142,7 @@ class BooleanParser(ArgumentParser):
     """True or False: ``true``, ``t``, ``1``, ``false``, ``f``, ``0`` in any case."""
 
     def parse(self, argument: Any) -> bool:
-        """The value."""
+        """Return the value."""
         if isinstance(argument, str):
             if argument.lower() in ("true", "t", "1"):
                 return True
@@ -154,7 +154,7 @@ class BooleanParser(ArgumentParser):
         raise TypeError("Non-boolean argument to boolean flag", argument)
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "bool"
 
 
@@ -176,7 +176,7 @@ class EnumParser(ArgumentParser):
         self.case_sensitive = case_sensitive
 
     def parse(self, argument: Any) -> str:
-        """The word, spelled as in the list."""
+        """Return the word, spelled as in the list."""
         for word in self.enum_values:
             if argument == word or (
                 not self.case_sensitive and str(argument).upper() == word.upper()
@@ -185,7 +185,7 @@ class EnumParser(ArgumentParser):
         raise ValueError(f"value should be one of <{'|'.join(self.enum_values)}>")
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "string enum"
 
 
@@ -218,7 +218,7 @@ class EnumClassParser(ArgumentParser):
         return list(self._members)
 
     def parse(self, argument: Any) -> enum.Enum:
-        """The member."""
+        """Return the member."""
         if isinstance(argument, self.enum_class):
             return argument
         if not isinstance(argument, str):
@@ -229,7 +229,7 @@ class EnumClassParser(ArgumentParser):
         return found
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "enum class"
 
 
@@ -249,13 +249,13 @@ class BaseListParser(ArgumentParser):
         self.syntactic_help = f"a {name} separated list"
 
     def parse(self, argument: Any) -> list[str]:
-        """The texts."""
+        """Return the texts."""
         if isinstance(argument, list):
             return argument
         return [text.strip() for text in argument.split(self._token)] if argument else []
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return f"{self._name} separated list of strings"
 
 
@@ -266,7 +266,7 @@ class ListParser(BaseListParser):
         super().__init__(",", "comma")
 
     def parse(self, argument: Any) -> list[str]:
-        """The texts."""
+        """Return the texts."""
         if isinstance(argument, list):
             return argument
         if not argument:
@@ -287,7 +287,7 @@ class WhitespaceSeparatedListParser(BaseListParser):
         super().__init__(None, "whitespace or comma" if comma_compat else "whitespace")
 
     def parse(self, argument: Any) -> list[str]:
-        """The texts."""
+        """Return the texts."""
         if isinstance(argument, list):
             return argument
         text = argument or ""
@@ -301,7 +301,7 @@ class ListSerializer(ArgumentSerializer):
         self.list_sep = list_sep
 
     def serialize(self, value: Any) -> str:
-        """The text."""
+        """Return the text."""
         return self.list_sep.join(str(one) for one in value)
 
 
@@ -309,7 +309,7 @@ class CsvListSerializer(ListSerializer):
     """Texts as a line of a CSV file."""
 
     def serialize(self, value: Any) -> str:
-        """The text."""
+        """Return the text."""
         line = io.StringIO()
         csv.writer(line, delimiter=self.list_sep).writerow([str(one) for one in value])
         return line.getvalue().strip()
@@ -322,7 +322,7 @@ class EnumClassSerializer(ArgumentSerializer):
         self._lowercase = lowercase
 
     def serialize(self, value: Any) -> str:
-        """The text."""
+        """Return the text."""
         return str(value.name.lower() if self._lowercase else value.name)
 
 
@@ -334,6 +334,6 @@ class EnumClassListSerializer(ListSerializer):
         self._one = EnumClassSerializer(**kwargs)
 
     def serialize(self, value: Any) -> str:
-        """The text."""
+        """Return the text."""
         members = value if isinstance(value, list) else [value]
         return self.list_sep.join(self._one.serialize(member) for member in members)

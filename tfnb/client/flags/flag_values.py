@@ -99,7 +99,7 @@ class FlagValues:
         return True
 
     def read_flags_from_files(self, argv: list[str], force_gnu: bool = True) -> list[str]:
-        """A command line with the words of the files that ``--flagfile`` names in it.
+        """Return a command line with the words of the files that ``--flagfile`` names in it.
 
         Args:
             argv: The command line.
@@ -256,7 +256,7 @@ class FlagValues:
         return sorted([*object.__dir__(self), *self._flags])
 
     def get_flag_value(self, name: str, default: Any) -> Any:
-        """The value of a flag; ``default`` where it is None or there is no such flag."""
+        """Return the value of a flag; ``default`` where it is None or there is no such flag."""
         flag = self._flags.get(name)
         if flag is None:
             return default
@@ -308,7 +308,7 @@ class FlagValues:
             file.write(self.flags_into_string())
 
     def get_help(self, prefix: str = "", include_special_flags: bool = True) -> str:
-        """What there is to say about all flags, module by module."""
+        """Return what there is to say about all flags, module by module."""
         lines: list[str] = []
         for module in sorted(self._by_module, key=lambda name: (name != sys.argv[0], name)):
             lines += ["", f"{prefix}{module}:"]
@@ -316,13 +316,13 @@ class FlagValues:
         return "\n".join(lines).lstrip("\n")
 
     def module_help(self, module: Any) -> str:
-        """What there is to say about the flags that matter to a module."""
+        """Return what there is to say about the flags that matter to a module."""
         name = _name_of(module)
         flags = self.get_key_flags_for_module(name)
         return "\n".join([f"\n{name}:", *self._help_of(flags, "  ")]) if flags else ""
 
     def main_module_help(self) -> str:
-        """What there is to say about the flags of the script that runs."""
+        """Return what there is to say about the flags of the script that runs."""
         return self.module_help(calling_module_of("__main__"))
 
     def _help_of(self, flags: Iterable[Flag], prefix: str) -> list[str]:
@@ -369,7 +369,7 @@ class FlagValues:
         return dict(self._by_module)
 
     def flags_by_module_id_dict(self) -> dict[int, list[Flag]]:
-        """The id of a module -> the flags that it defines."""
+        """Return the id of a module -> the flags that it defines."""
         return {_id_of(module): flags for module, flags in self._by_module.items()}
 
     def key_flags_by_module_dict(self) -> dict[str, list[Flag]]:
@@ -394,16 +394,16 @@ class FlagValues:
             flags.append(flag)
 
     def get_flags_for_module(self, module: Any) -> list[Flag]:
-        """The flags that a module defines."""
+        """Return the flags that a module defines."""
         return list(self._by_module.get(_name_of(module), ()))
 
     def get_key_flags_for_module(self, module: Any) -> list[Flag]:
-        """The flags that matter to a module: its own, and those it named."""
+        """Return the flags that matter to a module: its own, and those it named."""
         own = self.get_flags_for_module(module)
         return [*own, *(f for f in self._key_flags.get(_name_of(module), ()) if f not in own)]
 
     def find_module_defining_flag(self, flagname: str, default: Any = None) -> Any:
-        """The module that defines a flag, or ``default``."""
+        """Return the module that defines a flag, or ``default``."""
         flag = self._flags.get(flagname)
         for module, flags in self._by_module.items():
             if flag is not None and flag in flags:
@@ -411,13 +411,13 @@ class FlagValues:
         return default
 
     def find_module_id_defining_flag(self, flagname: str, default: Any = None) -> Any:
-        """The id of the module that defines a flag, or ``default``."""
+        """Return the id of the module that defines a flag, or ``default``."""
         module = self.find_module_defining_flag(flagname)
         return default if module is None else _id_of(module)
 
 
 def _words_of_file(path: str, above: list[str]) -> list[str]:
-    """The flags that a file names: one in a line, without comments; files may name files."""
+    """Return the flags that a file names: one in a line, without comments; files may name files."""
     if path in above:
         raise CantOpenFlagFileError(f"{path} names itself with --flagfile")
     try:
@@ -438,7 +438,7 @@ def _words_of_file(path: str, above: list[str]) -> list[str]:
 
 
 def calling_module() -> str:
-    """The name of the first module on the stack that is none of these."""
+    """Return the name of the first module on the stack that is none of these."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
@@ -459,7 +459,7 @@ def disclaim_key_flags() -> None:
 
 
 def calling_module_of(name: str) -> str:
-    """A module's name; the script that runs goes by its path."""
+    """Return a module's name; the script that runs goes by its path."""
     return sys.argv[0] if name == "__main__" else name
 
 
@@ -537,7 +537,7 @@ class FlagHolder:
         return bool(self.flag_values[self._name].present)
 
     def serialize(self) -> str:
-        """The word of a command line that gives the flag its value."""
+        """Return the word of a command line that gives the flag its value."""
         return self.flag_values[self._name].serialize()
 
 

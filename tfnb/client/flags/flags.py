@@ -381,7 +381,7 @@ def override_value(flag_holder: FlagHolder, value: Any) -> None:
 
 
 def _name_of(flag: Any) -> str:
-    """The name of a flag that is given by name or as what defining it gave."""
+    """Return the name of a flag that is given by name or as what defining it gave."""
     return flag.name if isinstance(flag, FlagHolder) else flag
 
 
@@ -410,7 +410,7 @@ def adopt_module_key_flags(module: Any, flag_values: FlagValues = FLAGS) -> None
 
 
 def get_help_width() -> int:
-    """The number of columns that help is laid out for."""
+    """Return the number of columns that help is laid out for."""
     if not sys.stdout.isatty():
         return 80
     return max(40, shutil.get_terminal_size().columns)
@@ -445,7 +445,7 @@ def text_wrap(
 
 
 def doc_to_help(doc: str) -> str:
-    """A docstring as help: without common blanks, each paragraph in one line."""
+    """Return a docstring as help: without common blanks, each paragraph in one line."""
     return "\n".join(
         " ".join(line.strip() for line in paragraph.splitlines() if line.strip())
         for paragraph in textwrap.dedent(doc.strip()).split("\n\n")
@@ -574,7 +574,7 @@ def _exclude(
 def flag_dict_to_args(
     flag_map: dict[str, Any], multi_flags: Iterable[str] | None = None
 ) -> Iterator[str]:
-    """The words of a command line that give flags their values.
+    """Yield the words of a command line that give flags their values.
 
     Args:
         flag_map: Name -> value.

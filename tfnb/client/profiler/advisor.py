@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def advice(nodes: Nodes, options: dict[str, dict[str, str]] | None) -> AdviceProto:
-    """What the checkers say that are asked for; those that there are not say nothing."""
+    """Return what the checkers say that are asked for; those that there are not say nothing."""
     for checker, wishes in (options or {}).items():
         message: Any = tfprof_options_pb2.AdvisorOptionsProto().checkers[checker]
         for key, value in wishes.items():
@@ -73,7 +73,7 @@ def _times(message: Any, prefix: str = "") -> str:
 
 
 def _most_expensive(nodes: Nodes) -> Iterator[str]:
-    """What takes most time: ops, scopes, lines of code."""
+    """Yield what takes most time: ops, scopes, lines of code."""
     checker = "ExpensiveOperationChecker"
 
     def root(command: str, max_depth: int, min_micros: int) -> Any:
@@ -119,7 +119,7 @@ def _most_expensive(nodes: Nodes) -> Iterator[str]:
 
 
 def _lines(node: Any, depth: int) -> Iterator[str]:
-    """The lines of code that take a millisecond or more, where a line is made of several."""
+    """Yield the lines of code that take a millisecond or more, where a line is made of several."""
     if len(node.children) > 1 and depth <= 3:
         for line in node.children[:3]:
             if line.total_exec_micros >= 1000:

@@ -34,7 +34,7 @@ _HOST = re.compile(r".*/(device:gpu|gpu|device:cpu|cpu):\d+", re.ASCII)
 
 
 def _sizes(shape: Any) -> list[int]:
-    """A shape as the profiler knows it: scalars have one dimension, unknown shapes none."""
+    """Return a shape as the profiler knows it: scalars have one dimension, unknown shapes none."""
     return [dim.size for dim in shape.dim] or [1] * (not shape.unknown_rank)
 
 
@@ -72,7 +72,7 @@ class Node:
         return self.proto.name
 
     def input_shapes(self) -> list[list[int]]:
-        """The shapes of the inputs, as far as they are known."""
+        """Return the shapes of the inputs, as far as they are known."""
         found = []
         for name in self.inputs:
             node = self._nodes.get(name)
@@ -80,7 +80,7 @@ class Node:
         return found
 
     def figures(self, step: int) -> dict[str, int]:
-        """What it takes in a step, or on average (-1)."""
+        """Return what it takes in a step, or on average (-1)."""
         runs = self.proto.execs
         chosen = [runs[step]] if step in runs else [] if step >= 0 else [*runs.values()]
         sums = dict.fromkeys(("run_count", *MICROS, *BYTES), 0)
@@ -100,7 +100,7 @@ class Node:
         return found
 
     def shown(self, step: int) -> GraphNodeProto:
-        """A message of a view, without sums."""
+        """Return a message of a view, without sums."""
         message = tfprof_output_pb2.GraphNodeProto(name=self.name)
         for name, value in self.figures(step).items():
             setattr(message, name, value)
@@ -114,7 +114,7 @@ class Node:
         return message
 
     def add_run(self, step: int, device: str, stats: NodeExecStats) -> None:
-        """Notes a run on a device, whose name is in small letters."""
+        """Note a run on a device, whose name is in small letters."""
         mine = self.proto
         if is_host := _HOST.fullmatch(device):
             if mine.canonical_device not in ("", device):
@@ -156,7 +156,7 @@ class Node:
 
 
 def _add_memory(run: ExecProfile, device: str, stats: NodeExecStats) -> None:
-    """Notes the memory of one run."""
+    """Note the memory of one run."""
     if stats.all_start_micros <= 0:
         sys.stderr.write(f"{stats.node_name} has no start time, skipping\n")
         return
@@ -208,13 +208,13 @@ class Nodes(dict[str, Node]):
         self.misses_streams = False
 
     def add(self, definitions: Iterable[NodeDef]) -> None:
-        """Adds the nodes that were not there before."""
+        """Add the nodes that were not there before."""
         for definition in definitions:
             if definition.name not in self:
                 self[definition.name] = Node(definition, len(self), self)
 
     def add_run(self, step: int, run_meta: RunMetadata) -> None:
-        """Adds the runs of a step."""
+        """Add the runs of a step."""
         from tfnb.proto.graph_pb2 import NodeDef
 
         if not run_meta.HasField("step_stats"):
@@ -235,7 +235,7 @@ class Nodes(dict[str, Node]):
             self.misses_streams = True
 
     def add_log(self, log: OpLogProto) -> None:
-        """Adds what is said of the nodes."""
+        """Add what is said of the nodes."""
         self.texts = {**log.id_to_string, **self.texts}
         for entry in log.log_entries:
             if node := self.get(entry.name):
@@ -247,7 +247,7 @@ class Nodes(dict[str, Node]):
                         node.proto.trace.CopyFrom(entry.code_def)
 
     def message(self) -> Any:
-        """The ProfileProto of all that is known."""
+        """Return the ProfileProto of all that is known."""
         message = tfprof_log_pb2.ProfileProto(
             has_trace=self.has_traces,
             steps=sorted(self.steps),

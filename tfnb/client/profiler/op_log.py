@@ -33,7 +33,7 @@ def write_op_log(
     run_meta: RunMetadata | None = None,
     add_trace: bool = True,
 ) -> None:
-    """Writes what the profiler would be told of a graph into the file ``tfprof_log``.
+    """Write what the profiler would be told of a graph into the file ``tfprof_log``.
 
     Args:
       graph: None: the default graph.
@@ -53,7 +53,7 @@ def merged_op_log(
     run_meta: RunMetadata | None = None,
     add_trace: bool = True,
 ) -> OpLogProto:
-    """What a graph says of itself, after what the caller says of it."""
+    """Return what a graph says of itself, after what the caller says of it."""
     if run_meta is not None:
         _complete_shapes(graph, run_meta)
     merged = tfprof_log_pb2.OpLogProto()
@@ -101,7 +101,7 @@ def _id_of(text: str | None, ids: dict[str, int]) -> int:
 
 
 def _complete_shapes(graph: Graph, run_meta: Any) -> None:
-    """Gives tensors of the graph the shapes that they had in a run."""
+    """Give tensors of the graph the shapes that they had in a run."""
     for device in run_meta.step_stats.dev_stats:
         for node in device.node_stats:
             try:

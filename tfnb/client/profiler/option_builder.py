@@ -135,23 +135,23 @@ class ProfileOptionBuilder:
         return self._with(account_displayed_op_only=is_true)
 
     def with_empty_output(self) -> Self:
-        """Prints nothing."""
+        """Print nothing."""
         return self._with(output="none")
 
     def with_stdout_output(self) -> Self:
-        """Prints to the standard output."""
+        """Print to the standard output."""
         return self._with(output="stdout")
 
     def with_file_output(self, outfile: str) -> Self:
-        """Prints into a file."""
+        """Print into a file."""
         return self._with(output=f"file:outfile={outfile}")
 
     def with_timeline_output(self, timeline_file: str) -> Self:
-        """Writes a Chrome trace, into a file for each step."""
+        """Write a Chrome trace, into a file for each step."""
         return self._with(output=f"timeline:outfile={timeline_file}")
 
     def with_pprof_output(self, pprof_file: str) -> Self:
-        """Writes a profile for pprof."""
+        """Write a profile for pprof."""
         return self._with(output=f"pprof:outfile={pprof_file}")
 
     def order_by(self, attribute: str) -> Self:

@@ -52,7 +52,7 @@ class Timeline:
     def generate_chrome_trace_format(
         self, show_dataflow: bool = True, show_memory: bool = False, op_time: str = "schedule"
     ) -> str:
-        """The trace as JSON text.
+        """Return the trace as JSON text.
 
         Args:
             show_dataflow: Whether to draw arrows between nodes.
@@ -102,14 +102,14 @@ _TIMES: dict[str, Callable[[NodeExecStats], tuple[float, float]]] = {
 
 
 def _absolute(stats: NodeExecStats, rel_nanos: int, rel_micros: int) -> float:
-    """A moment in microseconds; to the nanosecond if that was recorded."""
+    """Return a moment in microseconds; to the nanosecond if that was recorded."""
     if stats.all_start_nanos:
         return (stats.all_start_nanos + (rel_nanos or rel_micros * 1000)) / 1000
     return float(stats.all_start_micros + rel_micros)
 
 
 def _spans(process: int, node_stats: Iterable[NodeExecStats], op_time: str) -> Iterator[_Span]:
-    """The executions on one device, each in a lane where nothing else runs at the time."""
+    """Yield the executions on one device, each in a lane where nothing else runs at the time."""
     lane_ends: list[float] = []
     timed = sorted(
         ((*_TIMES[op_time](stats), stats) for stats in node_stats), key=lambda item: item[0]
@@ -184,7 +184,7 @@ def _arrows(spans: list[_Span]) -> Iterator[Event]:
 
 
 def _producer(name: str, nodes: Container[str]) -> str:
-    """The node that computed an input; a tensor from another device comes as ``node/_12``."""
+    """Return the node that computed an input; a tensor from another device comes as ``node/_12``."""
     node = name.lstrip("^").partition(":")[0]
     if node not in nodes:
         sender, separator, _ = node.rpartition("/_")
@@ -194,7 +194,7 @@ def _producer(name: str, nodes: Container[str]) -> str:
 
 
 def _memory_events(process: int, node_stats: Iterable[NodeExecStats]) -> Iterator[Event]:
-    """A counter per allocator: bytes in use, whenever they change.
+    """Yield a counter per allocator: bytes in use, whenever they change.
 
     Where a record does not say when it took and gave back memory, what was in use after the node
     counts.

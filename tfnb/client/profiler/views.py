@@ -29,7 +29,7 @@ def _counted(value: int) -> str:
 
 
 def format_time(micros: int) -> str:
-    """A time in the unit that fits."""
+    """Return a time in the unit that fits."""
     return _scaled(micros, "us", ((10**6, "sec"), (1000, "ms")))
 
 
@@ -94,16 +94,16 @@ class Shown:
         self.message: Any = None
 
     def take(self, options: OptionsProto) -> None:
-        """Takes the figures of the step that is asked for."""
+        """Take the figures of the step that is asked for."""
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Sums up itself only."""
+        """Sum up itself only."""
         for name in FIGURES:
             setattr(self.message, f"total_{name}", getattr(self.message, name))
 
     def add(self, other: Shown) -> None:
-        """Sums up another one, too."""
+        """Sum up another one, too."""
         for field in self.message.DESCRIPTOR.fields:
             if (name := field.name).startswith("total_"):
                 total = getattr(self.message, name) + getattr(other.message, name)
@@ -158,7 +158,7 @@ class _Several(Shown):
 
 
 def _parent(name: str, op: str) -> _One:
-    """What stands for no node of the graph."""
+    """Return what stands for no node of the graph."""
     return _One(name, [Node(NodeDef(name=name, op=op), -1, {})])
 
 
@@ -216,7 +216,7 @@ def _line(
     lines: dict[tuple[Shown, str], Shown],
     suffix: str = "",
 ) -> Shown:
-    """The innermost line that made a node, below a given one."""
+    """Return the innermost line that made a node, below a given one."""
     for trace in node.proto.trace.traces:
         function = texts.get(trace.function_id, "")
         if len(function) >= 20:
@@ -233,7 +233,7 @@ _Walk = Generator[Any, list[Shown], list[Shown]]
 
 
 def _walk(walk: _Walk) -> list[Shown]:
-    """What a walk returns that yields walks; as deep as a graph may be."""
+    """Return what a walk returns that yields walks; as deep as a graph may be."""
     stack = [walk]
     found: list[Shown] = []
     start = True
@@ -320,7 +320,7 @@ class View:
         return kept
 
     def _starts(self, nodes: list[Shown], visited: set[Shown]) -> _Walk:
-        """The first ones, from the root on, that are to begin with."""
+        """Yield the first ones, from the root on, that are to begin with."""
         found: list[Shown] = []
         for node in nodes:
             if node in visited:
@@ -400,7 +400,7 @@ class View:
         return root
 
     def _row(self, one: Shown, root: Any) -> str:
-        """An op with its figures, its share of all, and that of it with all that follow."""
+        """Return an op with its figures, its share of all, and that of it with all that follow."""
         cells = []
         for (name, *_), _, figure, text in self._figures():
             own, total = getattr(one.message, figure), getattr(one.message, f"total_{figure}")
@@ -454,7 +454,7 @@ class View:
         return sorted(nodes, key=lambda node: node.name)
 
     def _figures(self) -> list[_Figure]:
-        """The figures that are selected, in the order of the view."""
+        """Return the figures that are selected, in the order of the view."""
         order = _SHOWN if self._has_several else (*_SHOWN[-2:], *_SHOWN[:-2])
         return [figure for figure in order if not self._select.isdisjoint(figure[0])]
 
@@ -470,7 +470,7 @@ class View:
         return f"node name | {' | '.join(legends)}\n"
 
     def _cells(self, node: Shown) -> list[str]:
-        """What is written of a node of a tree."""
+        """Return what is written of a node of a tree."""
         cells = []
 
         def add(own: str, total: str) -> str:
@@ -509,7 +509,7 @@ def _indexed(shapes: Iterable[Iterable[int]]) -> list[str]:
 
 
 def _uses(nodes: Iterable[GraphNodeProto]) -> str:
-    """The shapes that an op is used with, those that ran most often first."""
+    """Return the shapes that an op is used with, those that ran most often first."""
     uses: dict[str, list[int]] = {}
     for node in nodes:
         shapes = [node.input_shapes[index].dim for index in sorted(node.input_shapes)]
@@ -525,7 +525,7 @@ def _uses(nodes: Iterable[GraphNodeProto]) -> str:
 
 
 def _sum_up(root: Shown, nodes: list[Shown]) -> None:
-    """Adds to each what follows it, and to the root all."""
+    """Add to each what follows it, and to the root all."""
     for one, following in zip(nodes[-2::-1], nodes[:0:-1]):
         one.add(following)
     if nodes:

@@ -70,7 +70,7 @@ def _add_parents(merged: dict[str, dict[str, Origin]], namespace: str) -> None:
 
 
 def resolve(namespace: str, name: str) -> Any:
-    """The object that ``tf.<namespace>.<name>`` means.
+    """Return the object that ``tf.<namespace>.<name>`` means.
 
     Raises:
         AttributeError: There is none; says what replaces it, or that it is not there yet.
@@ -104,7 +104,7 @@ class Namespace(ModuleType):
         return sorted(public_names(self._namespace))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What ``tfnb.summary(file)`` calls; the other namespaces are no functions.
+        """Return what ``tfnb.summary(file)`` calls; the other namespaces are no functions.
 
         Raises:
             TypeError: This namespace is a module and nothing else.
@@ -152,7 +152,7 @@ class RawOps(Namespace):
 
 @cache
 def namespace_module(namespace: str) -> ModuleType:
-    """The module object of a namespace; it can be imported as ``tfnb.<namespace>`` too."""
+    """Return the module object of a namespace; it can be imported as ``tfnb.<namespace>`` too."""
     module = RawOps(namespace) if namespace == "raw_ops" else Namespace(namespace)
     sys.modules.setdefault(module.__name__, module)
     return module

@@ -148,7 +148,7 @@ _WHOLE_AREAS = {
 
 
 def message(namespace: str, name: str, known: list[str]) -> str:
-    """The text of the AttributeError.
+    """Return the text of the AttributeError.
 
     Args:
         namespace: ``tf`` or what stands between ``tf.`` and the name.
@@ -168,7 +168,7 @@ def message(namespace: str, name: str, known: list[str]) -> str:
 
 
 def _close_names(name: str, known: list[str]) -> list[str]:
-    """What may have been meant.
+    """Return what may have been meant.
 
     Private and special names are asked for by tools, such as `inspect` and pytest, thousands of
     times: they want an answer and no advice.
@@ -181,7 +181,7 @@ def _close_names(name: str, known: list[str]) -> list[str]:
 
 
 def _area_of(full: str) -> str | None:
-    """The advice for the whole namespace that a name is in."""
+    """Return the advice for the whole namespace that a name is in."""
     for area, advice in _WHOLE_AREAS.items():
         if full == area or full.startswith(f"{area}."):
             return advice

@@ -184,7 +184,7 @@ class CallPlan:
 def _finisher(
     session: HandleOwner, tensors: Sequence[Tensor]
 ) -> Callable[[list[Any]], list[Any]] | None:
-    """What turns fetched session handles into TensorHandle objects; None where none is fetched."""
+    """Return what turns fetched session handles into TensorHandle objects; None where none is fetched."""
     dtypes_of_handles = {
         i: tensor.op.get_attr("T") for i, tensor in enumerate(tensors) if is_handle_op(tensor.op)
     }

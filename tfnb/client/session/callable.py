@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def make_callable(
     session: OpenSession, fetches: Any, feed_list: Sequence[Any] | None, accept_options: bool
 ) -> Callable[..., Any]:
-    """What ``Session.make_callable`` does."""
+    """Return what ``Session.make_callable`` does."""
     if feed_list is not None and not isinstance(feed_list, list | tuple):
         raise TypeError(
             "Argument `feed_list` must be a list or tuple, in the order in which the values will "
@@ -121,7 +121,7 @@ class CallableFromOptions:
 
 
 def _elements_of(graph: Graph, options: CallableOptions) -> list[Operation]:
-    """The operations that a message names; the runtime says which names mean nothing."""
+    """Return the operations that a message names; the runtime says which names mean nothing."""
     names = [*options.feed, *options.fetch, *options.target]
     for connection in options.tensor_connection:
         names += [connection.from_tensor, connection.to_tensor]

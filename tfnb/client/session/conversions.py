@@ -69,7 +69,7 @@ def register_session_run_conversion_functions(
 
 
 def find(value: Any) -> Conversion | None:
-    """The conversion for an object, or None where it stands for itself."""
+    """Return the conversion for an object, or None where it stands for itself."""
     for conversion in _CONVERSIONS:
         if isinstance(value, conversion.type):
             return conversion

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def expand_feed_dict(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, Any]:
-    """The fed tensors and their values, as written by the user.
+    """Return the fed tensors and their values, as written by the user.
 
     Raises:
         TypeError: A key does not mean a tensor of this graph.
@@ -52,7 +52,7 @@ def expand_feed_dict(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor,
 
 
 def _flat_items(feed_dict: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """The items, nested tuples as keys replaced by their members."""
+    """Yield the items, nested tuples as keys replaced by their members."""
     if not any(isinstance(key, tuple) for key in feed_dict):
         yield from feed_dict.items()
         return
@@ -74,7 +74,7 @@ def _flatten(key: Any) -> list[Any]:
 
 
 def _flatten_like(key: Any, value: Any) -> list[Any]:
-    """The parts of ``value`` that stand where the leaves of ``key`` stand."""
+    """Return the parts of ``value`` that stand where the leaves of ``key`` stand."""
     if not isinstance(key, tuple | list):
         return [value]
     if not isinstance(value, tuple | list) or len(value) != len(key):
@@ -101,7 +101,7 @@ def _parts_to_feed(key: Any, value: Any) -> Any:
 
 
 def fed_tensor(graph: Graph, key: Any) -> Tensor:
-    """The tensor of ``graph`` that a key means."""
+    """Return the tensor of ``graph`` that a key means."""
     try:
         tensor = graph.as_graph_element(key, allow_operation=False)
     except Exception as error:
@@ -167,7 +167,7 @@ class Feed:
         return value
 
     def answer(self, value: Any) -> Any:
-        """What a fetch of the fed tensor gives: an array of its own, never a NumPy scalar."""
+        """Return what a fetch of the fed tensor gives: an array of its own, never a NumPy scalar."""
         if isinstance(value, TensorHandle):
             return value.eval()
         if self.tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant):
@@ -178,7 +178,7 @@ class Feed:
 
 
 def _numeric_converter(tensor: Tensor, runtime: Any) -> Callable[[Any], Any]:
-    """The converter of one tensor of numbers or truth values."""
+    """Return the converter of one tensor of numbers or truth values."""
     dtype = np.dtype(tensor.dtype.as_numpy_dtype)
     scalar_type: Callable[[Any], Any] = dtype.type
     takes_python_float = dtype.kind in "fc"
@@ -225,7 +225,7 @@ def _numeric_converter(tensor: Tensor, runtime: Any) -> Callable[[Any], Any]:
 
 
 def as_array(tensor: Tensor, value: Any) -> Any:
-    """The value as an array of the tensor's NumPy dtype (or a TensorHandle, untouched).
+    """Return the value as an array of the tensor's NumPy dtype (or a TensorHandle, untouched).
 
     Raises:
         TypeError: The value is itself a tensor, or an int that the dtype cannot hold.
@@ -268,7 +268,7 @@ def check_shape(tensor: Tensor, shape: tuple[int, ...]) -> None:
 
 
 def _shape_advice(dims: tuple[int | None, ...], shape: tuple[int, ...]) -> str:
-    """A remedy where one is plain, else nothing."""
+    """Return a remedy where one is plain, else nothing."""
 
     def fits(candidate: tuple[int, ...]) -> bool:
         return len(candidate) == len(dims) and all(

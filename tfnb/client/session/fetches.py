@@ -161,7 +161,7 @@ def _are_slots(fetches: Any, slots: Sequence[Any]) -> bool:
 
 
 def _graph_element(graph: Graph, fetch: Any) -> Tensor | Operation:
-    """The tensor or operation of ``graph`` that ``fetch`` means."""
+    """Return the tensor or operation of ``graph`` that ``fetch`` means."""
     try:
         element: Tensor | Operation = graph.as_graph_element(
             fetch, allow_tensor=True, allow_operation=True
@@ -205,7 +205,7 @@ def _is_own_leaf(kind: type) -> bool:
 
 
 def structure_key(fetches: Any) -> Hashable | None:
-    """A key that is equal for equal questions, or None where no plan may be kept.
+    """Return a key that is equal for equal questions, or None where no plan may be kept.
 
     >>> structure_key(["a:0", ("b:0",)])
     (<class 'list'>, 'a:0', (<class 'tuple'>, 'b:0'))

@@ -19,10 +19,10 @@ def register(session: HandleOwner) -> None:
 
 
 def open_sessions() -> list[Any]:
-    """The sessions that are open, in no particular order."""
+    """Return the sessions that are open, in no particular order."""
     return [session for session in _sessions if not session.is_closed]
 
 
 def runtimes_of(graph: Graph) -> list[Any]:
-    """The runtime's side of every open session of a graph."""
+    """Return the runtime's side of every open session of a graph."""
     return [session.runtime for session in open_sessions() if session.graph is graph]

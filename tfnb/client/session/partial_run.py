@@ -103,7 +103,7 @@ def _as_list(feeds: Any) -> list[Any]:
 
 
 def _parts(key: Any) -> list[Any]:
-    """The tensors that a key declared for feeding stands for."""
+    """Return the tensors that a key declared for feeding stands for."""
     if isinstance(key, tuple | list):
         return [part for item in key for part in _parts(item)]
     conversion = None if isinstance(key, Tensor | str) else conversions.find(key)

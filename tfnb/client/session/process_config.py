@@ -71,7 +71,7 @@ class _Devices:
         self.growth: dict[PhysicalDevice, bool] = {}
 
     def seen(self) -> list[PhysicalDevice]:
-        """The visible ones."""
+        """Return the visible ones."""
         physical = list_physical_devices()
         every = {d.device_type: [e for e in physical if e[1] == d[1]] for d in physical}
         return [device for devices in (every | self.visible).values() for device in devices]
@@ -106,7 +106,7 @@ _lock = threading.Lock()  # guards changes of both
 
 
 def process_config() -> ConfigProto:
-    """The configuration of a session that is given none: a copy of the caller's own.
+    """Return the configuration of a session that is given none: a copy of the caller's own.
 
     Raises:
         ValueError: Some GPUs' memory is to grow, and some's is not.
@@ -122,7 +122,7 @@ def process_config() -> ConfigProto:
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The CPU, which is one device, and the CUDA devices.
+    """Return the CPU, which is one device, and the CUDA devices.
 
     Args:
         device_type: ``"CPU"`` or ``"GPU"``; without it, all.
@@ -137,7 +137,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """The devices that a session has which is given no configuration.
+    """Return the devices that a session has which is given no configuration.
 
     Args:
         device_type: ``"CPU"`` or ``"GPU"``; without it, all.
@@ -150,7 +150,7 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The processors that sessions use.
+    """Return the processors that sessions use.
 
     Args:
         device_type: ``"CPU"`` or ``"GPU"``; without it, all.
@@ -183,7 +183,7 @@ def set_visible_devices(
 def get_logical_device_configuration(
     device: PhysicalDevice,
 ) -> list[LogicalDeviceConfiguration] | None:
-    """The devices that a processor is used as; None where that was not said."""
+    """Return the devices that a processor is used as; None where that was not said."""
     return _devices.logical.get(_known(device))
 
 
@@ -219,7 +219,7 @@ set_virtual_device_configuration = set_logical_device_configuration
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool | None:
-    """What ``set_memory_growth`` said of a GPU; None where nothing was said."""
+    """Return what ``set_memory_growth`` said of a GPU; None where nothing was said."""
     return _devices.growth.get(_known(device))
 
 
@@ -258,7 +258,7 @@ def set_soft_device_placement(enabled: bool) -> None:
 
 
 def get_log_device_placement() -> bool:
-    """What :func:`set_log_device_placement` said; False at first."""
+    """Return what :func:`set_log_device_placement` said; False at first."""
     return _config.log_device_placement
 
 
@@ -316,7 +316,7 @@ def set_jit(enabled: bool | str) -> None:
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """What ``set_experimental_options`` said, and the switches that are off at first."""
+    """Return what ``set_experimental_options`` said, and the switches that are off at first."""
     options = _config.graph_options.rewrite_options
     found: dict[str, Any] = {name: getattr(options, name) for name in _FLAGS}
     for name in _TOGGLES:

@@ -63,12 +63,12 @@ class SentGraph:
             return self._version + len(self._ahead)
 
     def assume_all_sent(self) -> None:
-        """Takes the runtime's session to have the graph as it is now, by another way."""
+        """Take the runtime's session to have the graph as it is now, by another way."""
         with self._lock:
             self._version, self._ahead, self._in_flight = self._graph.version, set(), ()
 
     def send(self, needed: Sequence[Operation | Tensor] | None = None) -> bool:
-        """Sends what the runtime lacks.
+        """Send what the runtime lacks.
 
         Args:
           needed: what a run fetches, feeds and runs; None for the whole graph.
@@ -104,7 +104,7 @@ class SentGraph:
         return False
 
     def _send_anew(self) -> None:
-        """Gives the runtime the graph as it is now in place of the one it has."""
+        """Give the runtime the graph as it is now in place of the one it has."""
         graph = self._graph
         with graph._lock:
             operations, revision = list(graph.operation_list), graph.revision
@@ -115,13 +115,13 @@ class SentGraph:
         self._revision = revision
 
     def _send_new(self, new: list[Operation]) -> None:
-        """Sends all operations that the runtime lacks."""
+        """Send all operations that the runtime lacks."""
         left = [op for op in new if op._id not in self._ahead] if self._ahead else new
         if left:
             self._extend(left)
 
     def _send_needed(self, new: list[Operation], needed: Sequence[Operation | Tensor]) -> None:
-        """Sends what a run needs of what the runtime lacks."""
+        """Send what a run needs of what the runtime lacks."""
         first, ahead = self._version, self._ahead
         has_one_device = len(self._runtime.list_devices()) == 1
         partners = _leaders_of if has_one_device else _partners_in(new)
@@ -155,7 +155,7 @@ class SentGraph:
         self._note_sent()
 
     def _note_sent(self) -> None:
-        """Takes down what the runtime has got, after an interrupt, too: it takes all or nothing."""
+        """Take down what the runtime has got, after an interrupt, too: it takes all or nothing."""
         sent = self._in_flight
         if not sent:
             return
@@ -188,7 +188,7 @@ class SentGraph:
 
 
 def _leaders_of(op: Operation) -> Iterable[Operation]:
-    """The operations that one names as those it shares a device with."""
+    """Return the operations that one names as those it shares a device with."""
     if "_class" not in op.attrs:
         return ()
     nodes = op.graph._nodes_by_name
@@ -197,7 +197,7 @@ def _leaders_of(op: Operation) -> Iterable[Operation]:
 
 
 def _partners_in(new: list[Operation]) -> Callable[[Operation], Iterable[Operation]]:
-    """What gives the operations, among new ones, that are placed together with one."""
+    """Return what gives the operations, among new ones, that are placed together with one."""
     groups: dict[bytes, list[Operation]] = {}
     for op in new:
         if "_class" in op.attrs:

@@ -56,7 +56,7 @@ assert direct_session_factory.DIRECT_SESSION_FACTORY is not None
 
 
 def live_sessions() -> list[BaseSession]:
-    """The sessions that are open, in no particular order."""
+    """Return the sessions that are open, in no particular order."""
     return open_sessions()
 
 
@@ -167,7 +167,7 @@ class BaseSession:
         return self._target
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The devices this session can place ops on."""
+        """Return the devices this session can place ops on."""
         return [
             DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation)
             for d in self.runtime.list_devices()
@@ -216,7 +216,7 @@ class BaseSession:
         return self.run_with_options(plan, values, options, run_metadata)
 
     def emitted_sources(self) -> list[str]:
-        """The Python functions that the session's graphs run as.
+        """Return the Python functions that the session's graphs run as.
 
         A graph becomes a function when it runs for the second time, one with loops at once; what
         is watched or waits for something runs node by node and has none.
@@ -225,7 +225,7 @@ class BaseSession:
         return found
 
     def optimization_reports(self, fetches: Any, feeds: Iterable[Any] = ()) -> OptimizationReports:
-        """What was optimised in the graph of a run, which is prepared here but not run.
+        """Return what was optimised in the graph of a run, which is prepared here but not run.
 
         Printed, it is plain text: a line for each pass, below it a line for each thing it did::
 
@@ -250,7 +250,7 @@ class BaseSession:
         return OptimizationReports() if prepared is None else prepared.executors.reports
 
     def optimization_stages(self, fetches: Any, feeds: Iterable[Any] = ()) -> list[PassStage]:
-        """The graph of a run before and after each pass that changed it; nothing is run.
+        """Return the graph of a run before and after each pass that changed it; nothing is run.
 
         Args:
             fetches: As for ``run``.
@@ -398,7 +398,7 @@ class BaseSession:
         return found
 
     def waiting(self) -> str:
-        """What every step in flight waits for, as text; for another thread to ask while they run.
+        """Return what every step in flight waits for, as text; for another thread to ask while they run.
 
         Names the nodes, what they wait for, and where they were made. It only looks: no step is
         slowed down or changed.
@@ -407,7 +407,7 @@ class BaseSession:
         return "No step is in flight." if found is None else describe(found, self._graph)
 
     def running_nodes(self) -> list[RunningNode]:
-        """The nodes that run now, one for each step in flight and thread that works for it.
+        """Return the nodes that run now, one for each step in flight and thread that works for it.
 
         For another thread to ask while they run, or for a Python function inside a graph.  It only
         looks: a step pays nothing for that it can be asked about.  Steps that wait, or are between
@@ -419,7 +419,7 @@ class BaseSession:
     # -- default session, end ----------------------------------------------------------------------
 
     def as_default(self) -> StackController[SessionLike]:
-        """A context in which this is the default session; leaving it does not close the session."""
+        """Return a context in which this is the default session; leaving it does not close the session."""
         return default_session.default_session(self)
 
     def close(self) -> None:

@@ -59,7 +59,7 @@ class FailedPlan(Protocol):
 
 
 def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
-    """The same error, made to name the user's operation and what to do.
+    """Return the same error, made to name the user's operation and what to do.
 
     Args:
         error: What the runtime raised.
@@ -93,7 +93,7 @@ def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
 
 
 def out_of_memory(error: MemoryError) -> ResourceExhaustedError:
-    """The error of a run for which memory ran out between kernels."""
+    """Return the error of a run for which memory ran out between kernels."""
     told = str(error) or "Python has none left"
     return ResourceExhaustedError(
         None,
@@ -104,7 +104,7 @@ def out_of_memory(error: MemoryError) -> ResourceExhaustedError:
 
 
 def explain_interrupt(interrupt: KeyboardInterrupt, graph: Graph) -> None:
-    """Adds to the note on an interrupt, which says what the step waited for, who made those."""
+    """Add to the note on an interrupt, which says what the step waited for, who made those."""
     standstill = getattr(interrupt, "standstill", None)
     if standstill is not None:
         account, notes = standstill.render(), interrupt.__notes__
@@ -112,7 +112,7 @@ def explain_interrupt(interrupt: KeyboardInterrupt, graph: Graph) -> None:
 
 
 def describe(standstill: Standstill, graph: Graph) -> str:
-    """What steps wait for, with the places where the nodes were made."""
+    """Return what steps wait for, with the places where the nodes were made."""
     return standstill.render(lambda name: place_of_node(name, graph))
 
 
@@ -122,7 +122,7 @@ def place_of_node(name: str, graph: Graph) -> str:
 
 
 def _message_of(error: OpError, graph: Graph) -> str:
-    """The message, with the places of the nodes where it tells why the step stood still."""
+    """Return the message, with the places of the nodes where it tells why the step stood still."""
     if error.standstill is None or error.lead is None:
         return error.message
     account = describe(error.standstill, graph)
@@ -150,7 +150,7 @@ def _find_operation(graph: Graph, name: str | None) -> Operation | None:
 
 
 def _find_origin(graph: Graph, name: str | None) -> Operation | None:
-    """The functional operation that the runtime took a node out of, if that is how it came."""
+    """Return the functional operation that the runtime took a node out of, if that is how it came."""
     while name and "/" in name:
         name = name.removeprefix("Func/").rpartition("/")[0]
         op = _find_operation(graph, name)
@@ -221,7 +221,7 @@ class _Reached(NamedTuple):
 
 
 def _reached(plan: FailedPlan, types: Container[str], is_cut: _IsCut) -> list[_Reached]:
-    """The operations of some types that a plan needs, those nearest to its fetches first.
+    """Return the operations of some types that a plan needs, those nearest to its fetches first.
 
     Args:
         plan: The run.
@@ -292,7 +292,7 @@ _SWITCHES = frozenset({"Switch", "RefSwitch"})
 
 
 def _dead_advice(standstill: Standstill, plan: FailedPlan) -> list[str]:
-    """The way from a fetch to the Switch that sent its value the other way, and why it did."""
+    """Return the way from a fetch to the Switch that sent its value the other way, and why it did."""
     switch = _find_operation(plan.graph, standstill.findings[0].node)
     if switch is None or switch.type not in _SWITCHES:
         return []

@@ -94,12 +94,12 @@ class TensorHandle:
         return self._dtype
 
     def get_raw_handle(self) -> str:
-        """The name alone; the value then stays until it is deleted by name or the session ends."""
+        """Return the name alone; the value then stays until it is deleted by name or the session ends."""
         self._is_owner = False
         return self._handle
 
     def fed_to(self, runtime: Any) -> Any:
-        """What the runtime's session is given where this handle is fed.
+        """Return what the runtime's session is given where this handle is fed.
 
         Raises:
             InvalidArgumentError: The value is another session's, or was deleted.
@@ -112,7 +112,7 @@ class TensorHandle:
         return value if isinstance(value, np.ndarray | np.generic) else _to_host(value)
 
     def eval(self) -> Any:
-        """The value, as a fetch would give it."""
+        """Return the value, as a fetch would give it."""
         store = _store_of(self._session.runtime)
         if store is not None:
             value = self.fed_to(self._session.runtime)

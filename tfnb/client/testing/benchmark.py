@@ -27,7 +27,7 @@ _REGISTERED: list[type[Benchmark]] = []
 
 
 def benchmark_config() -> ConfigProto:
-    """The configuration of a session whose steps are measured: without optimizers of graphs."""
+    """Return the configuration of a session whose steps are measured: without optimizers of graphs."""
     from tfnb.proto import config_pb2, rewriter_config_pb2
 
     config = config_pb2.ConfigProto()
@@ -68,7 +68,7 @@ class Benchmark:
         return not any(name.startswith("benchmark") for name in dir(cls))
 
     def _get_name(self, overwrite_name: str | None = None) -> str:
-        """The name of the benchmark that runs: class and method."""
+        """Return the name of the benchmark that runs: class and method."""
         name = overwrite_name
         if name is None:
             frames = inspect.stack()
@@ -109,7 +109,7 @@ class Benchmark:
         sys.stdout.write(f"benchmark {self._get_name(name)}: {shown}\n")
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of tensors in the default session.
+        """Return the values of tensors in the default session.
 
         Raises:
             ValueError: There is no default session.

@@ -219,7 +219,7 @@ class StructureAssertions(unittest.TestCase):
         self.assertTrue(is_found, msg or f"none of {patterns!r} is in {text!r}")
 
     def create_tempdir(self, name: str | None = None, cleanup: Any = None) -> Any:
-        """A new directory that goes with the test; ``full_path`` is its path."""
+        """Return a new directory that goes with the test; ``full_path`` is its path."""
         folder = tempfile.mkdtemp(prefix=f"{type(self).__name__}_")
         self.addCleanup(_remove_tree, folder)
         path = os.path.join(folder, name) if name else folder
@@ -235,7 +235,7 @@ class StructureAssertions(unittest.TestCase):
         errors: str = "strict",
         cleanup: Any = None,
     ) -> Any:
-        """A new file that goes with the test; ``full_path`` is its path."""
+        """Return a new file that goes with the test; ``full_path`` is its path."""
         path = os.path.join(self.create_tempdir().full_path, file_path or "file")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         data = content or ""
@@ -245,7 +245,7 @@ class StructureAssertions(unittest.TestCase):
         return _TemporaryPath(path)
 
     def enter_context(self, manager: Any) -> Any:
-        """What a context manager gives, which is left when the test ends."""
+        """Return what a context manager gives, which is left when the test ends."""
         return self.enterContext(manager)
 
     @contextlib.contextmanager
@@ -265,7 +265,7 @@ class _Captured:
         self._kept = kept
 
     def contents(self) -> str:
-        """What was written."""
+        """Return what was written."""
         return self._kept.getvalue()
 
 
@@ -279,7 +279,7 @@ class _TemporaryPath:
         return self.full_path
 
     def read_text(self, encoding: str = "utf8", errors: str = "strict") -> str:
-        """What the file holds."""
+        """Return what the file holds."""
         return Path(self.full_path).read_text(encoding, errors)
 
     def write_text(self, text: str, encoding: str = "utf8", errors: str = "strict") -> None:

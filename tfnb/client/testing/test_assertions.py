@@ -56,16 +56,16 @@ class MoreAssertions(StructureAssertions):
         )
 
     def evaluate_if_both_tensors(self, a: Any, b: Any) -> Any:
-        """The values of two tensors; of anything else, both as they are."""
+        """Return the values of two tensors; of anything else, both as they are."""
         are_tensors = isinstance(a, Tensor) and isinstance(b, Tensor)
         return self.evaluate((a, b)) if are_tensors else (a, b)
 
     def record_property(self, property_name: str, property_value: Any) -> None:
-        """Notes something about the test, or about the part of it that runs."""
+        """Note something about the test, or about the part of it that runs."""
         self._properties.setdefault(self._part(), {})[property_name] = property_value
 
     def get_recorded_properties(self, subtest: Any = None) -> dict[str, Any]:
-        """What was noted.
+        """Return what was noted.
 
         Args:
           subtest: a part of the test, whose own notes are wanted; without it, those of the test and
@@ -179,5 +179,5 @@ class MoreAssertions(StructureAssertions):
         self.assertTrue(np.all(np.isnan(array)), f"not NaN: {array[~np.isnan(array)]!r}")
 
     def _array(self, value: Any) -> Any:
-        """A value as an array."""
+        """Return a value as an array."""
         return np.asarray(value)

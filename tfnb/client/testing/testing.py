@@ -73,7 +73,7 @@ class TestCase(MoreAssertions):
         super().fail(self._formatMessage(user_msg, msg))
 
     def get_temp_dir(self) -> str:
-        """A directory that only this test uses."""
+        """Return a directory that only this test uses."""
         if self._tempdir is None:
             self._tempdir = tempfile.mkdtemp(dir=get_temp_dir())
         return self._tempdir
@@ -134,7 +134,7 @@ class TestCase(MoreAssertions):
         return contextlib.nullcontext() if use_gpu else sess.graph.device("/device:CPU:0")
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of tensors, from the default session."""
+        """Return the values of tensors, from the default session."""
         sess = get_default_session() or self._cached_session
         if sess is None:
             with self.session() as own:
@@ -144,7 +144,7 @@ class TestCase(MoreAssertions):
     def checkedThread(
         self, target: Callable[..., Any], args: Any = None, kwargs: Any = None
     ) -> _CheckedThread:
-        """A thread whose failure fails the test when it is joined."""
+        """Return a thread whose failure fails the test when it is joined."""
         return _CheckedThread(self, target, args or (), kwargs or {})
 
     # -- comparisons -------------------------------------------------------------------------------
@@ -427,7 +427,7 @@ def _comparable(array: Any) -> Any:
 
 
 def _with_near_floats(found: Any, expected: Any, tolerance: float) -> Any:
-    """A copy of a message with the expected floats where its own are near them."""
+    """Return a copy of a message with the expected floats where its own are near them."""
     for field, value in expected.ListFields():
         if field.type not in (field.TYPE_FLOAT, field.TYPE_DOUBLE, field.TYPE_MESSAGE):
             continue
@@ -491,7 +491,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def get_temp_dir() -> str:
-    """A directory for the files of tests."""
+    """Return a directory for the files of tests."""
     path = os.path.join(tempfile.gettempdir(), "tfnb_tests")
     os.makedirs(path, exist_ok=True)
     return path
@@ -503,7 +503,7 @@ def test_src_dir_path(relative_path: str) -> str:
 
 
 def gpu_device_name() -> str:
-    """The first GPU that a session would have, ``/device:GPU:0``; empty if there is none."""
+    """Return the first GPU that a session would have, ``/device:GPU:0``; empty if there is none."""
     with Session(graph=None) as sess:
         names = [d.name for d in sess.list_devices() if d.device_type == "GPU"]
     return "/device:GPU:" + names[0].rpartition(":")[2] if names else ""
@@ -603,7 +603,7 @@ def compute_gradient(
     init_targets: Any = None,
     extra_feed_dict: Any = None,
 ) -> Any:
-    """The Jacobian of ``y`` by ``x``, from the gradient ops and from finite differences.
+    """Return the Jacobian of ``y`` by ``x``, from the gradient ops and from finite differences.
 
     Runs in the default session.
 
@@ -694,7 +694,7 @@ def compute_gradient_error(
     init_targets: Any = None,
     extra_feed_dict: Any = None,
 ) -> float:
-    """The largest difference between the two Jacobians of ``compute_gradient``."""
+    """Return the largest difference between the two Jacobians of ``compute_gradient``."""
     found = compute_gradient(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
     )

@@ -64,7 +64,7 @@ class SessionCreator(abc.ABC):
 
     @abc.abstractmethod
     def create_session(self) -> Any:
-        """A new session, ready to be run."""
+        """Return a new session, ready to be run."""
 
 
 class _ScaffoldSessionCreator(SessionCreator):
@@ -77,7 +77,7 @@ class _ScaffoldSessionCreator(SessionCreator):
         self._manager: SessionManager | None = None
 
     def _session_manager(self) -> SessionManager:
-        """The session manager; finalizes the scaffold first."""
+        """Return the session manager; finalizes the scaffold first."""
         self._scaffold.finalize()
         if self._manager is None:
             self._manager = SessionManager(
@@ -114,7 +114,7 @@ class ChiefSessionCreator(_ScaffoldSessionCreator):
         self._checkpoint_path = checkpoint_filename_with_path
 
     def create_session(self) -> Session:
-        """A session with the variables of the checkpoint, or new ones."""
+        """Return a session with the variables of the checkpoint, or new ones."""
         manager = self._session_manager()
         return manager.prepare_session(
             self._master,
@@ -149,7 +149,7 @@ class WorkerSessionCreator(_ScaffoldSessionCreator):
         self._max_wait_secs = max_wait_secs
 
     def create_session(self) -> Session:
-        """A session of an initialized model."""
+        """Return a session of an initialized model."""
         manager = self._session_manager()
         return manager.wait_for_session(
             self._master, config=self._config, max_wait_secs=self._max_wait_secs
@@ -174,7 +174,7 @@ def MonitoredTrainingSession(
     summary_dir: str | None = None,
     save_graph_def: bool = True,
 ) -> MonitoredSession:
-    """A session for training: restores, initializes, saves, writes summaries, recovers.
+    """Return a session for training: restores, initializes, saves, writes summaries, recovers.
 
     Args:
         master: The engine to connect to; empty for this process.
@@ -427,7 +427,7 @@ class SingularMonitoredSession(_MonitoredSession):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """The ``tf.Session``; None after ``close``."""
+        """Return the ``tf.Session``; None after ``close``."""
         return self._tf_sess()
 
 
@@ -450,7 +450,7 @@ class _CoordinatedSessionCreator(SessionCreator):
         self.coord: Coordinator | None = None
 
     def create_session(self) -> _CoordinatedSession:
-        """A session, with its queue runners started."""
+        """Return a session, with its queue runners started."""
         self.tf_sess = self._session_creator.create_session()
         self.coord = Coordinator(clean_stop_exception_types=())
         made = _CoordinatedSession(

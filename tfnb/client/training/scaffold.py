@@ -159,7 +159,7 @@ class Scaffold:
     def get_or_default(
         arg_name: str, collection_key: str, default_constructor: Callable[[], Any]
     ) -> Any:
-        """The one element of a collection; if it has none, a new one, which is added.
+        """Return the one element of a collection; if it has none, a new one, which is added.
 
         Raises:
             RuntimeError: There are several.
@@ -180,7 +180,7 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """Initializes local variables, tables and local resources."""
+        """Initialize local variables, tables and local resources."""
         return group(
             local_variables_initializer(),
             tables_initializer(),

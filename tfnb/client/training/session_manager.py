@@ -77,7 +77,7 @@ class SessionManager:
         init_feed_dict: Any = None,
         init_fn: Callable[[Any], Any] | None = None,
     ) -> Session:
-        """A session that is ready: restored if there is a checkpoint, else initialized.
+        """Return a session that is ready: restored if there is a checkpoint, else initialized.
 
         Args:
             master: The engine to connect to; empty for this process.
@@ -135,7 +135,7 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: Any = None,
     ) -> tuple[Session, bool]:
-        """A session, and whether it was restored from a checkpoint and is ready.
+        """Return a session, and whether it was restored from a checkpoint and is ready.
 
         Arguments as in ``prepare_session``.
         """
@@ -209,7 +209,7 @@ class SessionManager:
         max_wait_secs: float,
         config: Any,
     ) -> tuple[Session, bool]:
-        """A new session, and whether a checkpoint was restored."""
+        """Return a new session, and whether a checkpoint was restored."""
         if checkpoint_dir and path:
             raise ValueError(
                 "Can not provide both checkpoint_dir and checkpoint_filename_with_path."

@@ -152,7 +152,7 @@ class Supervisor:
         self._graph.finalize()
 
     def _default(self, given: Any, key: str, make: Callable[[], Any]) -> Any:
-        """The argument if given; else the first of a collection; else a new one, added to it."""
+        """Return the argument if given; else the first of a collection; else a new one, added to it."""
         if given is not Supervisor.USE_DEFAULT:
             return given
         found = self._graph.get_collection(key)
@@ -164,7 +164,7 @@ class Supervisor:
         return made
 
     def _find_step(self) -> Any:
-        """The tensor named ``global_step``, if it can count."""
+        """Return the tensor named ``global_step``, if it can count."""
         try:
             step = self._graph.get_tensor_by_name("global_step:0")
         except KeyError:
@@ -265,7 +265,7 @@ class Supervisor:
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Session:
-        """A session that is ready; the chief prepares it, others wait for the chief.
+        """Return a session that is ready; the chief prepares it, others wait for the chief.
 
         Args:
             master: The engine to connect to.
@@ -414,7 +414,7 @@ class Supervisor:
         return self._coord.should_stop()
 
     def stop_on_exception(self) -> Any:
-        """A context in which an exception is a request to stop."""
+        """Return a context in which an exception is a request to stop."""
         return self._coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:

@@ -57,7 +57,7 @@ class Device:
 
     @made_once
     def incarnation(self) -> int:
-        """A number that differs for every device."""
+        """Return a number that differs for every device."""
         return int.from_bytes(os.urandom(8), "little") >> 1 | 1
 
     @property
@@ -124,7 +124,7 @@ class Device:
         """Wait until all work queued on the device is computed."""
 
     def close(self) -> None:
-        """Drops the device's resources."""
+        """Drop the device's resources."""
         self.resource_manager.clear()
 
     def __repr__(self) -> str:

@@ -33,7 +33,7 @@ class DeviceMgr:
         return found
 
     def lookup(self, name: str) -> Device:
-        """The device with this full or local name.
+        """Return the device with this full or local name.
 
         Raises:
           InvalidArgumentError: there is none; lists those there are.
@@ -53,18 +53,18 @@ class DeviceMgr:
         raise errors.failed_precondition("No CPU device is registered.")
 
     def list_attributes(self) -> list[DeviceAttributes]:
-        """What users may know of each device."""
+        """Return what users may know of each device."""
         return [device.attributes for device in self.devices]
 
     def clear_containers(self, containers: Iterable[str]) -> None:
-        """Empties containers on every device; none named means the default one."""
+        """Empty containers on every device; none named means the default one."""
         names = list(containers) or [""]
         for device in self.devices:
             for name in names:
                 device.resource_manager.cleanup(name)
 
     def close(self) -> None:
-        """Drops what the devices hold."""
+        """Drop what the devices hold."""
         for device in self.devices:
             device.close()
 
@@ -72,7 +72,7 @@ class DeviceMgr:
 def make_local_devices(
     device_count: Mapping[str, int], config: config_pb2.ConfigProto | None = None
 ) -> list[Device]:
-    """The devices of a local session: GPUs that are there, then CPUs.
+    """Return the devices of a local session: GPUs that are there, then CPUs.
 
     Args:
       device_count: how many devices of each type at most (GPU) or exactly (CPU).

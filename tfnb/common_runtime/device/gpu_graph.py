@@ -62,11 +62,11 @@ class _Captured:
         self.alone: list[tuple[int, int]] = []  # `holders()` when only the graph holds the outputs
 
     def holders(self) -> list[tuple[int, int]]:
-        """Returns the reference counts of each output and of its memory (which views share)."""
+        """Return the reference counts of each output and of its memory (which views share)."""
         return [(getrefcount(one), getrefcount(one.data.mem)) for one in self.outputs]
 
     def given(self, args: Sequence[Any]) -> list[Any]:
-        """Returns the arguments where the graph reads them."""
+        """Return the arguments where the graph reads them."""
         return [self.inputs.get(number, arg) for number, arg in enumerate(args)]
 
 
@@ -80,7 +80,7 @@ class GraphSegment:
     def __init__(
         self, device: GpuDevice, body: Callable[..., tuple[Any, ...]], num_launches: int
     ) -> None:
-        """Prepares.
+        """Prepare.
 
         Args:
           device: of all its kernels.
@@ -100,7 +100,7 @@ class GraphSegment:
         self.refusals: dict[tuple[Any, ...], str] = {}
 
     def __call__(self, *args: Any) -> tuple[Any, ...] | None:
-        """The results, or None."""
+        """Return the results, or None."""
         if self._device.is_traced or not self._lock.acquire(blocking=False):
             return None
         try:
@@ -117,7 +117,7 @@ class GraphSegment:
             self._lock.release()
 
     def report(self) -> list[str]:
-        """Returns what became of the segment, one line each."""
+        """Return what became of the segment, one line each."""
         lines = []
         if self._num_captured:
             graphs = sum(one is not None for one in self._graphs.values())
@@ -196,7 +196,7 @@ class GraphSegment:
             _fill(made.outputs, results)
 
     def _capture(self, made: _Captured, args: Sequence[Any]) -> _Captured:
-        """Records the launches of the segment."""
+        """Record the launches of the segment."""
         cuda = self._cupy.cuda
         stream = cuda.get_current_stream()
         with cuda.using_allocator(made.pool.malloc):

@@ -49,7 +49,7 @@ def gpu_specs(
     total_memory: Callable[[int], int],
     at_most: int | None = None,
 ) -> list[GpuSpec]:
-    """The GPU devices that a configuration asks for, in order.
+    """Return the GPU devices that a configuration asks for, in order.
 
     Args:
       options: of the session.
@@ -104,7 +104,7 @@ def gpu_specs(
 
 
 def visible_gpus(listed: str, num_gpus: int) -> list[int]:
-    """The CUDA devices that ``visible_device_list`` names, in its order; "" for all.
+    """Return the CUDA devices that ``visible_device_list`` names, in its order; "" for all.
 
     >>> visible_gpus("1,0", 2), visible_gpus("", 2)
     ([1, 0], [0, 1])

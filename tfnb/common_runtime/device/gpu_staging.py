@@ -37,7 +37,7 @@ class StagingBuffer:
         self.pointer: int = memory.ptr
 
     def view(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """The first bytes as an array."""
+        """Return the first bytes as an array."""
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         return np.frombuffer(self._memory, np.uint8, size).view(dtype).reshape(shape)
 
@@ -55,7 +55,7 @@ class StagingPool:
         self._in_flight: deque[tuple[Any, StagingBuffer]] = deque()
 
     def take(self, num_bytes: int) -> StagingBuffer:
-        """Returns an unused buffer of at least ``num_bytes`` bytes."""
+        """Return an unused buffer of at least ``num_bytes`` bytes."""
         size = max(_SMALLEST, 1 << (num_bytes - 1).bit_length())
         with self._lock:
             while self._in_flight and self._in_flight[0][0].done:
@@ -67,7 +67,7 @@ class StagingPool:
         return StagingBuffer(self._cupy.cuda.alloc_pinned_memory(size), size)
 
     def give_back(self, buffer: StagingBuffer, event: Any = None) -> None:
-        """Takes a buffer back; it is reused once ``event``, if given, has completed."""
+        """Take a buffer back; it is reused once ``event``, if given, has completed."""
         with self._lock:
             if event is None:
                 self._keep(buffer)

@@ -177,7 +177,7 @@ class InterOpThreadPools:
         return pool
 
     def choose(self, index: int, num_partitions: int = 1) -> ThreadPool | None:
-        """The pool for ``RunOptions.inter_op_thread_pool``; None: the calling thread.
+        """Return the pool for ``RunOptions.inter_op_thread_pool``; None: the calling thread.
 
         -1 asks for the calling thread, which is granted to a step on one device only.
 
@@ -194,7 +194,7 @@ class InterOpThreadPools:
         return self._pools[index]
 
     def close(self) -> None:
-        """Ends the threads of the session's own pools."""
+        """End the threads of the session's own pools."""
         for pool in self._owned:
             pool.close()
 

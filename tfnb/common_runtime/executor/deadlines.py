@@ -62,7 +62,7 @@ class Deadlines:
         forking.renew_in_child(self)
 
     def renew_after_fork(self) -> None:
-        """Keeps the deadlines of the thread that forked: the steps of others are not here."""
+        """Keep the deadlines of the thread that forked: the steps of others are not here."""
         self._lock, self._wake = threading.Lock(), WakeUp()
         self._entries = [entry for entry in self._entries if entry.thread == get_ident()]
         heapq.heapify(self._entries)
@@ -71,7 +71,7 @@ class Deadlines:
             self._start()
 
     def set(self, run_state: RunState, timeout_ms: int) -> Deadline:
-        """Ends a step that is not over in ``timeout_ms`` milliseconds."""
+        """End a step that is not over in ``timeout_ms`` milliseconds."""
         entry = Deadline(monotonic() + timeout_ms / 1000, next(self._numbers), run_state)
         with self._lock:
             if self._num_empty > _MANY and 2 * self._num_empty > len(self._entries):

@@ -54,7 +54,7 @@ class DebuggedExecutorState(ExecutorState):
         self.ran_before: set[tuple[IterationState, int]] = set()
 
     def process(self) -> None:
-        """Runs ready nodes one by one, asking the debugger before and after each.
+        """Run ready nodes one by one, asking the debugger before and after each.
 
         Raises:
           OpError: a kernel failed, or the step was asked to end.
@@ -81,7 +81,7 @@ class DebuggedExecutorState(ExecutorState):
             self.ready = every
 
     def _has_run(self, every: deque[type_of_tagged_node]) -> bool:
-        """Takes the first node away if it ran before."""
+        """Take the first node away if it ran before."""
         item, iteration, _ = every[0]
         if (iteration, item.id) not in self.ran_before:
             return False
@@ -124,7 +124,7 @@ class DebuggedExecutorState(ExecutorState):
 
 
 def forget_inputs(item: NodeItem, iteration: IterationState) -> None:
-    """Empties the slots of a node that has run."""
+    """Empty the slots of a node that has run."""
     for slot in range(item.input_start, item.input_stop):
         iteration.inputs[slot] = None
 
@@ -135,7 +135,7 @@ def make_executors(
     step: StepContext,
     function: str = "",
 ) -> list[ExecutorState]:
-    """The executors of the partitions of a step, or of a function's call.
+    """Return the executors of the partitions of a step, or of a function's call.
 
     A debugger that wants it drives them.
     """

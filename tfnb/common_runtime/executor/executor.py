@@ -112,7 +112,7 @@ class ExecutorState:
 
     @runs_nodes(executor="self", item="item", iteration="iteration")
     def process(self) -> None:
-        """Runs ready nodes until there is none.
+        """Run ready nodes until there is none.
 
         One node per round: its inputs leave their slots, its kernel runs, and its outputs go to its
         consumers, some of which become ready.  The outputs of asynchronous kernels arrive later,
@@ -250,7 +250,7 @@ class ExecutorState:
         self.propagator.node_done(iteration)
 
     def _output_recorder(self) -> Callable[[int, NodeItem, Any], None] | None:
-        """The observer of outputs: a trace; else the check of outputs, in the first step only."""
+        """Return the observer of outputs: a trace; else the check of outputs, in the first step only."""
         return self.run_state.record_outputs or (
             None if self.immutable.warm_up.is_checked else check_outputs
         )
@@ -258,7 +258,7 @@ class ExecutorState:
     def _tell_of_transfer(
         self, hook: Callable[..., None] | None, item: NodeItem, value: Any
     ) -> None:
-        """Reports the bytes that a Send or Recv moved to the hook; a handle counts as 0 bytes."""
+        """Report the bytes that a Send or Recv moved to the hook; a handle counts as 0 bytes."""
         if hook is not None:
             num_bytes = getattr(value, "nbytes", 0)
             hook(self.run_state.step_id, self.partition, item.id, num_bytes, perf_counter_ns())
@@ -327,7 +327,7 @@ class ExecutorState:
             raise
 
     def _run_or_hand_over(self, tagged: type_of_tagged_node, args: Sequence[Any]) -> Any:
-        """The outputs of a cheap kernel; None if a thread of the pool now runs it."""
+        """Return the outputs of a cheap kernel; None if a thread of the pool now runs it."""
         run_state, stats = self.run_state, self.immutable.kernel_stats
         assert run_state.pool is not None
         assert stats is not None
@@ -366,7 +366,7 @@ def _first_live(args: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def as_outputs(item: NodeItem, found: Any) -> Any:
-    """The result of a kernel as a sequence indexed by output number."""
+    """Return the result of a kernel as a sequence indexed by output number."""
     count = item.num_outputs
     if count == 0:
         return ()
@@ -378,7 +378,7 @@ def as_outputs(item: NodeItem, found: Any) -> Any:
 
 
 def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
-    """Runs all partitions of a step until no node is ready and no kernel is pending.
+    """Run all partitions of a step until no node is ready and no kernel is pending.
 
     Raises:
       OpError: the first error of the step, after everything inside it has ended.
@@ -407,7 +407,7 @@ def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
 
 
 def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
-    """Runs everything that is ready, without waiting.
+    """Run everything that is ready, without waiting.
 
     An answer in the inbox may belong to an executor of a function call that joined the step.
     """
@@ -516,7 +516,7 @@ def run_schedule(
     partition: int,
     over_large_input: Callable[[NodeItem, list[Any]], Any],
 ) -> None:
-    """Runs a partition without control flow: every node once, in a fixed order.
+    """Run a partition without control flow: every node once, in a fixed order.
 
     Args:
       immutable: the partition.
@@ -605,7 +605,7 @@ def dereference(item: NodeItem, args: list[Any]) -> None:
 
 
 def dereference_by(entries: Sequence[tuple[int, bool, int, DType]], args: list[Any]) -> None:
-    """Reads the reference inputs that entries of ``NodeItem.dereference`` list."""
+    """Read the reference inputs that entries of ``NodeItem.dereference`` list."""
     for position, may_be_empty, how, dtype in entries:
         cell = args[position]
         if cell is None:

@@ -29,7 +29,7 @@ _signature_ids = itertools.count(1)
 
 
 def new_signature_id() -> int:
-    """An id that no other signature or function has."""
+    """Return an id that no other signature or function has."""
     return next(_signature_ids)
 
 
@@ -137,7 +137,7 @@ class ExecutorsAndKeys:
 
 
 def refuse_resource(name: str, value: Any) -> None:
-    """Raises InvalidArgumentError where a fed value is the handle of a resource."""
+    """Raise InvalidArgumentError where a fed value is the handle of a resource."""
     if isinstance(value, ResourceHandle):
         raise errors.invalid_argument(
             f"Invalid resource type (name: {value.name} type: {value.type_name}) fed to '{name}'. "
@@ -147,7 +147,7 @@ def refuse_resource(name: str, value: Any) -> None:
 
 
 def view(executors: Executors, signature: type_of_signature) -> ExecutorsAndKeys:
-    """The executors for a caller who named feeds and fetches in another order, or twice."""
+    """Return the executors for a caller who named feeds and fetches in another order, or twice."""
     feeds, fetches, targets = signature
     return ExecutorsAndKeys(
         executors,

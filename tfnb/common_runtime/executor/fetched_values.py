@@ -68,7 +68,7 @@ def own_all(results: list[Any]) -> list[Any]:
 
 
 def as_numbers(results: list[Any]) -> list[Any]:
-    """The values, arrays of rank 0 as NumPy scalars, text as bytes."""
+    """Return the values, arrays of rank 0 as NumPy scalars, text as bytes."""
     return [
         value[()] if value.__class__ is _ndarray and value.ndim == 0 else value for value in results
     ]

@@ -82,7 +82,7 @@ def _form(value: Any) -> str:
 
 
 def missing_output(node_name: str, found: int, wanted: int) -> OpError:
-    """The error for a kernel that returned fewer or more outputs than its op has."""
+    """Return the error for a kernel that returned fewer or more outputs than its op has."""
     if found < wanted:
         return errors.internal(f"Missing {found}-th output from {{{{node {node_name}}}}}")
     return errors.internal(

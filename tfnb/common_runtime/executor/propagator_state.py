@@ -165,7 +165,7 @@ class PropagatorState:
         self.root = FrameState(0, frames_by_name[""], None, None)
 
     def number_frames_from(self, number: int) -> None:
-        """Gives frames that are entered from now on numbers from this one on."""
+        """Give frames that are entered from now on numbers from this one on."""
         self._num_frames = number
 
     # -- from a finished node to the nodes behind it -----------------------------------------------
@@ -272,7 +272,7 @@ class PropagatorState:
             self.cleanup(iteration.frame, iteration.number)
 
     def cleanup(self, frame: FrameState, number: int) -> None:
-        """Ends iterations from ``number`` on, and frames outwards, as far as they are done."""
+        """End iterations from ``number`` on, and frames outwards, as far as they are done."""
         while frame.parent is not None:
             self._cleanup_iterations(frame, number)
             if frame.num_pending_inputs or frame.num_outstanding_iterations:

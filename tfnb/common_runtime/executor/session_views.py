@@ -71,7 +71,7 @@ def _why_moved(node: Node) -> str:
 
 
 def partitioned_view(executors: Executors) -> PartitionedGraph:
-    """A signature's partitions, node ids as the executors use them."""
+    """Return a signature's partitions, node ids as the executors use them."""
     return PartitionedGraph(
         executors.signature_id,
         tuple(_partition_view(index, item) for index, item in enumerate(executors.items)),
@@ -82,7 +82,7 @@ def partitioned_view(executors: Executors) -> PartitionedGraph:
 
 
 def function_view(signature_id: int, name: str, items: Sequence[ExecutorItem]) -> PartitionedGraph:
-    """A function's partitions, likewise."""
+    """Return a function's partitions, likewise."""
     views = tuple(_partition_view(index, item) for index, item in enumerate(items))
     return PartitionedGraph(signature_id, views, function=name)
 

@@ -58,7 +58,7 @@ class StepProgress:
     # -- finding nodes
 
     def find(self, name: str) -> Iterator[type_of_place]:
-        """The nodes of that name that have a place in the step now."""
+        """Yield the nodes of that name that have a place in the step now."""
         for executor in self._executors:
             for item in executor.immutable.items:
                 if item.name == name:
@@ -67,7 +67,7 @@ class StepProgress:
                         yield item, position
 
     def result(self, position: int) -> type_of_place | None:
-        """The node that gives a result of the call frame."""
+        """Return the node that gives a result of the call frame."""
         for executor in self._executors:
             for item in executor.immutable.items:
                 if item.action == RETVAL and item.argument_index == position:
@@ -75,7 +75,7 @@ class StepProgress:
         return None
 
     def sender_of(self, receiver: NodeItem) -> NodeItem | None:
-        """The node that sends what a Recv waits for."""
+        """Return the node that sends what a Recv waits for."""
         assert receiver.kernel is not None
         tensor = receiver.kernel.attrs["tensor_name"]
         for executor in self._executors:
@@ -90,7 +90,7 @@ class StepProgress:
         return None
 
     def receiver_of(self, sender: NodeItem) -> tuple[PartitionInStep, NodeItem] | None:
-        """The node that receives what a Send sends, and the executor of its partition."""
+        """Return the node that receives what a Send sends, and the executor of its partition."""
         assert sender.kernel is not None
         key = _key_of(sender.kernel)
         for executor in self._executors:
@@ -119,7 +119,7 @@ class StepProgress:
     # -- what became of a node
 
     def status(self, item: NodeItem, iteration: IterationState) -> NodeStatus:
-        """What became of a node in an iteration of its frame."""
+        """Return what became of a node in an iteration of its frame."""
         if (id(item), id(iteration)) in self._waiting:
             return NodeStatus.WAITING
         pending = iteration.pending[item.pending_id]
@@ -137,7 +137,7 @@ class StepProgress:
     def _places_before(
         self, item: NodeItem, iteration: IterationState
     ) -> list[tuple[NodeItem, int | None, IterationState | None]]:
-        """The nodes before a node, each with the input slot it fills and where it stands.
+        """Return the nodes before a node, each with the input slot it fills and where it stands.
 
         An Exit of a loop that has not begun, or has ended, stands nowhere: the Enters of that loop
         follow it, because they decide.
@@ -195,11 +195,11 @@ class StepProgress:
         return len(self._before.get(id(item), ()))
 
     def sources(self, item: NodeItem) -> list[NodeItem]:
-        """The nodes before a node, data and control, each once."""
+        """Return the nodes before a node, data and control, each once."""
         return list(dict.fromkeys(before for before, _ in self._before.get(id(item), ())))
 
     def missing_inputs(self, item: NodeItem, iteration: IterationState) -> list[NodeItem]:
-        """The nodes that have given a node neither a value nor the news that there is none."""
+        """Return the nodes that have given a node neither a value nor the news that there is none."""
         edges = {id(before) for before, _ in self._before.get(id(item), ())}
         missing = []
         for before, slot, place in self._places_before(item, iteration):
@@ -214,7 +214,7 @@ class StepProgress:
         return missing
 
     def origin_of_deadness(self, item: NodeItem, iteration: IterationState) -> NodeItem | None:
-        """The node that began the deadness which came to a node: a Switch, in most cases."""
+        """Return the node that began the deadness which came to a node: a Switch, in most cases."""
         here, seen = (item, iteration), {(id(item), id(iteration))}
         while True:
             following: type_of_place | None = None
@@ -242,12 +242,12 @@ class StepProgress:
 
 
 def _key_of(kernel: OpKernel) -> tuple[Any, ...]:
-    """The parts of a key that a Send and its Recv have in common."""
+    """Return the parts of a key that a Send and its Recv have in common."""
     return tuple(kernel.attrs[name] for name in ("tensor_name", "send_device", "recv_device"))
 
 
 def _last_iteration(before: NodeItem, iteration: IterationState) -> IterationState | None:
-    """The last iteration of the loop that an Exit leaves into an iteration; None if none lives."""
+    """Return the last iteration of the loop that an Exit leaves into an iteration; None if none lives."""
     for child in list(iteration.frame.children.values()):
         if child.info is before.frame and child.parent_iteration is iteration:
             iterations = dict(child.iterations)
@@ -256,7 +256,7 @@ def _last_iteration(before: NodeItem, iteration: IterationState) -> IterationSta
 
 
 def frames_below(root: FrameState) -> list[FrameState]:
-    """A frame and all that live inside it."""
+    """Return a frame and all that live inside it."""
     found = [root]
     for frame in found:
         found += list(frame.children.values())

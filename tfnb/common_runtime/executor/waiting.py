@@ -84,7 +84,7 @@ def explain_standstill(run_state: RunState) -> Standstill | None:
 
 
 def waiting_nodes(run_state: RunState) -> list[str]:
-    """The nodes of a step whose kernels have not answered, without those that a thread runs."""
+    """Return the nodes of a step whose kernels have not answered, without those that a thread runs."""
     rows = list(run_state.waiting.values())
     return [row[1][0].name for row in rows if row[3] is None or not row[3].is_taken]
 
@@ -92,7 +92,7 @@ def waiting_nodes(run_state: RunState) -> list[str]:
 def explain_progress(
     run_state: RunState, nodes: Sequence[RunningNode] | None = None
 ) -> Standstill | None:
-    """Describes a running step: its loops, and the nodes that run.
+    """Describe a running step: its loops, and the nodes that run.
 
     Args:
       run_state: the step.
@@ -131,7 +131,7 @@ def explain_steps(run_states: Sequence[RunState]) -> Standstill | None:
 
 
 def explained(run_state: RunState, error: BaseException) -> BaseException:
-    """The error that a step ends with, saying where the step was when it was ended from outside."""
+    """Return the error that a step ends with, saying where the step was when it was ended from outside."""
     is_end = isinstance(error, KeyboardInterrupt) and not hasattr(error, "standstill")
     is_late = (
         isinstance(error, errors.DeadlineExceededError)
@@ -150,7 +150,7 @@ def say_what_runs(run_state: RunState, error: errors.OpError) -> None:
 
 
 def with_account(error: BaseException, found: Standstill | None) -> BaseException:
-    """The error of a step that was ended from outside, with where the step was.
+    """Return the error of a step that was ended from outside, with where the step was.
 
     A time-out becomes another error with a longer message; an interrupt gains a note.
     """
@@ -267,7 +267,7 @@ def _describe(
     iteration: IterationState,
     args: Sequence[Any],
 ) -> tuple[Finding, bool]:
-    """Returns the node's finding, and whether nothing can unblock the node."""
+    """Return the node's finding, and whether nothing can unblock the node."""
     kernel = item.kernel
     assert kernel is not None
     node, is_final = item.name, False
@@ -400,7 +400,7 @@ def _find_resource(executor: PartitionInStep, item: NodeItem, args: Sequence[Any
 def _partners(
     graph: Graph, waiting: Node, handles: dict[Any, str], trait: Trait
 ) -> list[Node] | None:
-    """The ops of a session's graph that work on the same resource; None where that is not known."""
+    """Return the ops of a session's graph that work on the same resource; None where that is not known."""
     found = [
         node
         for node in graph.op_nodes()
@@ -423,7 +423,7 @@ def _is_in_function(graph: Graph, trait: Trait) -> bool:
 
 
 def _handles(node: Node) -> dict[tuple[str, str, str], str]:
-    """The resources that a node's inputs stand for, (op, container, name), and their nodes."""
+    """Return the resources that a node's inputs stand for, (op, container, name), and their nodes."""
     found = {}
     for edge in itertools.islice(node.in_edges, 8):
         source: Node = edge.src
@@ -460,7 +460,7 @@ def _held_back(root: FrameState) -> list[Finding]:
 
 
 def absent_value(executors: Sequence[PartitionInStep], position: int, name: str) -> errors.OpError:
-    """The error of a step that ended without a value for one of its results.
+    """Return the error of a step that ended without a value for one of its results.
 
     Args:
       executors: the partitions, as the step left them.
@@ -476,7 +476,7 @@ def absent_value(executors: Sequence[PartitionInStep], position: int, name: str)
 
 
 def dead_value(position: int, name: str, finding: Finding | None) -> errors.OpError:
-    """The same where the result is known to be dead, and why."""
+    """Return the same where the result is known to be dead, and why."""
     return _absent(position, name, True, finding)
 
 

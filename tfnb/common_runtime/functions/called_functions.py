@@ -32,7 +32,7 @@ _UNKNOWN = "Failed to find function \"{}\" in function library, which node '{}' 
 def called_functions(
     op: str, attrs: Mapping[str, Any]
 ) -> list[tuple[NameAttrList, Sequence[DType], Sequence[DType] | None]]:
-    """The functions, the types of the arguments, and of the results, None where one is enough."""
+    """Return the functions, the types of the arguments, and of the results, None where one is enough."""
     if op in PARTITIONED_CALLS:
         return [(attrs["f"], attrs["Tin"], attrs["Tout"])]
     if op in IF:
@@ -50,7 +50,7 @@ def called_functions(
 def types_of(
     function: NameAttrList, library: FunctionLibraryDefinition | None
 ) -> tuple[list[DType], list[DType]] | None:
-    """The base types of a function's arguments and results; None where attributes are missing.
+    """Return the base types of a function's arguments and results; None where attributes are missing.
 
     Raises:
       NotFoundError: the function does not exist.
@@ -95,7 +95,7 @@ def check_calls(node: Node, library: FunctionLibraryDefinition | None) -> None:
 
 
 def without_kernel(graph: Graph) -> Node | None:
-    """The first node whose op has no kernel for any device."""
+    """Return the first node whose op has no kernel for any device."""
     for node in graph.op_nodes():
         definition = node.op_definition
         if definition and not any(definition.has_kernel(d, node.attrs) for d in ("CPU", "GPU")):

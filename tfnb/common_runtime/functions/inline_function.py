@@ -55,7 +55,7 @@ def inline_function_body(
     multi_device: bool,
     keep_fetchable: bool,
 ) -> list[Node]:
-    """Replaces ``caller`` by a copy of a function's body.
+    """Replace ``caller`` by a copy of a function's body.
 
     Args:
       graph: the graph of ``caller``.
@@ -229,7 +229,7 @@ class _Inlining:
     # -- effects
 
     def _hold_effects(self, outputs: list[Node]) -> None:
-        """Makes results wait for effects that they do not depend on."""
+        """Make results wait for effects that they do not depend on."""
         self._late_effects: list[Node] = []
         effects = [node for node in self.body.graph.op_nodes() if has_effect(node)]
         effects += [node for node in self.body.control_ret_nodes if node not in effects]
@@ -303,7 +303,7 @@ def _ancestors(node: Node) -> set[Node]:
 
 
 def _may_be_dead(graph: Graph) -> set[Node]:
-    """The nodes behind a Switch that no Merge has made live again."""
+    """Return the nodes behind a Switch that no Merge has made live again."""
     dead: set[Node] = set()
     stack = [node for node in graph.op_nodes() if node.is_switch]
     while stack:
@@ -326,7 +326,7 @@ def stand_in(
     after: Node,
     fetchable: bool,
 ) -> Node:
-    """A node with a removed node's name: its outputs can be fetched, and it can be waited for."""
+    """Return a node with a removed node's name: its outputs can be fetched, and it can be waited for."""
     sources = list(outputs)
     types = [src.output_types[output].base_dtype for src, output in sources]
     attrs: dict[str, Any] = {"T": types}

@@ -34,7 +34,7 @@ def why_not(node: Node) -> str:
 
 
 def rewrite_while_node(graph: Graph, node: Node, *, keep_fetchable: bool) -> list[Node]:
-    """Replaces a While or StatelessWhile; returns the calls of its condition and body."""
+    """Replace a While or StatelessWhile; return the calls of its condition and body."""
     return _Loop(graph, node).run(keep_fetchable)
 
 
@@ -69,7 +69,7 @@ class _Loop:
         return self._add_named(name, function.name, attrs, *inputs, device=device)
 
     def run(self, keep_fetchable: bool) -> list[Node]:
-        """Makes the new nodes and removes the old one."""
+        """Make the new nodes and remove the old one."""
         graph, node = self.graph, self.node
         cond_name, body_name = self._new_name("cond"), self._new_name("body")
         enters = self._enters()

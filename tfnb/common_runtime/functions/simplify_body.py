@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def component_function(graph: Graph, lasting: Collection[str], simplifies: bool) -> Graph:
-    """Returns the part of a body on one device, with results named as in TensorFlow.
+    """Return the part of a body on one device, with results named as in TensorFlow.
 
     Args:
       graph: the body on one device; is used up.
@@ -60,7 +60,7 @@ def _simplify(graph: Graph, lasting: Collection[str]) -> None:
 
 
 def _drop_needless_waits(graph: Graph, node: Node, *, through_no_ops: bool = True) -> None:
-    """Removes control edges into a node from nodes that its tensor comes after anyway."""
+    """Remove control edges into a node from nodes that its tensor comes after anyway."""
     waits = [edge for edge in node.in_edges if edge.is_control and edge.src.is_op]
     if not waits:
         return
@@ -91,7 +91,7 @@ def _is_after(node: Node, before: set[Node], is_result: bool) -> bool:
 
 
 def _bypass(graph: Graph, node: Node, *, keep: bool) -> None:
-    """Connects a NoOp's inputs to its outputs directly, unless that takes more edges."""
+    """Connect a NoOp's inputs to its outputs directly, unless that takes more edges."""
     before = [edge.src for edge in node.in_edges if edge.src.is_op]
     after = [edge for edge in node.out_edges if edge.dst.is_op]
     if len(before) * len(after) > len(before) + len(after):
@@ -120,7 +120,7 @@ def _hand_on_waits(graph: Graph, node: Node) -> None:
 
 
 def _repeat_constant(graph: Graph, node: Node) -> None:
-    """Turns an Identity that holds a constant back until something is done into that constant."""
+    """Turn an Identity that holds a constant back until something is done into that constant."""
     data = [edge for edge in node.in_edges if not edge.is_control]
     const = data[0].src
     if not const.is_constant or any(edge.src.is_op for edge in const.in_edges):
@@ -133,7 +133,7 @@ def _repeat_constant(graph: Graph, node: Node) -> None:
 
 
 def _join_constants(graph: Graph) -> None:
-    """Merges equal constants without control inputs; the last one stays."""
+    """Merge equal constants without control inputs; the last one stays."""
     last: dict[object, Node] = {}
     for node in reversed(list(graph.op_nodes())):
         if not node.is_constant or any(edge.src.is_op for edge in node.in_edges):
@@ -153,7 +153,7 @@ def _join_constants(graph: Graph) -> None:
 
 
 def _with_names_of_results(graph: Graph) -> Graph:
-    """A copy whose ``_Retval`` nodes have the names of TensorFlow's component functions."""
+    """Return a copy whose ``_Retval`` nodes have the names of TensorFlow's component functions."""
     renamed = graph.empty_like()
     twin = {graph.source: renamed.source, graph.sink: renamed.sink}
     taken = {node.name for node in graph.op_nodes()}

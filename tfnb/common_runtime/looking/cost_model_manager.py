@@ -33,7 +33,7 @@ class CostModelManager:
         return self._lock
 
     def find_or_create(self, graph: Graph) -> CostModel:
-        """The cost model of a graph."""
+        """Return the cost model of a graph."""
         with self._lock:
             found = self._models.get(id(graph))
             if found is None:
@@ -46,7 +46,7 @@ class CostModelManager:
             return {model.graph: model for model in self._models.values()}
 
     def build(self, step_stats: step_stats_pb2.StepStats, graphs: Mapping[str, Graph]) -> None:
-        """Adds what a step recorded to the models of the graphs it ran.
+        """Add what a step recorded to the models of the graphs it ran.
 
         Where a device also has a hardware trace, under ``.../device:GPU:0/stream:all``, that tells
         how long a node's kernels took, all together; it names them ``node:kernel``.
@@ -79,7 +79,7 @@ class CostModelManager:
                         _add_node_stats(model, node, stats, time_us)
 
     def add_to_cost_graph_def(self, graph: Graph, cost_graph: step_stats_pb2.CostGraphDef) -> None:
-        """Appends a graph's nodes, source and sink among them, with what is known of their cost."""
+        """Append a graph's nodes, source and sink among them, with what is known of their cost."""
         with self._lock:
             model = self.find_or_create(graph)
             first = len(cost_graph.node)

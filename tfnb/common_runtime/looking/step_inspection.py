@@ -234,14 +234,14 @@ class StepInspector:
     # -- nodes -------------------------------------------------------------------------------------
 
     def nodes(self, partition: int, frame_id: int, number: int) -> list[NodeView]:
-        """The nodes of one iteration; none where it does not live."""
+        """Return the nodes of one iteration; none where it does not live."""
         iteration = self._find_iteration(partition, frame_id, number)
         if iteration is None:
             return []
         return [self._node_view(item, iteration) for item in iteration.frame.info.nodes]
 
     def states_around(self, partition: int, frame_id: int, number: int) -> dict[str, NodeState]:
-        """What the nodes are doing, as seen from one iteration of one of a partition's loops.
+        """Return what the nodes are doing, as seen from one iteration of one of a partition's loops.
 
         Of the loops around it that iteration counts in which this one stands, of those inside the
         youngest.  Nodes of a loop inside that has ended there are left out.  Other partitions are
@@ -256,7 +256,7 @@ class StepInspector:
         return found
 
     def _states_from(self, executor: ExecutorState, place: IterationState) -> dict[str, NodeState]:
-        """What the nodes of a partition are doing, as seen from one of its iterations."""
+        """Return what the nodes of a partition are doing, as seen from one of its iterations."""
         seen: dict[int, IterationState] = {}
         around: IterationState | None = place
         while around is not None:
@@ -295,7 +295,7 @@ class StepInspector:
         return None
 
     def state(self, item: NodeItem, iteration: IterationState) -> NodeState:
-        """What a node of an iteration is doing."""
+        """Return what a node of an iteration is doing."""
         key = id(item), id(iteration)
         if key == self._running:
             return NodeState.RUNNING
@@ -320,7 +320,7 @@ class StepInspector:
         )
 
     def entries(self, item: NodeItem, iteration: IterationState) -> list[Entry]:
-        """The data inputs of a node in an iteration."""
+        """Return the data inputs of a node in an iteration."""
         missing = self._missing(item, iteration)
         is_started = self.state(item, iteration) in (NodeState.DONE, NodeState.WAITING)
         found = []
@@ -339,7 +339,7 @@ class StepInspector:
         return found
 
     def _missing(self, item: NodeItem, iteration: IterationState) -> list[str]:
-        """The nodes of which nothing has come yet to a node that waits for them."""
+        """Return the nodes of which nothing has come yet to a node that waits for them."""
         if self.state(item, iteration) is not NodeState.UNREADY:
             return []
         missing = [before.name for before in self._progress.missing_inputs(item, iteration)]
@@ -351,7 +351,7 @@ class StepInspector:
         return missing
 
     def find(self, name: str) -> Iterator[tuple[NodeItem, IterationState]]:
-        """The places of a node: one for each iteration of its frame that lives."""
+        """Yield the places of a node: one for each iteration of its frame that lives."""
         for executor in self._executors:
             position = executor.immutable.find_id(name)
             if position < 0:
@@ -365,7 +365,7 @@ class StepInspector:
     # -- values ------------------------------------------------------------------------------------
 
     def values(self, tensor: str) -> list[tuple[str, int, Any]]:
-        """The values of a tensor that lie in the step: frame, iteration, value; each value once.
+        """Return the values of a tensor that lie in the step: frame, iteration, value; each value once.
 
         They lie in the slots of nodes that have not run, here or on another device, or on the way
         to one.
@@ -480,7 +480,7 @@ class _Place:
 
 
 def _counterpart(executor: PartitionInStep, place: IterationState) -> IterationState:
-    """The same iteration of the same frame in a partition, or the next one around it."""
+    """Return the same iteration of the same frame in a partition, or the next one around it."""
     around: IterationState | None = place
     while around is not None:
         for frame in frames_below(executor.propagator.root):
@@ -493,7 +493,7 @@ def _counterpart(executor: PartitionInStep, place: IterationState) -> IterationS
 
 
 def _rendezvous_key(send: NodeItem, frame_id: int, iteration: int) -> str:
-    """The key under which a Send leaves its value in an iteration."""
+    """Return the key under which a Send leaves its value in an iteration."""
     assert send.kernel is not None
     attrs: Any = send.kernel.attrs
     return create_key(
@@ -507,7 +507,7 @@ def _rendezvous_key(send: NodeItem, frame_id: int, iteration: int) -> str:
 
 
 def _put(executor: PartitionInStep, iteration: IterationState, slot: int, value: Any) -> None:
-    """Puts another value into a slot, in the memory of the one that lies there."""
+    """Put another value into a slot, in the memory of the one that lies there."""
     if is_device_array(iteration.inputs[slot]):
         value = executor.immutable.device.take(value)
     iteration.inputs[slot] = value
@@ -516,12 +516,12 @@ def _put(executor: PartitionInStep, iteration: IterationState, slot: int, value:
 def _answer(
     inbox: Any, place: int, executor: PartitionInStep, tagged: type_of_tagged_node, value: Any
 ) -> None:
-    """Replaces the answer of a Recv that has not been taken out of the inbox."""
+    """Replace the answer of a Recv that has not been taken out of the inbox."""
     inbox[place] = executor, tagged, (value,)
 
 
 def as_value(tensor: str, value: Any, dtype: DType, old: Any) -> Any:
-    """A user's value as the runtime keeps it: an array, or at rank 0 a NumPy scalar.
+    """Return a user's value as the runtime keeps it: an array, or at rank 0 a NumPy scalar.
 
     Raises:
       InvalidArgumentError: the old value cannot be replaced, or the new one has another type.
@@ -564,5 +564,5 @@ def _as_bytes(array: Any) -> Any:
 
 
 def _queue(executor: ExecutorState) -> list[type_of_tagged_node]:
-    """What is ready; while a debugger drives it, that lies in the propagator's queue only."""
+    """Return what is ready; while a debugger drives it, that lies in the propagator's queue only."""
     return [*executor.propagator.ready, *executor.put_off]

@@ -637,7 +637,7 @@ def _write_outputs(
 
 
 def _label(node: Node) -> str:
-    """The node and its inputs, like ``y = MatMul(x, w)``."""
+    """Return the node and its inputs, like ``y = MatMul(x, w)``."""
     edges = sorted(
         (edge for edge in node.in_edges if not edge.is_control), key=lambda edge: edge.dst_input
     )
@@ -649,7 +649,7 @@ def _label(node: Node) -> str:
 
 
 def _memory_label(record: step_stats_pb2.NodeExecStats) -> str:
-    """The prefix of the label of a node that allocated a tenth of a megabyte or more."""
+    """Return the prefix of the label of a node that allocated a tenth of a megabyte or more."""
     return "".join(
         f"[{memory.allocator_name} {memory.total_bytes / _MEGABYTE:.1f}MB "
         f"{memory.peak_bytes / _MEGABYTE:.1f}MB] "

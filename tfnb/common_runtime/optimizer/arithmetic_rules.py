@@ -40,12 +40,12 @@ _MAX_ELEMENTS = 1 << 14
 
 
 def rule(*ops: str) -> Callable[[type_of_rule], type_of_rule]:
-    """Registers a rule of the arithmetic optimizer for nodes of these ops."""
+    """Register a rule of the arithmetic optimizer for nodes of these ops."""
     return functools.partial(_register, RULES, ops)
 
 
 def folding_rule(*ops: str) -> Callable[[type_of_rule], type_of_rule]:
-    """Registers a rule of constant folding for nodes of these ops."""
+    """Register a rule of constant folding for nodes of these ops."""
     return functools.partial(_register, FOLDING_RULES, ops)
 
 

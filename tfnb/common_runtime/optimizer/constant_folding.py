@@ -304,7 +304,7 @@ def join_equal_nodes(
 
 
 def _pure_nodes(nodes: Sequence[Node]) -> Iterator[Node]:
-    """The nodes among them that compute a value of their inputs alone."""
+    """Yield the nodes among them that compute a value of their inputs alone."""
     # The nodes of a graph share the tuples of their types, and keep them alive meanwhile.
     known: dict[tuple[OpDefinition | None, int, int], bool] = {}
     for node in nodes:

@@ -24,7 +24,7 @@ _SWITCH = frozenset(["Switch"])
 
 
 def remove_dead_branches(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Removes the Switch and Merge nodes of conditionals with a constant predicate."""
+    """Remove the Switch and Merge nodes of conditionals with a constant predicate."""
     switches = [node for node in rewriter.nodes_of(_SWITCH) if _is_decided(rewriter, node)]
     fate = _what_dies(rewriter, switches) if switches else None
     if fate is None:
@@ -54,7 +54,7 @@ def _taken(switch: Node) -> int:
 def _what_dies(
     rewriter: GraphRewriter, switches: list[Node]
 ) -> tuple[list[Node], dict[Node, Edge]] | None:
-    """The nodes that are dead in every step, and the Merges behind them with their live input.
+    """Return the nodes that are dead in every step, and the Merges behind them with their live input.
 
     None if one of the dead can be noticed.
     """
@@ -108,7 +108,7 @@ def _is_noticed(rewriter: GraphRewriter, node: Node) -> bool:
 
 
 def _take_merge_out(rewriter: GraphRewriter, merge: Node, live: Edge) -> str:
-    """The Merge becomes an Identity of its live input; its index is known."""
+    """Return the Merge becomes an Identity of its live input; its index is known."""
     index = live.dst_input
     readers = [edge for edge in merge.out_edges if edge.src_output == 1]
     graph = rewriter.graph

@@ -42,7 +42,7 @@ PHASE = 1000
 
 
 def simplify_arithmetic(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Applies the rules of the arithmetic optimizer."""
+    """Apply the rules of the arithmetic optimizer."""
     return _apply(RULES, rewriter)
 
 

@@ -27,7 +27,7 @@ _MAX_NAMED = 20
 
 
 def remove_identities(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Gives the consumers of an Identity its input, where nothing hangs on the node itself.
+    """Give the consumers of an Identity its input, where nothing hangs on the node itself.
 
     It stays where it is a target, waits for others, stands on another device than its input, reads
     a variable, or says to others which side of a Switch is alive.
@@ -66,7 +66,7 @@ def strip_debug_ops(rewriter: GraphRewriter, options: OptimizationPassOptions) -
 
 
 def unneeded_report(full_graph: Graph, graph: Graph, feeds: Iterable[str]) -> list[str]:
-    """What a signature left out of the session's graph, a line each, the first twenty by name.
+    """Return what a signature left out of the session's graph, a line each, the first twenty by name.
 
     Args:
       full_graph: the session's graph.

@@ -95,7 +95,7 @@ class OptimizationReports(tuple[PassReport, ...]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        """A line for each pass, below it what it did."""
+        """Return a line for each pass, below it what it did."""
         lines = []
         for report in self:
             grouping = report.grouping.name.lower().replace("_", " ")
@@ -112,14 +112,14 @@ class OptimizationPassRegistry:
         self._passes: dict[Grouping, list[tuple[int, OptimizationPass]]] = {}  # guarded by _lock
 
     def register(self, grouping: Grouping, phase: int, optimization: OptimizationPass) -> None:
-        """Adds a pass; of one phase, the one registered first runs first."""
+        """Add a pass; of one phase, the one registered first runs first."""
         with self._lock:
             passes = self._passes.setdefault(grouping, [])
             passes.append((phase, optimization))
             passes.sort(key=lambda entry: entry[0])
 
     def deregister(self, grouping: Grouping, optimization: OptimizationPass) -> None:
-        """Takes a pass off; one that is not there is no error."""
+        """Take a pass off; one that is not there is no error."""
         with self._lock:
             passes = self._passes.get(grouping, [])
             passes[:] = [entry for entry in passes if entry[1] is not optimization]

@@ -62,7 +62,7 @@ def is_on(config: config_pb2.ConfigProto, toggle: str) -> bool:
 
 
 def optimizers(config: config_pb2.ConfigProto) -> tuple[str, ...]:
-    """The names of the optimizers to run, in order.
+    """Return the names of the optimizers to run, in order.
 
     >>> config = config_pb2.ConfigProto()
     >>> config.graph_options.rewrite_options.constant_folding = 2
@@ -90,7 +90,7 @@ def _runs(
 
 
 def iterations(config: config_pb2.ConfigProto) -> int:
-    """The maximum number of rounds of all optimizers."""
+    """Return the maximum number of rounds of all optimizers."""
     asked = config.graph_options.rewrite_options.meta_optimizer_iterations
     return int(asked) or DEFAULT_ITERATIONS
 

@@ -48,7 +48,7 @@ def _fits_into(inner: DType, outer: DType) -> bool:
 
 @rule("Cast")
 def redundant_cast(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A cast to the same type; a cast there and back that lost nothing; two casts in one."""
+    """Return a cast to the same type; a cast there and back that lost nothing; two casts in one."""
     inputs = rewriter.inputs(node)
     if inputs is None:
         return None
@@ -76,7 +76,7 @@ def redundant_cast(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("Bitcast")
 def redundant_bitcast(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A bitcast to the same type; two bitcasts between types of one size."""
+    """Return a bitcast to the same type; two bitcasts between types of one size."""
     inputs = rewriter.inputs(node)
     if inputs is None:
         return None
@@ -105,7 +105,7 @@ def redundant_bitcast(rewriter: GraphRewriter, node: Node) -> str | None:
 
 
 def _axes_of(value: Any, rank: int) -> list[int] | None:
-    """A constant list of axes, counted from the front; None where it would be refused."""
+    """Return a constant list of axes, counted from the front; None where it would be refused."""
     if value is None or value.ndim > 1 or value.dtype.kind not in "iu":
         return None
     axes = np.atleast_1d(value).tolist()
@@ -116,7 +116,7 @@ def _axes_of(value: Any, rank: int) -> list[int] | None:
 
 
 def _permutation(rewriter: GraphRewriter, node: Node) -> tuple[type_of_tensor, list[int]] | None:
-    """What a Transpose permutes, and how, where it is known to fit."""
+    """Return what a Transpose permutes, and how, where it is known to fit."""
     inputs = rewriter.inputs(node)
     if inputs is None:
         return None
@@ -129,7 +129,7 @@ def _permutation(rewriter: GraphRewriter, node: Node) -> tuple[type_of_tensor, l
 
 @rule("Transpose", "ConjugateTranspose")
 def redundant_transpose(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A transpose that moves nothing; one that another takes back."""
+    """Return a transpose that moves nothing; one that another takes back."""
     found = _permutation(rewriter, node)
     if found is None:
         return None
@@ -176,7 +176,7 @@ def conjugate_of_transpose(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("ReverseV2")
 def redundant_reverse(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A reversal of no axis; one that another takes back."""
+    """Return a reversal of no axis; one that another takes back."""
     inputs = rewriter.inputs(node)
     rank = None if inputs is None else rewriter.shapes.rank(inputs[0])
     if inputs is None or rank is None:
@@ -208,7 +208,7 @@ def redundant_reverse(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @folding_rule("Reshape", "BroadcastTo")
 def reshape_to_the_same(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A tensor that already has the shape."""
+    """Return a tensor that already has the shape."""
     inputs = rewriter.inputs(node)
     if inputs is None:
         return None
@@ -223,7 +223,7 @@ def reshape_to_the_same(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("Reshape")
 def reshape_of_reshape(rewriter: GraphRewriter, node: Node) -> str | None:
-    """The shape in between does not matter, where it surely fits."""
+    """Return the shape in between does not matter, where it surely fits."""
     inner = inner_of(rewriter, node, "Reshape", "ExpandDims", "Squeeze")
     inputs, sources = rewriter.inputs(node), None if inner is None else rewriter.inputs(inner)
     if inner is None or inputs is None or sources is None or not _surely_fits(rewriter, inner):
@@ -275,7 +275,7 @@ def _is_shape_for(value: Any, shape: tuple[int, ...]) -> bool:
 
 @rule("Squeeze", "ExpandDims")
 def expanded_and_squeezed(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A dimension put in and taken out again, or out and in."""
+    """Return a dimension put in and taken out again, or out and in."""
     inner = inner_of(rewriter, node, "ExpandDims" if node.op == "Squeeze" else "Squeeze")
     sources = None if inner is None else rewriter.inputs(inner)
     inputs = rewriter.inputs(node)
@@ -360,7 +360,7 @@ def reduction_of_no_axis(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @folding_rule("EnsureShape")
 def ensured_shape(rewriter: GraphRewriter, node: Node) -> str | None:
-    """The graph itself says that the shape is as it must be."""
+    """Return the graph itself says that the shape is as it must be."""
     inputs = rewriter.inputs(node)
     dims = None if inputs is None else rewriter.shapes.dims(inputs[0])
     if inputs is None or dims is None:

@@ -40,7 +40,7 @@ class StaticShapes:
         self._known: dict[Node, list[TensorShape]] = {}
 
     def shape(self, tensor: type_of_tensor) -> TensorShape:
-        """The static shape of a tensor."""
+        """Return the static shape of a tensor."""
         node, output = tensor
         found = self._known.get(node)
         if found is None:
@@ -49,19 +49,19 @@ class StaticShapes:
         return found[output]
 
     def dims(self, tensor: type_of_tensor) -> tuple[int, ...] | None:
-        """The sizes of a tensor, or None unless all are known."""
+        """Return the sizes of a tensor, or None unless all are known."""
         dims = self.shape(tensor).dim_values
         if dims is None or None in dims:
             return None
         return dims  # type: ignore[return-value]
 
     def rank(self, tensor: type_of_tensor) -> int | None:
-        """The number of a tensor's dimensions, or None."""
+        """Return the number of a tensor's dimensions, or None."""
         dims = self.shape(tensor).dim_values
         return None if dims is None else len(dims)
 
     def forget(self, node: Node) -> None:
-        """Drops the cached shapes of a node that now computes something else."""
+        """Drop the cached shapes of a node that now computes something else."""
         self._known.pop(node, None)
 
     def _infer(self, wanted: Node) -> None:
@@ -148,7 +148,7 @@ class StaticShapes:
 
 
 def inputs_of(node: Node) -> list[type_of_tensor] | None:
-    """The tensors a node takes, or None where one is missing."""
+    """Return the tensors a node takes, or None where one is missing."""
     edges = node.data_in_edges
     if len(edges) != len(node.input_types):
         return None
@@ -156,14 +156,14 @@ def inputs_of(node: Node) -> list[type_of_tensor] | None:
 
 
 def control_inputs_of(node: Node) -> list[Node]:
-    """The nodes a node waits for without taking a tensor, ``_SOURCE`` left out."""
+    """Return the nodes a node waits for without taking a tensor, ``_SOURCE`` left out."""
     if len(node.in_edges) == len(node.data_in_edges):
         return []
     return [edge.src for edge in node.in_edges if edge.is_control and edge.src.is_op]
 
 
 def constant_of(tensor: type_of_tensor) -> np.ndarray[Any, Any] | None:
-    """The value of a tensor that is the same in every step, or None.
+    """Return the value of a tensor that is the same in every step, or None.
 
     A constant that enters a loop as its invariant is still that constant.
     """

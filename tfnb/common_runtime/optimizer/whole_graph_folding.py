@@ -70,7 +70,7 @@ def _values(
     kernels: Mapping[str, type_of_kernels],
     limit: int,
 ) -> tuple[tuple[Any, ...], list[Node]] | None:
-    """The outputs of a node with constant inputs and what its constants waited for."""
+    """Return the outputs of a node with constant inputs and what its constants waited for."""
     if not node.num_outputs or not node.num_inputs or node.name in rewriter.targets:
         return None
     if node.num_outputs > 1 and any(e.is_control and e.dst.is_op for e in node.out_edges):

@@ -46,7 +46,7 @@ def inspect_call(
     stack: tuple[str, ...],
     new_groups: Callable[[Graph, tuple[str, ...]], GroupsOfBody],
 ) -> list[ResourceGroup]:
-    """The groups among the resources that a ``PartitionedCall`` takes and gives.
+    """Return the groups among the resources that a ``PartitionedCall`` takes and gives.
 
     Args:
       call: the node.

@@ -96,7 +96,7 @@ class ColocationGraph:
     # -- making groups ---------------------------------------------------------------------------
 
     def add_nodes(self, nodes: Sequence[Node]) -> None:
-        """Joins nodes, and older nodes they refer to, into groups.
+        """Join nodes, and older nodes they refer to, into groups.
 
         Raises:
           InvalidArgumentError: an op has no kernel, a device name is malformed, or nodes that
@@ -123,7 +123,7 @@ class ColocationGraph:
         return node in self._members
 
     def member(self, node: Node) -> Member:
-        """The node's Member, made and checked on first use."""
+        """Return the node's Member, made and checked on first use."""
         found = self._members.get(node)
         if found is None:
             found = self._members[node] = self._new_member(node)
@@ -168,7 +168,7 @@ class ColocationGraph:
         self._accepted_assigned.add((name, supported))
 
     def supported_device_types(self, node: Node) -> tuple[str, ...]:
-        """The device types here that have a kernel for the node, best first."""
+        """Return the device types here that have a kernel for the node, best first."""
         # Nodes share the tuples of their types; an entry keeps these, so their ids stay unique.
         inputs, outputs = node.input_types, node.output_types
         key = (node.op_definition, id(inputs), id(outputs), node.attrs.get("_kernel"))
@@ -215,7 +215,7 @@ class ColocationGraph:
                     self._join_handle_edge(src, node)
 
     def _anchor(self, call: Node, output: int) -> Node:
-        """The node whose device a resource that comes out of a call has to share."""
+        """Return the node whose device a resource that comes out of a call has to share."""
         anchors = self._anchors.get(call)
         if anchors is None:
             anchors = self._anchors[call] = {}
@@ -246,7 +246,7 @@ class ColocationGraph:
         )
 
     def _limit(self, node: Node, demands: Member) -> None:
-        """Makes a node's group meet what a function's body demands of a resource.
+        """Make a node's group meet what a function's body demands of a resource.
 
         Raises:
           InvalidArgumentError: it cannot.
@@ -385,7 +385,7 @@ class ColocationGraph:
         goes.parent = keeps
 
     def root(self, node: Node) -> Member:
-        """The Member that speaks for the node's group."""
+        """Return the Member that speaks for the node's group."""
         member = self.member(node)
         while member.parent is not member:
             # Halving the path as we go keeps it short for the next one.
@@ -417,7 +417,7 @@ class ColocationGraph:
         root.possible_devices = []
 
     def devices_for_node(self, node: Node) -> list[PlacementDevice]:
-        """The devices the node's group may use, best first.
+        """Return the devices the node's group may use, best first.
 
         Raises:
           InvalidArgumentError: there are none; says what was asked for and what there is.
@@ -532,7 +532,7 @@ class ColocationGraph:
         return f"Could not satisfy explicit device specification '{asked}'{self.debug_info(root)}"
 
     def debug_info(self, root: Member) -> str:
-        """A group in words: its demands, its ops' device types, its nodes and their wishes."""
+        """Return a group in words: its demands, its ops' device types, its nodes and their wishes."""
         nodes = [node for node in self._members if self.root(node) is root]
         types = {node.op: " ".join(self.supported_device_types(node)) for node in nodes}
         lines = [
@@ -559,7 +559,7 @@ class ColocationGraph:
 
 
 def _apart(message: str, names: tuple[str, ...]) -> errors.OpError:
-    """The error of nodes that cannot stand together."""
+    """Return the error of nodes that cannot stand together."""
     error = errors.invalid_argument(message, errors.Mistake.APART)
     error.nodes = names
     return error

@@ -78,7 +78,7 @@ class Member:
         self.possible_devices: list[PlacementDevice] = []
 
     def merge_device_types(self, other: Member, by_device: Mapping[str, int]) -> bool:
-        """Keeps the device types that both groups can use; False, and no change, if none is.
+        """Keep the device types that both groups can use; False, and no change, if none is.
 
         If only one of the groups prefers some kernels, its preference applies to the whole group;
         if both do and disagree, neither counts.
@@ -105,7 +105,7 @@ class Member:
         return True
 
     def merge_device_names(self, other: Member, allow_soft_placement: bool) -> None:
-        """Adds the constraints of another group; nothing changes if the two conflict.
+        """Add the constraints of another group; nothing changes if the two conflict.
 
         Raises:
           InvalidArgumentError: no device fits both.
@@ -117,7 +117,7 @@ class Member:
         self.requested = specialized_name(specialized_name(requested, assigned), resource)
 
     def soft_device_name(self, keep_resource: bool) -> str:
-        """The part of the request that remains when soft placement drops type and number."""
+        """Return the part of the request that remains when soft placement drops type and number."""
         spec = device_spec.parse_full_name(self.requested)
         assert spec is not None
         bound = [device_spec.parse_full_name(self.assigned)]
@@ -135,7 +135,7 @@ class Member:
 
 @lru_cache(1024)
 def merged_names(target: str, other: str, allow_soft_placement: bool = False) -> str:
-    """The name of the devices that match both names.
+    """Return the name of the devices that match both names.
 
     Raises:
       InvalidArgumentError: the names contradict each other.

@@ -40,7 +40,7 @@ class Callables:
         self._callables: dict[int, _Callable] = {}  # guarded by self._lock
 
     def make(self, options: config_pb2.CallableOptions) -> int:
-        """Prepares a signature.
+        """Prepare a signature.
 
         Raises:
           InvalidArgumentError: a device that is to hold a tensor is malformed or not there.
@@ -84,7 +84,7 @@ class Callables:
         return tuple((position, lookup(name)) for position, name in enumerate(names) if name)
 
     def _devices(self, names: Sequence[str], wanted: Mapping[str, str]) -> list[str]:
-        """The device that holds each tensor, "" for the host."""
+        """Return the device that holds each tensor, "" for the host."""
         found = []
         known = {device.name: device for device in self._session.device_mgr.devices}
         for name in names:
@@ -110,7 +110,7 @@ class Callables:
     def run(
         self, handle: int, feed_values: Sequence[Any], run_metadata: config_pb2.RunMetadata | None
     ) -> list[Any]:
-        """Runs a callable.
+        """Run a callable.
 
         Raises:
           InvalidArgumentError: the handle is unknown or released, or the number of feeds is wrong.

@@ -150,12 +150,12 @@ class DirectSession(RuntimeSession):
 
     @made_once
     def cost_model_manager(self) -> CostModelManager:
-        """The cost models of the signatures that are measured."""
+        """Return the cost models of the signatures that are measured."""
         return CostModelManager()
 
     @made_once
     def fed_texts(self) -> FedTexts:
-        """The texts that the session was fed."""
+        """Return the texts that the session was fed."""
         return FedTexts()
 
     @made_once
@@ -176,7 +176,7 @@ class DirectSession(RuntimeSession):
     # -- the graph ---------------------------------------------------------------------------------
 
     def create(self, graph_def: type_of_graph_def) -> None:
-        """Gives the session its graph; a graph without nodes is ignored.
+        """Give the session its graph; a graph without nodes is ignored.
 
         Raises:
           AlreadyExistsError: it has one.
@@ -210,7 +210,7 @@ class DirectSession(RuntimeSession):
             self._state.extend(graph_def)
 
     def replace_graph(self, graph_def: type_of_graph_def) -> None:
-        """Takes another graph in place of the one it has.
+        """Take another graph in place of the one it has.
 
         Steps in flight, partial runs and callables go on with the graph they were made of. What
         is held for nodes that stayed the same stays where it is; variables, queues and tables of
@@ -258,7 +258,7 @@ class DirectSession(RuntimeSession):
         run_options: config_pb2.RunOptions | None = None,
         run_metadata: config_pb2.RunMetadata | None = None,
     ) -> list[Any]:
-        """Runs one step.
+        """Run one step.
 
         Args:
           feeds: tensor name -> array of the tensor's dtype.
@@ -276,7 +276,7 @@ class DirectSession(RuntimeSession):
     def run_plainly(
         self, feeds: Mapping[str, Any], fetches: Sequence[str], targets: Sequence[str]
     ) -> list[Any]:
-        """Runs one step without options."""
+        """Run one step without options."""
         return self.run(feeds, fetches, targets)
 
     def prepare(
@@ -285,7 +285,7 @@ class DirectSession(RuntimeSession):
         fetches: tuple[str, ...],
         targets: tuple[str, ...],
     ) -> ExecutorsAndKeys:
-        """The executors for a signature; made on first use, then kept for the session's life.
+        """Return the executors for a signature; made on first use, then kept for the session's life.
 
         Raises:
           CancelledError: the session is closed.
@@ -317,7 +317,7 @@ class DirectSession(RuntimeSession):
     def optimization_reports(
         self, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = ()
     ) -> OptimizationReports:
-        """Reports what the passes did to a signature's graph, which is prepared but not run.
+        """Report what the passes did to a signature's graph, which is prepared but not run.
 
         Printed, it is plain text: a line for each pass, below it a line for each thing it did.
         Which passes run is up to ``ConfigProto.graph_options``: ``optimizer_options`` and
@@ -336,7 +336,7 @@ class DirectSession(RuntimeSession):
     def optimization_stages(
         self, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = ()
     ) -> list[PassStage]:
-        """The graph of a signature before and after each pass; nothing is prepared or run.
+        """Return the graph of a signature before and after each pass; nothing is prepared or run.
 
         Args:
           fetches: names of tensors to return.
@@ -357,7 +357,7 @@ class DirectSession(RuntimeSession):
         run_options: config_pb2.RunOptions | None = None,
         run_metadata: config_pb2.RunMetadata | None = None,
     ) -> list[Any]:
-        """Runs one step of prepared executors in the calling thread.
+        """Run one step of prepared executors in the calling thread.
 
         Args:
           prepared: from :meth:`prepare`.
@@ -429,7 +429,7 @@ class DirectSession(RuntimeSession):
         run_options: config_pb2.RunOptions | None,
         run_metadata: config_pb2.RunMetadata | None,
     ) -> _Asked:
-        """What the options of a step and the session's configuration ask for."""
+        """Return what the options of a step and the session's configuration ask for."""
         recorder, timeout_ms = None, self._timeout_ms
         pool = self._default_pool or executors.python_pool
         if run_options is not None:
@@ -470,7 +470,7 @@ class DirectSession(RuntimeSession):
             self._drop()
 
     def step_context(self, run_state: RunState) -> StepContext:
-        """Returns the context that the kernels of a step share."""
+        """Return the context that the kernels of a step share."""
         return StepContext(
             run_state.step_id,
             run_state,
@@ -483,7 +483,7 @@ class DirectSession(RuntimeSession):
     # -- callables and partial runs ----------------------------------------------------------------
 
     def make_callable(self, options: config_pb2.CallableOptions) -> int:
-        """Prepares a signature under a handle."""
+        """Prepare a signature under a handle."""
         self._check_open()
         self._check_not_finalized()
         if not self._was_created:
@@ -531,7 +531,7 @@ class DirectSession(RuntimeSession):
         return self._partial_runs.setup(feeds, fetches, targets)
 
     def partial_run_states(self) -> list[PartialRunState]:
-        """Returns the progress of each partial run, in the order of their start."""
+        """Return the progress of each partial run, in the order of their start."""
         return self._partial_runs.states()
 
     def partial_run(
@@ -542,7 +542,7 @@ class DirectSession(RuntimeSession):
         return self._partial_runs.run(handle, feeds, fetches)
 
     def _cost_models_due(self, executors: Executors) -> CostModelManager | None:
-        """The cost models, if this step of the signature is one that is measured."""
+        """Return the cost models, if this step of the signature is one that is measured."""
         if self._cost_model_every <= 0:
             return None
         measured = next(executors.step_count) - self._cost_model_after
@@ -565,7 +565,7 @@ class DirectSession(RuntimeSession):
         return self._default_pool
 
     def set_step_limits(self, limits: StepLimits) -> None:
-        """Holds steps to limits from now on."""
+        """Hold steps to limits from now on."""
         with self._lock:
             if self._limit_observer is not None:
                 self.step_events.remove(self._limit_observer)
@@ -575,17 +575,17 @@ class DirectSession(RuntimeSession):
                 self.step_events.add(self._limit_observer)
 
     def last_run(self) -> tuple[int, int]:
-        """The ids of the step that began last, and of its signature; 0 where none ran."""
+        """Return the ids of the step that began last, and of its signature; 0 where none ran."""
         with self._lock:
             ids = [(one.last_step_id, one.signature_id) for one in self._made if one.last_step_id]
         return max(ids, default=(0, 0))
 
     def emitted_sources(self) -> list[str]:
-        """The Python functions that signatures of the session run as, the oldest first."""
+        """Return the Python functions that signatures of the session run as, the oldest first."""
         return [step.source for step in self.lowered_steps()]
 
     def lowered_steps(self) -> list[LoweredFunction]:
-        """The same, as what runs them."""
+        """Return the same, as what runs them."""
         found = {}
         for prepared in list(self._executors.values()):
             executors = prepared.executors
@@ -602,7 +602,7 @@ class DirectSession(RuntimeSession):
         return self._device_mgr
 
     def local_device_manager(self) -> DeviceMgr:
-        """The session's devices; they are there before a graph is."""
+        """Return the session's devices; they are there before a graph is."""
         return self._device_mgr
 
     @property
@@ -626,15 +626,15 @@ class DirectSession(RuntimeSession):
         return self._device_mgr.list_attributes()
 
     def reset_containers(self, containers: Iterable[str]) -> None:
-        """Empties containers on every device."""
+        """Empty containers on every device."""
         self._device_mgr.clear_containers(containers)
 
     def active_steps(self) -> list[RunState]:
-        """The steps in flight."""
+        """Return the steps in flight."""
         return list(self._active)
 
     def running_nodes(self) -> list[RunningNode]:
-        """The node that runs now, of each step in flight; without those that wait."""
+        """Return the node that runs now, of each step in flight; without those that wait."""
         return running_nodes([*self._active, *self._steps_of_partial_runs()])
 
     def step_counts(self) -> dict[int, NodeCounts]:
@@ -670,7 +670,7 @@ class DirectSession(RuntimeSession):
         return self._closed
 
     def close(self) -> None:
-        """Ends all steps in flight and drops the session's state; a second call does nothing."""
+        """End all steps in flight and drop the session's state; a second call does nothing."""
         with self._lock:
             if self._is_down:
                 return
@@ -804,7 +804,7 @@ class DirectSession(RuntimeSession):
         return executors
 
     def create_kernel(self, node: Node, device: Device) -> OpKernel:
-        """A node's kernel; one that keeps state lives as long as the session."""
+        """Return a node's kernel; one that keeps state lives as long as the session."""
         definition = node.op_definition
         assert definition is not None
         if isinstance(definition, FunctionDefinition):

@@ -28,7 +28,7 @@ class DirectSessionFactory:
         return options.target == ""
 
     def new_session(self, options: SessionOptions) -> DirectSession:
-        """A session with devices of its own."""
+        """Return a session with devices of its own."""
         config = options.config
         settings = session_settings.settings_of(config)
         process_state.prepare(config)
@@ -39,7 +39,7 @@ class DirectSessionFactory:
         return session
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Clears the containers of every live session and closes the sessions."""
+        """Clear the containers of every live session and close the sessions."""
         with self._lock:
             sessions = list(self._sessions)
             self._sessions.clear()

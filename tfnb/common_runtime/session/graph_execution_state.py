@@ -101,7 +101,7 @@ class GraphExecutionState:
         return GRAPH_DEF_VERSION if graph is None else graph.versions.producer
 
     def extend(self, graph_def: type_of_graph_def) -> None:
-        """Adds nodes; the state is unchanged if any of them is refused.
+        """Add nodes; the state is unchanged if any of them is refused.
 
         Raises:
           InvalidArgumentError: a node is malformed, known already, or of another version, or calls
@@ -115,7 +115,7 @@ class GraphExecutionState:
         check_new_nodes(graph, self._config, first_id)
 
     def keep_placement(self, former: GraphExecutionState) -> None:
-        """Puts stateful nodes that another state has too where they are there."""
+        """Put stateful nodes that another state has too where they are there."""
         old = former._base or former._graph
         assert self._graph is not None
         for node in self._graph.op_nodes():
@@ -140,7 +140,7 @@ class GraphExecutionState:
         fetch_devices: Sequence[str] = (),
         on_pass: type_of_on_pass | None = None,
     ) -> ClientGraph:
-        """The graph that one signature runs; ``on_pass`` is told of every step on the way.
+        """Return the graph that one signature runs; ``on_pass`` is told of every step on the way.
 
         Raises:
           InvalidArgumentError, NotFoundError: a feed, fetch or target does not fit, or a node has
@@ -220,7 +220,7 @@ class GraphExecutionState:
             )
 
     def _grown_base(self) -> Graph:
-        """The base graph with all that the full graph has got meanwhile."""
+        """Return the base graph with all that the full graph has got meanwhile."""
         full, base = self._graph, self._base
         assert full is not None
         first_new, num_nodes = self._num_in_base, full.num_node_ids
@@ -247,7 +247,7 @@ class GraphExecutionState:
         return self._base
 
     def _lower(self, base: Graph, first_id: int) -> None:
-        """Takes functional nodes among the new ones apart; the result is the base graph."""
+        """Take functional nodes among the new ones apart; the result is the base graph."""
         full, old = self._graph, self._base
         assert full is not None
         self._base = None  # whatever ends this early, the next call begins anew
@@ -285,7 +285,7 @@ class GraphExecutionState:
         )
 
     def _keep_stateful(self, graph: Graph) -> None:
-        """Puts the stateful nodes of a pruned graph where what they hold is."""
+        """Put the stateful nodes of a pruned graph where what they hold is."""
         for node in graph.op_nodes():
             device = self._stateful_placements.get(node.name)
             if device is None and node.is_stateful and self._base is not None:
@@ -333,7 +333,7 @@ def _is_functional(graph: Graph, first_id: int) -> bool:
 
 
 def _copy_new_nodes(full: Graph, first_new: int, base: Graph) -> None:
-    """Adds the nodes of ``full`` from ``first_new`` on to ``base``; all or none.
+    """Add the nodes of ``full`` from ``first_new`` on to ``base``; all or none.
 
     Raises:
       AlreadyExistsError: ``base`` has another node of that name.
@@ -357,7 +357,7 @@ def _copy_new_nodes(full: Graph, first_new: int, base: Graph) -> None:
 
 
 def _with_devices_of(old: Graph, graph: Graph) -> Graph:
-    """The graph, its stateful nodes where those of an older one are: what they hold is there."""
+    """Return the graph, its stateful nodes where those of an older one are: what they hold is there."""
     for node in graph.op_nodes():
         before = old.find_node(node.name)
         if before is not None and before.op == node.op and node.is_stateful:

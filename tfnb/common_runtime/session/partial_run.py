@@ -85,7 +85,7 @@ class PartialRunState:
 
 
 def state_text(missing: tuple[str, ...] | None) -> str:
-    """Describes a fetch by the feeds it waits for; None means that it was fetched."""
+    """Describe a fetch by the feeds it waits for; None means that it was fetched."""
     if missing is None:
         return "taken"
     return f"waits for {', '.join(missing)}" if missing else "ready"
@@ -106,7 +106,7 @@ class PartialRuns:
         self._numbers = itertools.count(0)
 
     def setup(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]) -> str:
-        """Starts a step; returns its handle.
+        """Start a step; return its handle.
 
         Raises:
           InvalidArgumentError: nothing to fetch or run, or the signature does not fit the graph.
@@ -157,7 +157,7 @@ class PartialRuns:
         return handle
 
     def forget_signatures(self) -> None:
-        """Makes later steps look up their executors again; steps in flight continue."""
+        """Make later steps look up their executors again; step in flight continue."""
         with self._lock:
             self._signatures.clear()
             self._computable.clear()
@@ -288,7 +288,7 @@ class PartialRuns:
         run.run_state.close()
 
     def states(self) -> list[PartialRunState]:
-        """Returns the progress of each partial run, in the order of their start."""
+        """Return the progress of each partial run, in the order of their start."""
         with self._lock:
             runs = list(self._runs.items())
         found = []
@@ -360,12 +360,12 @@ class PartialRuns:
         return create_key(self._host, 1, self._host, name, 0, 0)
 
     def run_states(self) -> list[RunState]:
-        """The steps that were begun and not ended."""
+        """Return the steps that were begun and not ended."""
         with self._lock:
             return [run.run_state for run in self._runs.values()]
 
     def close(self, error: BaseException) -> None:
-        """Ends every handle."""
+        """End every handle."""
         with self._lock:
             runs, self._runs = list(self._runs.values()), {}
         for run in runs:
@@ -374,7 +374,7 @@ class PartialRuns:
 
 
 def _nothing_left(run: _PartialRun, fetch: str) -> errors.OpError:
-    """Returns the error for a fetch that cannot be computed.
+    """Return the error for a fetch that cannot be computed.
 
     TensorFlow waits until the time is up.  Here no other call can feed while this one waits.
     """

@@ -76,12 +76,12 @@ class PassTrace:
         self._before: tuple[NodeSnapshot, ...] | None = None
 
     def begin(self, graph: Graph | None, device: str = "", function: str = "") -> None:
-        """Starts the trace of a graph; None: the first graph that a pass reports."""
+        """Start the trace of a graph; None: the first graph that a pass reports."""
         self._device, self._function = device, function
         self._before = None if graph is None else snapshot(graph)
 
     def __call__(self, report: PassReport, graph: Graph) -> None:
-        """Records a pass that has run."""
+        """Record a pass that has run."""
         after = snapshot(graph)
         before, self._before = self._before, after
         if before is not None and before != after:
@@ -118,7 +118,7 @@ def trace_passes(
     signature: tuple[Sequence[str], Sequence[str], Sequence[str]],
     functions: FunctionLibraryRuntime,
 ) -> list[PassStage]:
-    """Runs a signature (feeds, fetches, targets) through all passes and records each.
+    """Run a signature (feeds, fetch, targets) through all passes and record each.
 
     The bodies of functions that are still called afterwards follow, one by one.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def pool_for_python_functions(graph: Graph) -> ThreadPool | None:
-    """A pool for a signature's Python functions; None where no two of them can run together."""
+    """Return a pool for a signature's Python functions; None where no two of them can run together."""
     callers = [node for node in graph.op_nodes() if _calls_python(node)]
     if len(callers) < 2:
         return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def unchanged_nodes(old: Graph, new: Graph) -> set[str]:
-    """The names of nodes that are the same op with the same attributes in both graphs."""
+    """Return the names of nodes that are the same op with the same attributes in both graphs."""
     return {
         node.name
         for node in new.op_nodes()

@@ -126,5 +126,5 @@ class RuntimeSession(ABC):
         raise errors.unimplemented("Finalize is not supported for this session.")
 
     def local_device_manager(self) -> DeviceMgr:
-        """The devices of a session in this process."""
+        """Return the devices of a session in this process."""
         raise errors.unimplemented("LocalDeviceManager is not supported for this session.")

@@ -36,11 +36,11 @@ class SessionFactory(Protocol):
         ...
 
     def new_session(self, options: SessionOptions) -> Any:
-        """A new session."""
+        """Return a new session."""
         ...
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Clears containers and closes the sessions of the target."""
+        """Clear containers and close the sessions of the target."""
         ...
 
 
@@ -49,7 +49,7 @@ _factories: dict[str, SessionFactory] = {}  # guarded by _lock
 
 
 def register(runtime_type: str, factory: SessionFactory) -> None:
-    """Registers a factory under a name; a second one under the same name is logged and ignored."""
+    """Register a factory under a name; a second one under the same name is logged and ignored."""
     with _lock:
         if runtime_type in _factories:
             _log.error("Two session factories are being registered under %s", runtime_type)
@@ -58,13 +58,13 @@ def register(runtime_type: str, factory: SessionFactory) -> None:
 
 
 def deregister(runtime_type: str) -> None:
-    """Takes a factory off; none by that name is no error."""
+    """Take a factory off; none by that name is no error."""
     with _lock:
         _factories.pop(runtime_type, None)
 
 
 def get_factory(options: SessionOptions) -> SessionFactory:
-    """The one factory that accepts ``options``.
+    """Return the one factory that accepts ``options``.
 
     Raises:
       NotFoundError: none does; lists what is registered.
@@ -89,7 +89,7 @@ def get_factory(options: SessionOptions) -> SessionFactory:
 
 
 def new_session(options: SessionOptions) -> Any:
-    """A session for the target.
+    """Return a session for the target.
 
     Raises:
       NotFoundError, InternalError: none or several factories accept it.
@@ -98,5 +98,5 @@ def new_session(options: SessionOptions) -> Any:
 
 
 def reset(options: SessionOptions, containers: Sequence[str] = ()) -> None:
-    """Clears containers of a target and closes its sessions."""
+    """Clear containers of a target and close its sessions."""
     get_factory(options).reset(options, containers)

@@ -44,7 +44,7 @@ class SessionSettings:
 
 
 def settings_of(config: config_pb2.ConfigProto) -> SessionSettings:
-    """The settings of a configuration.
+    """Return the settings of a configuration.
 
     Raises:
       InvalidArgumentError: a device filter is not a device name.
@@ -77,7 +77,7 @@ def sync_on_finish() -> bool:
 
 
 def claim_metadata(config: config_pb2.ConfigProto) -> tuple[str, int] | None:
-    """Takes the session's name and version, if it has any; give them back with :func:`release`.
+    """Take the session's name and version, if it has any; give them back with :func:`release`.
 
     Raises:
       InvalidArgumentError: a live session has the same, or the version is negative.
@@ -101,7 +101,7 @@ def claim_metadata(config: config_pb2.ConfigProto) -> tuple[str, int] | None:
 
 
 def release(key: tuple[str, int] | None) -> None:
-    """Gives a session's name and version back."""
+    """Give a session's name and version back."""
     if key is not None:
         with _lock:
             _live_metadata.discard(key)

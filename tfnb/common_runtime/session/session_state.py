@@ -16,11 +16,11 @@ class SessionState:
         self._ids = itertools.count(1)
 
     def new_id(self) -> int:
-        """A number no other handle of this session has."""
+        """Return a number no other handle of this session has."""
         return next(self._ids)
 
     def add(self, handle: str, tensor: Any) -> None:
-        """Keeps a tensor.
+        """Keep a tensor.
 
         Raises:
           InvalidArgumentError: the handle is in use.
@@ -31,7 +31,7 @@ class SessionState:
             )
 
     def get(self, handle: str) -> Any:
-        """The tensor behind a handle.
+        """Return the tensor behind a handle.
 
         Raises:
           InvalidArgumentError: this session has none.

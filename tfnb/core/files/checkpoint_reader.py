@@ -44,16 +44,16 @@ class CheckpointReader:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Closes the files."""
+        """Close the files."""
         self.close()
 
     def close(self) -> None:
-        """Closes the files."""
+        """Close the files."""
         if self._bundle is not None:
             self._bundle.close()
 
     def names(self) -> Iterator[str]:
-        """The names of all tensors."""
+        """Return the names of all tensors."""
         if self._bundle is not None:
             return self._bundle.names()
         assert self._v1 is not None
@@ -67,7 +67,7 @@ class CheckpointReader:
         return name in self._v1.names()
 
     def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], DType]:
-        """What is known of a tensor without reading it.
+        """Return what is known of a tensor without reading it.
 
         Raises:
           NotFoundError: there is no such tensor.
@@ -79,7 +79,7 @@ class CheckpointReader:
         return self._v1.shape_and_dtype(name)
 
     def lookup(self, name: str, where: TensorSlice | None = None) -> Any:
-        """A tensor, or a part of it.
+        """Return a tensor, or a part of it.
 
         Raises:
           NotFoundError: there is no such tensor.
@@ -98,7 +98,7 @@ class CheckpointReader:
     def restore(
         self, name: str, shape: tuple[int, ...] | None, where: TensorSlice | None, dtype: DType
     ) -> Any:
-        """A tensor, or a part of it, that must have a type and, for a part, a whole shape.
+        """Return a tensor, or a part of it, that must have a type and, for a part, a whole shape.
 
         Raises:
           NotFoundError: there is no such tensor.

@@ -44,7 +44,7 @@ class CheckpointWriter:
     def add(
         self, name: str, shape: tuple[int, ...], where: TensorSlice, value: Any, dtype: DType
     ) -> None:
-        """Adds one slice of a tensor of the given whole shape.
+        """Add one slice of a tensor of the given whole shape.
 
         Raises:
           InvalidArgumentError: slices of one tensor disagree, or a slice was added before.
@@ -70,7 +70,7 @@ class CheckpointWriter:
         self._rows[key] = record.SerializeToString()
 
     def finish(self) -> None:
-        """Writes the file."""
+        """Write the file."""
         record = saved_tensor_slice_pb2.SavedTensorSlices()
         record.meta.tensor.extend(self._tensors.values())
         record.meta.versions.producer = _VERSION
@@ -144,11 +144,11 @@ class CheckpointReader:
                 known[2][where] = (rows, slice_key(tensor.name, where))
 
     def names(self) -> Iterator[str]:
-        """The names of all tensors, sorted."""
+        """Return the names of all tensors, sorted."""
         return iter(sorted(self._tensors))
 
     def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], DType]:
-        """What is known of a tensor without reading it.
+        """Return what is known of a tensor without reading it.
 
         Raises:
           NotFoundError: there is no such tensor.
@@ -161,7 +161,7 @@ class CheckpointReader:
         return found[1], found[0]
 
     def lookup_slice(self, name: str, where: TensorSlice) -> Array:
-        """A part of a tensor, put together from the slices it was saved in.
+        """Return a part of a tensor, put together from the slices it was saved in.
 
         Raises:
           NotFoundError: there is no such tensor, or no slices that cover the part.

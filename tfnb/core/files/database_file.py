@@ -45,7 +45,7 @@ _WITH_LOG, _WITHOUT_LOG = b"\2\2", b"\1\1"
 
 
 def open_database(path: str) -> sqlite3.Connection:
-    """A connection to a SQLite database that can only be read.
+    """Return a connection to a SQLite database that can only be read.
 
     SQLite itself refuses every statement but reading ones. For a guarded step it opens no file at
     all: the door reads the database, and SQLite gets the bytes; what a log beside it holds is not
@@ -101,5 +101,5 @@ def _may_query(
 
 
 def end_queries_when(connection: sqlite3.Connection, must_end: Callable[[], bool]) -> None:
-    """Ends a query, which may have no end of its own, once ``must_end`` says so."""
+    """End a query, which may have no end of its own, once ``must_end`` says so."""
     connection.set_progress_handler(lambda: int(must_end()), _INSTRUCTIONS)

@@ -52,7 +52,7 @@ class EventsWriter:
             self._file.write(framed(event.SerializeToString()))
 
     def _begin(self) -> BinaryIO:
-        """A new file; where two begin in one second, the later gets the next second's name."""
+        """Return a new file; where two begin in one second, the later gets the next second's name."""
         seconds = int(time.time())
         while True:
             host = socket.gethostname()

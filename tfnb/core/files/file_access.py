@@ -48,7 +48,7 @@ _FLAGS: Final = {
 
 
 def temporary_name(path: str) -> str:
-    """A name beside ``path`` that no other file has."""
+    """Return a name beside ``path`` that no other file has."""
     return f"{path}.tempstate{uuid.uuid4().int >> 64}"
 
 
@@ -79,7 +79,7 @@ class _Place:
         self.folder: int | None = None
 
     def open_folder(self) -> None:
-        """Opens the folder that the file is in, if it is still where the path led."""
+        """Open the folder that the file is in, if it is still where the path led."""
         if not _HAS_FOLDER_DESCRIPTORS:
             return
         flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
@@ -117,7 +117,7 @@ class _Place:
 
 
 def _path_of(descriptor: int, expected: str) -> str:
-    """The path of an open folder, as the operating system knows it."""
+    """Return the path of an open folder, as the operating system knows it."""
     with suppress(OSError):
         return os.readlink(f"/proc/self/fd/{descriptor}")
     try:
@@ -146,7 +146,7 @@ def _permitted(
 
 
 def open_binary(path: str, mode: str = "rb", part_of: str | None = None) -> BinaryIO:
-    """Opens a file.
+    """Open a file.
 
     Args:
       path: of the file.
@@ -208,7 +208,7 @@ def exists(path: str, part_of: str | None = None) -> bool:
 
 
 def stat(path: str, part_of: str | None = None) -> os.stat_result:
-    """What is known of a file: size, times, number."""
+    """Return what is known of a file: size, times, number."""
     guard = current_guard()
     if guard is None:
         return os.stat(path)
@@ -220,7 +220,7 @@ def stat(path: str, part_of: str | None = None) -> os.stat_result:
 
 
 def write_whole(path: str, contents: bytes, part_of: str | None = None) -> None:
-    """Writes a file so that a reader sees the old contents or the new, nothing between."""
+    """Write a file so that a reader sees the old contents or the new, nothing between."""
     guard = current_guard()
     if guard is None:
         temporary = temporary_name(path)
@@ -250,7 +250,7 @@ def write_whole(path: str, contents: bytes, part_of: str | None = None) -> None:
 
 
 def _give_name(guard: Guard, temporary: str, place: _Place, may_replace: bool) -> None:
-    """Gives a new file of a place's folder the place's name."""
+    """Give a new file of a place's folder the place's name."""
     folder = place.folder
     if may_replace:
         os.replace(temporary, place.at, src_dir_fd=folder, dst_dir_fd=folder)
@@ -263,7 +263,7 @@ def _give_name(guard: Guard, temporary: str, place: _Place, may_replace: bool) -
 
 
 def rename(source: str, target: str, part_of: tuple[str, str] | None = None) -> None:
-    """Renames a file, replacing the target.
+    """Rename a file, replacing the target.
 
     Args:
       source: the file.
@@ -285,7 +285,7 @@ def rename(source: str, target: str, part_of: tuple[str, str] | None = None) -> 
 
 
 def link(source: str, target: str, part_of: tuple[str, str] | None = None) -> bool:
-    """Gives a file a second name; False where the file system has no such thing."""
+    """Give a file a second name; False where the file system has no such thing."""
     guard = current_guard()
     if guard is None:
         try:
@@ -325,7 +325,7 @@ def _link(here: _Place, there: _Place) -> None:
 
 
 def remove(path: str, part_of: str | None = None) -> None:
-    """Removes a file.
+    """Remove a file.
 
     Raises:
       PermissionDeniedError: the node that runs in this thread may not replace it.
@@ -341,7 +341,7 @@ def remove(path: str, part_of: str | None = None) -> None:
 
 
 def remove_folder(path: str, for_file: str) -> None:
-    """Removes an empty folder; leave to write ``for_file`` in it is enough."""
+    """Remove an empty folder; leave to write ``for_file`` in it is enough."""
     guard = current_guard()
     if guard is None:
         os.rmdir(path)
@@ -353,7 +353,7 @@ def remove_folder(path: str, for_file: str) -> None:
 
 
 def make_folders(path: str, for_file: str | None = None, *, only_last: bool = False) -> None:
-    """Makes a folder and those around it; they may exist.
+    """Make a folder and those around it; they may exist.
 
     Args:
       path: of the folder.
@@ -389,7 +389,7 @@ _WILD: Final = re.compile(r"[*?\[]")
 
 
 def matching(pattern: str, part_of: str | None = None) -> list[str]:
-    """The existing paths that match a pattern of ``*``, ``?`` and ``[...]``, in no order.
+    """Return the existing paths that match a pattern of ``*``, ``?`` and ``[...]``, in no order.
 
     A guarded step sees only what lies in folders that it may read: links are followed first.
 
@@ -423,7 +423,7 @@ def matching(pattern: str, part_of: str | None = None) -> list[str]:
 
 
 def _split_pattern(pattern: str) -> tuple[str, list[str]]:
-    """The folder that a pattern begins with, and the parts from the first with a wildcard on."""
+    """Return the folder that a pattern begins with, and the parts from the first with a wildcard on."""
     parts = re.split(r"/+", pattern)
     for position, part in enumerate(parts):
         if _WILD.search(part):
@@ -433,7 +433,7 @@ def _split_pattern(pattern: str) -> tuple[str, list[str]]:
 
 
 def _names_in(folder: str, part: str) -> list[str]:
-    """The names in a resolved folder that match one part of a pattern."""
+    """Return the names in a resolved folder that match one part of a pattern."""
     try:
         if not part:
             return [""]

@@ -43,14 +43,14 @@ _CODES: Final = {
 
 
 def error_from_os(error: OSError, path: str) -> errors.OpError:
-    """The error that stands for a failed system call on ``path``."""
+    """Return the error that stands for a failed system call on ``path``."""
     code = _CODES.get(error.errno or 0, errors.UNKNOWN)
     return errors.from_code(code, f"{path}; {os.strerror(error.errno or 0)}")
 
 
 @contextmanager
 def translating_errors(path: str) -> Iterator[None]:
-    """Turns every ``OSError`` inside into TensorFlow's error for the path."""
+    """Turn every ``OSError`` inside into TensorFlow's error for the path."""
     try:
         yield
     except OSError as error:
@@ -58,7 +58,7 @@ def translating_errors(path: str) -> Iterator[None]:
 
 
 def local_path(path: str) -> str:
-    """A path without its ``file://``.
+    """Return a path without its ``file://``.
 
     Raises:
       UnimplementedError: the path names another file system.
@@ -83,13 +83,13 @@ def _local(part_of: str | None) -> str | None:
 
 
 def open_file(path: str, mode: str = "rb", part_of: str | None = None) -> BinaryIO:
-    """Opens a file in a binary mode."""
+    """Open a file in a binary mode."""
     with translating_errors(path):
         return file_access.open_binary(local_path(path), mode, _local(part_of))
 
 
 def read_file(path: str, part_of: str | None = None) -> bytes:
-    """The contents of a file.
+    """Return the contents of a file.
 
     Raises:
       ResourceExhaustedError: they are more than a value of this thread may have.
@@ -100,7 +100,7 @@ def read_file(path: str, part_of: str | None = None) -> bytes:
 
 
 def map_file(path: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The contents of a file as an array that is read when it is looked at."""
+    """Return the contents of a file as an array that is read when it is looked at."""
     with open_file(path) as file, translating_errors(path):
         if not os.fstat(file.fileno()).st_size:
             return np.zeros(0, np.uint8)
@@ -108,7 +108,7 @@ def map_file(path: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 
 def write_file(path: str, contents: bytes, *, makes_folder: bool = False) -> None:
-    """Writes a file so that a reader sees the old contents or the new, nothing between."""
+    """Write a file so that a reader sees the old contents or the new, nothing between."""
     local = local_path(path)
     with translating_errors(path):
         if makes_folder and os.path.dirname(local):
@@ -117,13 +117,13 @@ def write_file(path: str, contents: bytes, *, makes_folder: bool = False) -> Non
 
 
 def write_part(path: str, contents: bytes, part_of: str) -> None:
-    """Writes a file of a checkpoint so, with the leave that there is for its prefix."""
+    """Write a file of a checkpoint so, with the leave that there is for its prefix."""
     with translating_errors(path):
         file_access.write_whole(local_path(path), contents, _local(part_of))
 
 
 def temporary_name(path: str) -> str:
-    """A name beside ``path`` that no other file has."""
+    """Return a name beside ``path`` that no other file has."""
     return file_access.temporary_name(path)
 
 
@@ -140,38 +140,38 @@ def version_of(path: str) -> tuple[int, int, int]:
 
 
 def rename(source: str, target: str, part_of: tuple[str, str] | None = None) -> None:
-    """Renames a file, replacing the target; ``part_of`` has the prefix of each."""
+    """Rename a file, replacing the target; ``part_of`` has the prefix of each."""
     with translating_errors(source):
         file_access.rename(local_path(source), local_path(target), part_of)
 
 
 def link(source: str, target: str, part_of: tuple[str, str] | None = None) -> bool:
-    """Gives a file a second name; False where the file system has no such thing."""
+    """Give a file a second name; False where the file system has no such thing."""
     return file_access.link(local_path(source), local_path(target), part_of)
 
 
 def create_directory(path: str, for_file: str | None = None) -> None:
-    """Creates one directory; it may exist. Leave to write ``for_file`` in it is enough."""
+    """Create one directory; it may exist. Leave to write ``for_file`` in it is enough."""
     if path:
         with translating_errors(path):
             file_access.make_folders(local_path(path), _local(for_file), only_last=True)
 
 
 def create_directories(path: str) -> None:
-    """Creates a directory and those around it; they may exist."""
+    """Create a directory and those around it; they may exist."""
     if path:
         with translating_errors(path):
             file_access.make_folders(local_path(path))
 
 
 def remove_if_exists(path: str, part_of: str | None = None) -> None:
-    """Removes a file, if there is one."""
+    """Remove a file, if there is one."""
     with translating_errors(path), suppress(FileNotFoundError, NotADirectoryError):
         file_access.remove(local_path(path), _local(part_of))
 
 
 def remove_empty_directory(path: str, for_file: str) -> bool:
-    """Removes the directory that ``for_file`` was in if nothing is left in it; whether it did."""
+    """Remove the directory that ``for_file`` was in if nothing is left in it; whether it did."""
     try:
         file_access.remove_folder(local_path(path), local_path(for_file))
     except OSError:
@@ -180,7 +180,7 @@ def remove_empty_directory(path: str, for_file: str) -> bool:
 
 
 def matching_files(pattern: str, part_of: str | None = None) -> list[str]:
-    """The existing paths that match a pattern of ``*``, ``?`` and ``[...]``, sorted.
+    """Return the existing paths that match a pattern of ``*``, ``?`` and ``[...]``, sorted.
 
     Those of a pattern that begins with a wildcard begin with ``./``, as TensorFlow's do.
     """
@@ -190,7 +190,7 @@ def matching_files(pattern: str, part_of: str | None = None) -> list[str]:
 
 
 def database(path: str) -> sqlite3.Connection:
-    """A connection to a SQLite database that can only be read."""
+    """Return a connection to a SQLite database that can only be read."""
     from tfnb.core.files.database_file import open_database
 
     with translating_errors(path):

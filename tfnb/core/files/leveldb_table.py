@@ -41,7 +41,7 @@ def ends_like_table(end: bytes | memoryview) -> bool:
 
 
 def put_varint(value: int) -> bytes:
-    """The base-128 form of a number, least significant group first.
+    """Return the base-128 form of a number, least significant group first.
 
     >>> put_varint(300).hex()
     'ac02'
@@ -55,7 +55,7 @@ def put_varint(value: int) -> bytes:
 
 
 def get_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
-    """The number that starts at ``position`` and the position after it.
+    """Return the number that starts at ``position`` and the position after it.
 
     Raises:
       DataLossError: the data ends inside the number, or it has more than 64 bits.
@@ -114,7 +114,7 @@ class _BlockBuilder:
 
 
 def build_table(entries: Iterable[tuple[bytes, bytes]], block_size: int = _BLOCK_SIZE) -> bytes:
-    """The bytes of a table file with these entries.
+    """Return the bytes of a table file with these entries.
 
     Args:
       entries: (key, value) pairs, keys strictly increasing.
@@ -155,7 +155,7 @@ def _write_block(out: bytearray, contents: bytes) -> bytes:
 
 
 def _shortest_separator(start: bytes, limit: bytes) -> bytes:
-    """A short key ``k`` with ``start <= k < limit``."""
+    """Return a short key ``k`` with ``start <= k < limit``."""
     shared = 0
     while shared < min(len(start), len(limit)) and start[shared] == limit[shared]:
         shared += 1
@@ -167,7 +167,7 @@ def _shortest_separator(start: bytes, limit: bytes) -> bytes:
 
 
 def _short_successor(key: bytes) -> bytes:
-    """A short key that is not less than ``key``."""
+    """Return a short key that is not less than ``key``."""
     for i, byte in enumerate(key):
         if byte != 0xFF:
             return key[:i] + bytes([byte + 1])
@@ -239,7 +239,7 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def uncompress_snappy(data: bytes) -> bytes:
-    """The original of one Snappy-compressed string.
+    """Return the original of one Snappy-compressed string.
 
     Raises:
       DataLossError: the string is not valid.

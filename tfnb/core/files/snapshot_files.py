@@ -83,7 +83,7 @@ class Run:
 
 
 def finished_run(folder: str) -> str | None:
-    """The folder of the run that is whole, or None where there is none.
+    """Return the folder of the run that is whole, or None where there is none.
 
     Raises:
       DataLossError: the metadata are damaged.
@@ -106,7 +106,7 @@ def finished_run(folder: str) -> str | None:
 
 
 def shards_of(run: str) -> list[str]:
-    """The folders of the shards of a run, in order."""
+    """Return the folders of the shards of a run, in order."""
     found = file_system.matching_files(os.path.join(run, "*.shard", "*.snapshot"))
     return sorted({os.path.dirname(path) for path in found})
 
@@ -132,7 +132,7 @@ class ShardWriter:
         self._writer = made(path, compression if compression in WINDOW_BITS else "")
 
     def write(self, element: Sequence[Any], types: Sequence[DType]) -> None:
-        """Adds an element.
+        """Add an element.
 
         Raises:
           UnimplementedError: a component is no tensor of numbers or text.
@@ -141,12 +141,12 @@ class ShardWriter:
             self._writer.write(_message(np.asarray(value), dtype).SerializeToString())
 
     def close(self) -> None:
-        """Writes what is left; harmless when repeated."""
+        """Write what is left; harmless when repeated."""
         self._writer.close()
 
 
 def _message(value: NDArray[Any], dtype: DType) -> tensor_pb2.TensorProto:
-    """A tensor as a message of plain bytes: those of text are its lengths and then the text."""
+    """Return a tensor as a message of plain bytes: those of text are its lengths and then the text."""
     proto = encode_tensor_content(value, dtype)
     if proto.string_val:
         texts = list(proto.string_val)
@@ -186,7 +186,7 @@ class _SnappyWriter:
 
 
 def stored_as_snappy(data: bytes) -> bytes:
-    """A string in Snappy's form, of literals alone.
+    """Return a string in Snappy's form, of literals alone.
 
     >>> from tfnb.core.files.leveldb_table import uncompress_snappy
     >>> uncompress_snappy(stored_as_snappy(b"abc" * 100)) == b"abc" * 100
@@ -200,7 +200,7 @@ def stored_as_snappy(data: bytes) -> bytes:
 
 
 def read_shard(folder: str, compression: str, num_components: int) -> Iterator[tuple[Any, ...]]:
-    """The elements of a shard.
+    """Yield the elements of a shard.
 
     Raises:
       DataLossError: a file is damaged or ends within an element.
@@ -226,7 +226,7 @@ def _records(path: str, compression: str) -> Iterator[bytes]:
 
 
 def _unblocked(data: bytes, path: str) -> bytes:
-    """What blocks of Snappy hold, each with its length in front."""
+    """Return what blocks of Snappy hold, each with its length in front."""
     parts, start = [], 0
     while start < len(data):
         if start + _BLOCK.size > len(data):

@@ -42,12 +42,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def index_path(prefix: str) -> str:
-    """The file with the table of entries."""
+    """Return the file with the table of entries."""
     return f"{prefix}.index"
 
 
 def data_path(prefix: str, shard: int, num_shards: int) -> str:
-    """The file with the bytes of one shard."""
+    """Return the file with the bytes of one shard."""
     return f"{prefix}.data-{shard:05d}-of-{num_shards:05d}"
 
 
@@ -72,7 +72,7 @@ class BundleEntry:
     slices: tuple[TensorSlice, ...] = ()
 
     def serialize(self) -> bytes:
-        """The entry as a message's bytes."""
+        """Return the entry as a message's bytes."""
         proto = tensor_bundle_pb2.BundleEntryProto(
             dtype=cast("Any", self.dtype.as_datatype_enum),
             shard_id=self.shard,
@@ -93,7 +93,7 @@ class BundleEntry:
 
     @classmethod
     def parse(cls, key: bytes, data: bytes) -> BundleEntry:
-        """Reads a message's bytes.
+        """Read a message's bytes.
 
         Raises:
           DataLossError: they are not an entry, or its numbers make no sense.
@@ -155,7 +155,7 @@ class BundleWriter:
         )
 
     def add(self, name: str, value: Any, dtype: DType) -> None:
-        """Adds a whole tensor.
+        """Add a whole tensor.
 
         Raises:
           InvalidArgumentError: the name was added before.
@@ -170,7 +170,7 @@ class BundleWriter:
         value: Any,
         dtype: DType,
     ) -> None:
-        """Adds one part of a tensor of the given whole shape."""
+        """Add one part of a tensor of the given whole shape."""
         if where.is_full:
             # A slice that is everything is stored as the tensor itself.
             self.add(name, value, dtype)
@@ -200,7 +200,7 @@ class BundleWriter:
         self._entries[key] = entry
 
     def finish(self) -> None:
-        """Gives the data its name and writes the index."""
+        """Give the data its name and write the index."""
         with file_system.translating_errors(data_path(self.prefix, 0, 1)):
             self._file.flush()
             if not unfinished_files.CAN_HOLD:
@@ -209,7 +209,7 @@ class BundleWriter:
         self._file.close()  # held until it had its name
 
     def abandon(self) -> None:
-        """Removes what was written; for use instead of :meth:`finish` after an error."""
+        """Remove what was written; for use instead of :meth:`finish` after an error."""
         with suppress(OSError):  # what is left to write may not find room either
             self._file.close()
         file_system.remove_if_exists(self._temporary, self.prefix)
@@ -278,16 +278,16 @@ class BundleReader:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Closes the shards."""
+        """Close the shards."""
         self.close()
 
     def close(self) -> None:
-        """Closes the shards that were opened."""
+        """Close the shards that were opened."""
         while self._files:
             self._files.popitem()[1].close()
 
     def names(self) -> Iterator[str]:
-        """The names of all tensors, sorted; slices are not listed by themselves."""
+        """Return the names of all tensors, sorted; slices are not listed by themselves."""
         return (key.decode() for key in self._rows if not key.startswith(b"\0"))
 
     def contains(self, name: str) -> bool:
@@ -295,7 +295,7 @@ class BundleReader:
         return name.encode() in self._rows
 
     def entry(self, name: str) -> BundleEntry:
-        """What is known of a tensor without reading it.
+        """Return what is known of a tensor without reading it.
 
         Raises:
           NotFoundError: there is no such tensor.
@@ -316,7 +316,7 @@ class BundleReader:
         return ((key, self._entry(key)) for key in self._rows)
 
     def lookup(self, name: str) -> Array:
-        """The whole tensor; parts are put together.
+        """Return the whole tensor; parts are put together.
 
         Raises:
           NotFoundError: there is no such tensor.
@@ -328,7 +328,7 @@ class BundleReader:
         return self._read(entry)
 
     def lookup_slice(self, name: str, where: TensorSlice) -> Array:
-        """A part of a tensor, put together from whatever parts it was saved in."""
+        """Return a part of a tensor, put together from whatever parts it was saved in."""
         entry = self.entry(name)
         if not entry.slices:
             return self._read(entry)[where.index()]
@@ -427,7 +427,7 @@ forking.guard(sys.modules[__name__], "_publishing")
 def _publish(
     prefix: str, sources: list[tuple[str, str]], entries: Mapping[bytes, BundleEntry]
 ) -> None:
-    """Gives shards their names, one checkpoint after the other in this process."""
+    """Give shards their names, one checkpoint after the other in this process."""
     with _publishing:
         _give_names(prefix, sources, entries)
 
@@ -470,7 +470,7 @@ def _give_names(
 
 
 def _shard_paths(prefix: str) -> list[str]:
-    """The shards that lie under a prefix, of whatever count."""
+    """Return the shards that lie under a prefix, of whatever count."""
     return file_access.matching(f"{glob.escape(prefix)}.data-?????-of-?????", prefix)
 
 
@@ -480,7 +480,7 @@ def _shard_paths(prefix: str) -> list[str]:
 def merge_bundles(
     prefixes: Iterable[str], merged_prefix: str, *, allow_missing_files: bool = False
 ) -> None:
-    """Makes one bundle of many: joins the indexes and renames the shards.
+    """Make one bundle of many: joins the indexes and rename the shards.
 
     Raises:
       InvalidArgumentError: a prefix has no bundle, or two have a tensor of one name.
@@ -517,6 +517,6 @@ def merge_bundles(
 
 
 def remove_bundle(prefix: str) -> None:
-    """Removes the index and the shards of a bundle, as far as they exist."""
+    """Remove the index and the shards of a bundle, as far as they exist."""
     for path in [index_path(prefix), *_shard_paths(prefix)]:
         file_system.remove_if_exists(path)

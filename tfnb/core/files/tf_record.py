@@ -28,7 +28,7 @@ _LARGE: Final = 1 << 24
 
 
 def framed(record: bytes) -> bytes:
-    """A record as it stands in a file."""
+    """Return a record as it stands in a file."""
     length = struct.pack("<Q", len(record))
     return b"".join(
         (
@@ -41,7 +41,7 @@ def framed(record: bytes) -> bytes:
 
 
 def tf_records(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The records in a TFRecord file's bytes, each with the place where it begins.
+    """Return the records in a TFRecord file's bytes, each with the place where it begins.
 
     Raises:
       DataLossError: a checksum is wrong, or the last record is not whole.
@@ -50,7 +50,7 @@ def tf_records(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def read_records(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The records of an open file, each with the place where it begins.
+    """Yield the records of an open file, each with the place where it begins.
 
     Raises:
       DataLossError: a checksum is wrong, or the last record is not whole.
@@ -117,7 +117,7 @@ class RecordsOfFile:
         return self
 
     def __next__(self) -> bytes:
-        """The next record.
+        """Return the next record.
 
         Raises:
           StopIteration: there is none now; there may be one later.
@@ -153,7 +153,7 @@ def inflated(data: bytes, compression: str) -> bytes:
 
 
 def inflated_stream(stream: zlib._Decompress, data: bytes, left: int) -> tuple[bytes, int]:
-    """What one stream gives of some bytes, and how many of the ``left`` bytes of memory remain.
+    """Return what one stream gives of some bytes, and how many of the ``left`` bytes of memory remain.
 
     Raises:
       zlib.error: the bytes are not what they are said to be.
@@ -212,7 +212,7 @@ class RecordWriter:
             self._open_file().write(data)
 
     def write(self, record: bytes) -> None:
-        """Adds a record.
+        """Add a record.
 
         Raises:
           FailedPreconditionError: the writer is closed.
@@ -234,7 +234,7 @@ class RecordWriter:
             file.flush()
 
     def close(self) -> None:
-        """Writes what is left; harmless when repeated."""
+        """Write what is left; harmless when repeated."""
         if self._file is None:
             return
         try:

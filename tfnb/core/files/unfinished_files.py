@@ -43,7 +43,7 @@ def open_held(open_file: Callable[[], BinaryIO]) -> BinaryIO:
 
 @contextmanager
 def held_folder(path: str) -> Iterator[None]:
-    """Holds a folder, which is made and removed again, while a sharded save writes into it."""
+    """Hold a folder, which is made and removed again, while a sharded save writes into it."""
     descriptor = None
     if CAN_HOLD and os.path.isdir(os.path.dirname(path) or "."):
         with suppress(OSError):
@@ -64,7 +64,7 @@ def held_folder(path: str) -> Iterator[None]:
 
 
 def remove_leftovers(save_path: str) -> None:
-    """Removes unfinished files of killed saves with this prefix, at whatever step they were."""
+    """Remove unfinished files of killed saves with this prefix, at whatever step they were."""
     if not CAN_HOLD:
         return
     folder, base = os.path.split(save_path)
@@ -84,7 +84,7 @@ def remove_leftovers(save_path: str) -> None:
 
 
 def _remove_if_free(path: str) -> None:
-    """Removes a file, or a folder with parts of checkpoints, that no process holds."""
+    """Remove a file, or a folder with parts of checkpoints, that no process holds."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:

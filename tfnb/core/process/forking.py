@@ -45,7 +45,7 @@ def guard(owner: Any, *names: str) -> None:
 
 
 def renew_lock(owner: Any, name: str) -> None:
-    """Gives a lock that a thread of the parent holds a new one as its successor."""
+    """Give a lock that a thread of the parent holds a new one as its successor."""
     lock = getattr(owner, name)
     if lock.acquire(blocking=False):
         lock.release()

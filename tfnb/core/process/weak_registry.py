@@ -36,7 +36,7 @@ class WeakRegistry(Generic[T]):
     __slots__ = ("_limit", "_on_dropped", "_refs")
 
     def __init__(self, on_dropped: Callable[[Any], object] | None = None) -> None:
-        """Makes an empty one.
+        """Make an empty one.
 
         Args:
           on_dropped: is told the keys of members that have ended, when others come.
@@ -46,22 +46,22 @@ class WeakRegistry(Generic[T]):
         self._on_dropped = on_dropped
 
     def add(self, member: T, key: Any = None) -> None:
-        """Adds a member under a key, by default one that no other object has."""
+        """Add a member under a key, by default one that no other object has."""
         if len(self._refs) >= self._limit:
             self._drop_ended()
         self._refs[id(member) if key is None else key] = weakref.ref(member)
 
     def get(self, key: Any) -> T | None:
-        """The member under a key."""
+        """Return the member under a key."""
         ref = self._refs.get(key)
         return None if ref is None else ref()
 
     def __iter__(self) -> Iterator[T]:
-        """The members that have not ended, as of now."""
+        """Return the members that have not ended, as of now."""
         return iter([found for ref in list(self._refs.values()) if (found := ref()) is not None])
 
     def items(self) -> Iterator[tuple[Any, T]]:
-        """The keys and members that have not ended, as of now."""
+        """Return the keys and members that have not ended, as of now."""
         pairs = [(key, ref()) for key, ref in list(self._refs.items())]
         return iter([(key, member) for key, member in pairs if member is not None])
 
@@ -119,6 +119,6 @@ class WeakTable(Generic[K, V]):
     def get(self, key: K, default: V) -> V: ...
 
     def get(self, key: K, default: V | None = None) -> V | None:
-        """The value of an object, or the default."""
+        """Return the value of an object, or the default."""
         found = self._entries.get(id(key))
         return default if found is None or found[0]() is not key else found[1]

@@ -27,7 +27,7 @@ def count_in_thread(count: Callable[[], None] | None) -> Callable[[], None] | No
 
 
 def count_round() -> None:
-    """Counts one round of a kernel's own loop."""
+    """Count one round of a kernel's own loop."""
     count = _of_thread.count
     if count is not None:
         count()

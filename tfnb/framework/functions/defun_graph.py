@@ -63,7 +63,7 @@ class DefunGraph(FunctionGraph):
         return constant
 
     def _copy(self, op: Operation) -> Operation:
-        """A copy of an operation and all that it needs.
+        """Return a copy of an operation and all that it needs.
 
         Raises:
           ValueError: one of them is stateful or a placeholder.
@@ -118,7 +118,7 @@ def defun_graph_of(
     allowlisted_stateful_ops: Iterable[Operation] = (),
     capture_resource_var_by_value: bool = True,
 ) -> DefunGraph:
-    """Calls a Python function with placeholders; the graph that it builds.
+    """Call a Python function with placeholders; the graph that it builds.
 
     Raises:
       ValueError: it gives None among other results.
@@ -148,7 +148,7 @@ def defun_graph_of(
 
 
 def name_of(func: Callable[..., Any]) -> str:
-    """What the function of a graph is called after."""
+    """Return what the function of a graph is called after."""
     if inspect.isfunction(func):
         return func.__name__
     if inspect.ismethod(func):

@@ -101,7 +101,7 @@ class Defun:
         self._extra_kwargs = kwargs
 
     def __call__(self, func: Callable[..., Any]) -> Any:
-        """Makes a function of the graph of a Python function.
+        """Make a function of the graph of a Python function.
 
         Raises:
           ValueError: it cannot be called, takes other arguments than positional ones, or another
@@ -127,7 +127,7 @@ class Defun:
 
 
 def _argument_names(func: Callable[..., Any]) -> tuple[list[str], int, int]:
-    """The names of the arguments, and how many there must and may be."""
+    """Return the names of the arguments, and how many there must and may be."""
     spec = inspect.getfullargspec(func)
     if spec.varkw or spec.defaults or spec.kwonlyargs:
         raise ValueError(
@@ -236,7 +236,7 @@ class DefinedFunction:
         self._grad_func = grad_func
 
     def op_definition(self) -> OpDefinition:
-        """The function looking like an op, for nodes whose op is its name."""
+        """Return the function looking like an op, for nodes whose op is its name."""
         return function_op_definition(self.definition)
 
     def _define(self) -> None:
@@ -274,7 +274,7 @@ class DefinedFunction:
         self._definition = definition
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Makes it, what it calls and its gradient part of a graph's library.
+        """Make it, what it calls and its gradient part of a graph's library.
 
         Raises:
           ValueError: there are two gradients.
@@ -283,16 +283,16 @@ class DefinedFunction:
         add_with_needed(graph, self)
 
     def add_alone_to_graph(self, graph: Graph) -> None:
-        """Makes it part of a graph's library, without what it calls."""
+        """Make it part of a graph's library, without what it calls."""
         graph._add_function(self)
 
     def needed_functions(self) -> Iterable[LibraryFunction]:
-        """The functions that it calls, and its gradient."""
+        """Return the functions that it calls, and its gradient."""
         gradient = () if self._grad_func is None else (self._grad_func,)
         return (*self._sub_functions.values(), *gradient)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Adds a node that calls the function.
+        """Add a node that calls the function.
 
         Args:
           *args: the arguments.
@@ -347,7 +347,7 @@ def _call(
 def _attrs_of_keywords(
     name: str, keywords: Mapping[str, Any]
 ) -> dict[str, attr_value_pb2.AttrValue]:
-    """The attributes that keyword arguments of a definition or a call mean.
+    """Return the attributes that keyword arguments of a definition or a call mean.
 
     Raises:
       ValueError: one means nothing, or has a value that no attribute has.
@@ -420,7 +420,7 @@ class OverloadedFunction:
         self._defined: dict[str, DefinedFunction] = {}
 
     def instantiate(self, input_types: Sequence[DType]) -> DefinedFunction:
-        """The definition for these types of arguments.
+        """Return the definition for these types of arguments.
 
         Raises:
           ValueError: there is no such function of one of the types.
@@ -446,7 +446,7 @@ class OverloadedFunction:
         return defined
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Adds a node that calls the definition for these arguments."""
+        """Add a node that calls the definition for these arguments."""
         tensors = [convert_to_tensor(arg) for arg in args]
         return self.instantiate([tensor.dtype for tensor in tensors])(*tensors, **kwargs)
 
@@ -465,7 +465,7 @@ def _letters_of(types: Sequence[DType]) -> str:
 
 
 def from_library(library: graph_pb2.FunctionDefLibrary) -> list[DefinedFunction]:
-    """The functions of a message, ready to be called; each knows its gradient.
+    """Return the functions of a message, ready to be called; each knows its gradient.
 
     Raises:
       ValueError: a function is missing, or functions are gradients of each other in a circle.
@@ -516,18 +516,18 @@ def _from_definition(
 
 
 def get_extra_vars() -> list[Any]:
-    """The variables that the function being built asked for so far; else nothing."""
+    """Return the variables that the function being built asked for so far; else nothing."""
     graph = get_default_graph()
     return graph.extra_vars if isinstance(graph, DefunGraph) else []
 
 
 def get_extra_inputs() -> list[Tensor]:
-    """The tensors that the function being built captured so far; else nothing."""
+    """Return the tensors that the function being built captured so far; else nothing."""
     graph = get_default_graph()
     return graph.extra_inputs if isinstance(graph, DefunGraph) else []
 
 
 def get_extra_args() -> list[Tensor]:
-    """The arguments that stand for :func:`get_extra_inputs`; else nothing."""
+    """Return the arguments that stand for :func:`get_extra_inputs`; else nothing."""
     graph = get_default_graph()
     return graph.extra_args if isinstance(graph, DefunGraph) else []

@@ -29,13 +29,13 @@ _SEED = 0xDECAFCAFFE
 
 
 def function_name_suffix(definition: graph_pb2.FunctionDef) -> str:
-    """The end of a function's name: its hash, in letters and digits."""
+    """Return the end of a function's name: its hash, in letters and digits."""
     raw = function_def_hash(definition).to_bytes(8, "little")
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode().replace("-", "a").replace("_", "A")
 
 
 def function_def_hash(definition: graph_pb2.FunctionDef) -> int:
-    """The hash of a function; two graphs' messages of the same function have the same."""
+    """Return the hash of a function; two graphs' messages of the same function have the same."""
     found = _op_def_hash(definition.signature)
     found = _hash_of_attrs(definition.attr, found)
     nodes = {node.name: node for node in definition.node_def}
@@ -101,7 +101,7 @@ def _names_set(attrs: Mapping[str, attr_value_pb2.AttrValue]) -> Iterable[str]:
 
 
 def attr_value_hash(value: attr_value_pb2.AttrValue) -> int:
-    """The hash of an attribute's value; a tensor counts by what it holds, however it is written."""
+    """Return the hash of an attribute's value; a tensor counts by what it holds, however it is written."""
     kind = value.WhichOneof("value")
     if kind == "tensor":
         return _tensor_hash(value.tensor)
@@ -127,7 +127,7 @@ def _tensor_hash(proto: tensor_pb2.TensorProto) -> int:
 
 
 def _content(array: NDArray[Any]) -> bytes:
-    """The elements in a row; of strings first all lengths."""
+    """Return the elements in a row; of strings first all lengths."""
     if array.dtype != object:
         return array.tobytes()
     texts = [bytes(text) for text in array.ravel()]

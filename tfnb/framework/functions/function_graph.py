@@ -55,7 +55,7 @@ class FunctionGraph(Graph):
         return list(self.captured.items())
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
-        """The tensor of this graph that stands for ``tensor``.
+        """Return the tensor of this graph that stands for ``tensor``.
 
         Args:
           tensor: a tensor of any graph.
@@ -70,7 +70,7 @@ class FunctionGraph(Graph):
         return self._add_captured_input(tensor, name)
 
     def _add_captured_input(self, tensor: Tensor, name: str | None) -> Tensor:
-        """Adds a placeholder for a tensor outside as a new argument."""
+        """Add a placeholder for a tensor outside as a new argument."""
         with self.as_default(), self.control_dependencies(None):
             inside = placeholder(tensor.dtype, tensor._shape, name)
         inside._handle_data = tensor._handle_data
@@ -95,7 +95,7 @@ class FunctionGraph(Graph):
 
 
 def placeholder(dtype: DType, shape: Any = None, name: str | None = None) -> Tensor:
-    """A placeholder in the default graph."""
+    """Return a placeholder in the default graph."""
     made: Tensor = op_registry.get("Placeholder")(
         dtype=dtype.base_dtype, shape=shape, name=name or "Placeholder"
     )

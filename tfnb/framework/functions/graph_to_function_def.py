@@ -35,7 +35,7 @@ def graph_to_function_def(
     description: str | None = None,
     append_hash: bool = False,
 ) -> graph_pb2.FunctionDef:
-    """The message of a function.
+    """Return the message of a function.
 
     Args:
       name: its name, or the beginning of its name.
@@ -88,7 +88,7 @@ class _Names:
         self._used: dict[str, int] = {}
 
     def take(self, name: str) -> str:
-        """The name, with a number at its end if it is taken."""
+        """Return the name, with a number at its end if it is taken."""
         if name not in self._used:
             self._used[name] = 0
             return name
@@ -100,7 +100,7 @@ class _Names:
                 return candidate
 
     def take_exactly(self, name: str) -> str:
-        """The name.
+        """Return the name.
 
         Raises:
           InvalidArgumentError: it is taken.
@@ -115,7 +115,7 @@ class _Names:
 
 
 def _normalized(name: str) -> str:
-    """A name that an argument may have: lower case, ``_`` for other signs, a letter first."""
+    """Return a name that an argument may have: lower case, ``_`` for other signs, a letter first."""
     text = "".join(c.lower() if c.isascii() and c.isalnum() else "_" for c in name)
     start = next((index for index, c in enumerate(text) if c.isalpha()), None)
     return "unknown" if start is None else text[start:]
@@ -137,7 +137,7 @@ class _Writer:
         self._arguments: dict[Tensor, str] = {}
 
     def add_argument(self, tensor: Tensor) -> None:
-        """Makes a tensor the next argument; what is known of it becomes attributes of that."""
+        """Make a tensor the next argument; what is known of it becomes attributes of that."""
         if tensor in self._arguments:
             raise errors.invalid_argument(
                 f"TF_Output {tensor.op.name}:{tensor.value_index} appears more than once in the "
@@ -158,7 +158,7 @@ class _Writer:
                 shapes.add().CopyFrom(value.shape)
 
     def add_body(self, operations: Sequence[Operation]) -> None:
-        """Writes the nodes; a stateful one makes the function stateful."""
+        """Write the nodes; a stateful one makes the function stateful."""
         for op in operations:
             self.node_names[op] = self.names.take(op.name)
         for op in operations:
@@ -182,7 +182,7 @@ class _Writer:
                 self._definition.signature.is_stateful = True
 
     def spelling(self, tensor: Tensor, user: str) -> str:
-        """A tensor as an input of a FunctionDef is spelled.
+        """Return a tensor as an input of a FunctionDef is spelled.
 
         Raises:
           InvalidArgumentError: it is neither an argument nor in the body.

@@ -40,7 +40,7 @@ _VARIABLE_OPS = frozenset(
 def extract_sub_graph(
     graph_def: graph_pb2.GraphDef, dest_nodes: Iterable[str]
 ) -> graph_pb2.GraphDef:
-    """The nodes of a GraphDef that any of ``dest_nodes`` needs or must be colocated with.
+    """Return the nodes of a GraphDef that any of ``dest_nodes`` needs or must be colocated with.
 
     Args:
       graph_def: the whole.
@@ -89,7 +89,7 @@ def _sources(node: graph_pb2.NodeDef) -> list[str]:
 
 
 def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShape:
-    """The static shape of the tensor that a node's input text names.
+    """Return the static shape of the tensor that a node's input text names.
 
     Raises:
       KeyError: nothing in the graph has this name.
@@ -120,7 +120,7 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 def remove_training_nodes(
     input_graph: graph_pb2.GraphDef, protected_nodes: Iterable[str] | None = None
 ) -> graph_pb2.GraphDef:
-    """A GraphDef without nodes that serve only training.
+    """Return a GraphDef without nodes that serve only training.
 
     CheckNumerics goes, and Identity where no control edge begins or ends and nothing is colocated
     with it.
@@ -146,7 +146,7 @@ def remove_training_nodes(
 def _without_nodes(
     graph_def: graph_pb2.GraphDef, ops: set[str], protected: set[str], excluded: set[str]
 ) -> graph_pb2.GraphDef:
-    """The graph with one-input nodes of some ops replaced by their inputs."""
+    """Return the graph with one-input nodes of some ops replaced by their inputs."""
     replaced: dict[str, str] = {}
     for node in graph_def.node:
         if (

@@ -37,7 +37,7 @@ def import_graph_def(
     op_dict: Any = None,
     producer_op_list: op_def_pb2.OpList | None = None,
 ) -> list[Tensor | Operation] | None:
-    """Adds the nodes of a GraphDef to the default graph.
+    """Add the nodes of a GraphDef to the default graph.
 
     Args:
       graph_def: the nodes; left as it is.
@@ -254,7 +254,7 @@ class _Importer:
 
 
 def _fellows(op: Operation) -> list[str]:
-    """The names of the nodes that a node asks to be colocated with."""
+    """Return the names of the nodes that a node asks to be colocated with."""
     if "_class" not in op.attrs:
         return []
     names = [group[5:].decode() for group in op.attrs["_class"] if group.startswith(b"loc:@")]
@@ -265,7 +265,7 @@ def _fellows(op: Operation) -> list[str]:
 
 
 def _own_copy(graph_def: Any) -> graph_pb2.GraphDef:
-    """A GraphDef that belongs to the import; other classes for the same message will do."""
+    """Return a GraphDef that belongs to the import; other classes for the same message will do."""
     own = graph_pb2.GraphDef()
     if isinstance(graph_def, graph_pb2.GraphDef):
         own.CopyFrom(graph_def)
@@ -312,7 +312,7 @@ def _checked_return_elements(return_elements: Any) -> tuple[str, ...] | None:
 
 
 def _input_map_of(replacements: dict[str, Any], name: str | None) -> InputMap:
-    """The input map with every value a tensor; inside the import's name scope."""
+    """Return the input map with every value a tensor; inside the import's name scope."""
     if not all(isinstance(value, Tensor) for value in replacements.values()):
         if name == "":
             raise ValueError(
@@ -352,7 +352,7 @@ def _parse_tensor_name(text: str) -> TensorId:
 def _remove_default_attrs(
     producer_op_list: op_def_pb2.OpList, graph_def: graph_pb2.GraphDef
 ) -> None:
-    """Drops attributes that we do not know where they say what the writer's op says by default."""
+    """Drop attributes that we do not know where they say what the writer's op says by default."""
     producer_ops = {op.name: op for op in producer_op_list.op}
     for node in graph_def.node:
         producer_op = producer_ops.get(node.op)

@@ -73,7 +73,7 @@ def _takes_references(op: str) -> bool:
 
 
 def _attrs_of(op_def: OpDef, node: graph_pb2.NodeDef) -> dict[str, Any]:
-    """A node's attributes, defaults among them."""
+    """Return a node's attributes, defaults among them."""
     attrs = {attr.name: attr.default for attr in op_def.attrs if attr.has_default}
     return {**attrs, **decode_attrs(node.attr)}
 
@@ -94,7 +94,7 @@ class _Repair:
                     self._consumers.setdefault(source, []).append(node.name)
 
     def mend_references(self) -> None:
-        """Renames ops for references that get none; what follows them is looked at, too."""
+        """Rename ops for references that get none; what follows them is looked at, too."""
         waiting = deque(
             name
             for name, node in self._nodes.items()
@@ -109,7 +109,7 @@ class _Repair:
         return self._rename(node) or self._lend(node)
 
     def _rename(self, node: graph_pb2.NodeDef) -> bool:
-        """Replaces an op for references by the same op for values or resources."""
+        """Replace an op for references by the same op for values or resources."""
         if not node.input or node.input[0][:1] == "^":
             return False
         given = self._dtype_of(node.input[0])
@@ -142,7 +142,7 @@ class _Repair:
         return True
 
     def _lend(self, node: graph_pb2.NodeDef) -> bool:
-        """Gives an op a temporary variable for each value where it wants a reference."""
+        """Give an op a temporary variable for each value where it wants a reference."""
         definition = op_registry.find(node.op)
         if definition is None:
             return False
@@ -185,7 +185,7 @@ class _Repair:
         return assign.name
 
     def _dtype_of(self, text: str) -> DType | None:
-        """The dtype of a tensor, or None where it cannot be known."""
+        """Return the dtype of a tensor, or None where it cannot be known."""
         source, index = parse_tensor_id(text)
         node = self._nodes.get(source)
         definition = None if node is None else op_registry.find(node.op)
@@ -199,7 +199,7 @@ class _Repair:
         return types[index] if 0 <= index < len(types) else None
 
     def drop_attrs(self) -> None:
-        """Drops what ops do not have."""
+        """Drop what ops do not have."""
         for node in self._nodes.values():
             definition = op_registry.find(node.op)
             if definition is None:

@@ -33,7 +33,7 @@ _SAME: dict[str | None, type] = {"bool": bool, "string": bytes, "type": DType, "
 def plain_graph_def_of(
     graph: Graph, operations: Sequence[Operation], functions: Iterable[str] | None = None
 ) -> PlainGraphDef:
-    """Some operations of a graph.
+    """Return some operations of a graph.
 
     The caller holds the graph's lock.
 
@@ -89,7 +89,7 @@ def _plain_attrs(attrs: Mapping[str, Any], definition: OpDefinition) -> Mapping[
 
 
 def _plain_value(value: Any, kind: str | None) -> Any:
-    """A value as it would come out of a message."""
+    """Return a value as it would come out of a message."""
     if kind == "int":
         if value.__class__ is int and -(2**63) <= value < 2**63:
             return value
@@ -108,7 +108,7 @@ def _plain_value(value: Any, kind: str | None) -> Any:
 
 
 def _shared_tensor(attr: TensorAttr) -> TensorAttr:
-    """A tensor that a session may use as it is, or else what a message makes of it."""
+    """Return a tensor that a session may use as it is, or else what a message makes of it."""
     value = attr.decoded
     if value is None or (
         isinstance(value, np.ndarray)

@@ -26,7 +26,7 @@ def is_composite(value: Any) -> bool:
 
 
 def components(value: Any) -> list[Tensor]:
-    """The tensors that a composite value stands for."""
+    """Return the tensors that a composite value stands for."""
     if isinstance(value, SparseTensor):
         return [value.indices, value.values, value.dense_shape]
     if isinstance(value, CompositeTensor):
@@ -37,7 +37,7 @@ def components(value: Any) -> list[Tensor]:
 
 
 def with_components(like: Any, parts: Sequence[Any]) -> Any:
-    """A composite value of the kind and shape of ``like`` made of other tensors.
+    """Return a composite value of the kind and shape of ``like`` made of other tensors.
 
     Args:
       like: a SparseTensor or IndexedSlices.
@@ -58,7 +58,7 @@ def are_compatible(first: Any, second: Any) -> bool:
 
 
 def spec_text(value: Any) -> str:
-    """A composite value's kind, shape and types, for messages."""
+    """Return a composite value's kind, shape and types, for messages."""
     if isinstance(value, SparseTensor):
         return f"SparseTensorSpec({value.shape!r}, tf.{value.dtype.name})"
     if isinstance(value, CompositeTensor):
@@ -71,7 +71,7 @@ def spec_text(value: Any) -> str:
 
 
 def component_shapes(value: Any, invariant: TensorShape | None = None) -> list[TensorShape]:
-    """What the shapes of a composite loop variable's parts are to be in every iteration.
+    """Return what the shapes of a composite loop variable's parts are to be in every iteration.
 
     Args:
       value: a SparseTensor or IndexedSlices.
@@ -118,7 +118,7 @@ def _sparse_shapes(rank: int | None) -> list[TensorShape]:
 
 
 def under_invariant(value: Any, invariant: TensorShape) -> Any:
-    """The same parts, with no more known of the shape of the whole than an invariant says."""
+    """Return the same parts, with no more known of the shape of the whole than an invariant says."""
     if not isinstance(value, SparseTensor):
         return value
     relaxed = copy.copy(value)

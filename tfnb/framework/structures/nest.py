@@ -75,7 +75,7 @@ def _sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
 
 
 def _items(structure: Any) -> Iterator[tuple[Any, Any]]:
-    """The members of a container, each with the key, name or position it has there."""
+    """Return the members of a container, each with the key, name or position it has there."""
     if isinstance(structure, Mapping):
         return ((key, structure[key]) for key in _sorted_keys(structure))
     if is_namedtuple(structure):
@@ -88,14 +88,14 @@ def _items(structure: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def values_of(structure: Any) -> Iterator[Any]:
-    """The members of a container."""
+    """Return the members of a container."""
     if isinstance(structure, (list, tuple)):
         return iter(structure)
     return (value for _, value in _items(structure))
 
 
 def of_same_kind(like: Any, members: Sequence[Any]) -> Any:
-    """A container of the kind of ``like`` with other members."""
+    """Return a container of the kind of ``like`` with other members."""
     kind: Any = type(like)
     if isinstance(like, Mapping):
         by_key = dict(zip(_sorted_keys(like), members, strict=True))
@@ -116,7 +116,7 @@ def of_same_kind(like: Any, members: Sequence[Any]) -> Any:
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """The atoms of a structure, in order; an atom gives a list of itself.
+    """Return the atoms of a structure, in order; an atom gives a list of itself.
 
     >>> flatten({"b": 1, "a": [2, (3,)]})
     [2, 3, 1]
@@ -148,7 +148,7 @@ def _test(expand_composites: bool) -> Callable[[Any], bool]:
 def pack_sequence_as(
     structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False
 ) -> Any:
-    """A structure like ``structure`` with the values of ``flat_sequence`` as its atoms.
+    """Return a structure like ``structure`` with the values of ``flat_sequence`` as its atoms.
 
     >>> pack_sequence_as([0, {"a": 0}], [1, 2])
     [1, {'a': 2}]
@@ -201,7 +201,7 @@ def _short(value: Any) -> str:
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """A structure of what ``func`` gives for the atoms of one or more structures that look alike.
+    """Return a structure of what ``func`` gives for the atoms of one or more structures that look alike.
 
     >>> map_structure(lambda x, y: x + y, [1, (2,)], [10, (20,)])
     [11, (22,)]
@@ -395,7 +395,7 @@ def assert_shallow_structure(
 
 
 def _paired(shallow: Any, tree: Any) -> Iterator[tuple[Any, Any]]:
-    """The members of two containers, side by side."""
+    """Return the members of two containers, side by side."""
     if isinstance(shallow, Mapping) and isinstance(tree, Mapping):
         missing = sorted(set(shallow) - set(tree))
         if missing:
@@ -416,7 +416,7 @@ def _paired(shallow: Any, tree: Any) -> Iterator[tuple[Any, Any]]:
 def flatten_up_to(
     shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> list[Any]:
-    """The parts of ``input_tree`` that stand where ``shallow_tree`` has its atoms.
+    """Return the parts of ``input_tree`` that stand where ``shallow_tree`` has its atoms.
 
     >>> flatten_up_to([0, 0], [1, [2, 3]])
     [1, [2, 3]]
@@ -440,7 +440,7 @@ def _up_to(shallow: Any, tree: Any, test: Callable[[Any], bool]) -> Iterator[Any
 def map_structure_up_to(
     shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any
 ) -> Any:
-    """What ``func`` gives for the parts of the inputs that stand at the atoms of ``shallow_tree``.
+    """Return what ``func`` gives for the parts of the inputs that stand at the atoms of ``shallow_tree``.
 
     Args:
       shallow_tree: what the answer looks like.
@@ -467,7 +467,7 @@ def map_structure_up_to(
 def flatten_with_tuple_paths(
     structure: Any, expand_composites: bool = False
 ) -> list[tuple[tuple[Any, ...], Any]]:
-    """The atoms of a structure, each with the keys and positions that lead to it.
+    """Return the atoms of a structure, each with the keys and positions that lead to it.
 
     >>> flatten_with_tuple_paths({"a": [5]})
     [(('a', 0), 5)]
@@ -488,7 +488,7 @@ def _with_paths(
 def flatten_with_joined_string_paths(
     structure: Any, separator: str = "/", expand_composites: bool = False
 ) -> list[tuple[str, Any]]:
-    """The atoms of a structure, each with the path to it as text.
+    """Return the atoms of a structure, each with the path to it as text.
 
     >>> flatten_with_joined_string_paths({"a": [5]})
     [('a/0', 5)]
@@ -507,7 +507,7 @@ def map_structure_with_paths(func: Callable[..., Any], *structure: Any, **kwargs
 
 
 def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
-    """A dict whose keys and values may be structures, with both flattened.
+    """Return a dict whose keys and values may be structures, with both flattened.
 
     >>> flatten_dict_items({(1, (2,)): ("a", ("b",))})
     {1: 'a', 2: 'b'}

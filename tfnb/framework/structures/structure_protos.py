@@ -30,7 +30,7 @@ _DEEPEST = 100
 
 
 def encode_structure(structure: Any) -> struct_pb2.StructuredValue:
-    """A structure of specs, shapes, dtypes, numbers and text as a message.
+    """Return a structure of specs, shapes, dtypes, numbers and text as a message.
 
     Raises:
       NotImplementedError: it holds something else.
@@ -76,7 +76,7 @@ def _encode(value: Any, proto: struct_pb2.StructuredValue) -> None:
 
 
 def decode_structure(proto: struct_pb2.StructuredValue, depth: int = 0) -> Any:
-    """The structure in a message.
+    """Return the structure in a message.
 
     Raises:
       ValueError: the message holds what is not known here, or is nested more than 100 deep.
@@ -115,7 +115,7 @@ def decode_structure(proto: struct_pb2.StructuredValue, depth: int = 0) -> Any:
 
 
 def encode_type_spec(spec: TypeSpec) -> struct_pb2.TypeSpecProto:
-    """A spec as a message.
+    """Return a spec as a message.
 
     Raises:
       NotImplementedError: its class has none.
@@ -133,7 +133,7 @@ def encode_type_spec(spec: TypeSpec) -> struct_pb2.TypeSpecProto:
 
 
 def decode_type_spec(proto: struct_pb2.TypeSpecProto, depth: int = 0) -> Any:
-    """The spec in a message.
+    """Return the spec in a message.
 
     Raises:
       ValueError: its class is not known here.

@@ -49,7 +49,7 @@ class TypeSpec:
         return all(_is_below(one, two) for one, two in zip(self._fields(), other._fields()))
 
     def most_specific_common_supertype(self, others: Sequence[Any]) -> Self | None:
-        """The most special type that covers this one and all others; None where there is none."""
+        """Return the most special type that covers this one and all others; None where there is none."""
         if any(type(other) is not type(self) for other in others):
             return None
         found = []
@@ -61,7 +61,7 @@ class TypeSpec:
         return type(self)(*found)
 
     def most_specific_compatible_type(self, other: Any) -> Self:
-        """The most special type that covers both.
+        """Return the most special type that covers both.
 
         Raises:
           ValueError: there is none.
@@ -74,19 +74,19 @@ class TypeSpec:
     # ----------------------------------------------------------------------- values and their parts
 
     def flatten(self) -> list[Any]:
-        """The types of the parts of a value: here one."""
+        """Return the types of the parts of a value: here one."""
         return [self]
 
     def to_tensors(self, value: Any) -> list[Any]:
-        """The parts of a value: here one."""
+        """Return the parts of a value: here one."""
         return [value]
 
     def from_tensors(self, tensors: Iterator[Any]) -> Any:
-        """The value of such parts."""
+        """Return the value of such parts."""
         return next(tensors)
 
     def placeholder_value(self, placeholder_context: Any) -> Any:
-        """A value of this type, whose parts are placeholders of the default graph.
+        """Return a value of this type, whose parts are placeholders of the default graph.
 
         Args:
           placeholder_context: whatever the tracer says of it; not looked at.
@@ -94,7 +94,7 @@ class TypeSpec:
         return self.from_tensors(part.placeholder_value(None) for part in self.flatten())
 
     def cast(self, value: Any, casting_context: Any) -> Any:
-        """A value as one of this type.
+        """Return a value as one of this type.
 
         Args:
           value: tensors, or a value of this type.
@@ -115,21 +115,21 @@ class TypeSpec:
     # --------------------------------------------------------------------------------- as messages
 
     def proto_state(self) -> tuple[Any, ...]:
-        """What the message of the spec holds."""
+        """Return what the message of the spec holds."""
         return self._fields()
 
     @classmethod
     def from_proto_state(cls, state: Any) -> Self:
-        """The spec of what a message held."""
+        """Return the spec of what a message held."""
         return cls(*state)
 
     def experimental_as_proto(self) -> Any:
-        """The spec as a TypeSpecProto."""
+        """Return the spec as a TypeSpecProto."""
         return above.encode_type_spec(self)
 
     @classmethod
     def experimental_from_proto(cls, proto: Any) -> Any:
-        """The spec in a TypeSpecProto.
+        """Return the spec in a TypeSpecProto.
 
         Raises:
           ValueError: its class is not known.
@@ -138,7 +138,7 @@ class TypeSpec:
 
     @classmethod
     def experimental_type_proto(cls) -> Any:
-        """The class of the message."""
+        """Return the class of the message."""
         from tfnb.proto import struct_pb2
 
         return struct_pb2.TypeSpecProto

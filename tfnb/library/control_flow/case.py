@@ -26,7 +26,7 @@ def case(
     strict: bool = False,
     name: str | None = "case",
 ) -> Any:
-    """What the function of the first predicate gives that is true, else what ``default`` gives.
+    """Return what the function of the first predicate gives that is true, else what ``default`` gives.
 
     Args:
       pred_fn_pairs: pairs of a boolean scalar tensor and a function, in a list, tuple or dict.
@@ -79,7 +79,7 @@ def _checked_pairs(
 
 
 def _assert_at_most_n_true(predicates: Sequence[Tensor], n: int, message: str) -> Any:
-    """An operation that fails if more than ``n`` predicates are true."""
+    """Return an operation that fails if more than ``n`` predicates are true."""
     from tfnb.ops.array.cast_ops import cast
     from tfnb.ops.array.concat_ops import stack
     from tfnb.ops.array.constant_ops import constant
@@ -97,7 +97,7 @@ def _assert_at_most_n_true(predicates: Sequence[Tensor], n: int, message: str) -
 def _default_action(
     predicates: Sequence[Tensor], actions: Sequence[Callable[[], Any]]
 ) -> tuple[Callable[[], Any], Sequence[Tensor], Sequence[Callable[[], Any]]]:
-    """The last action as the default, which then checks its predicate; and the others."""
+    """Return the last action as the default, which then checks its predicate; and the others."""
     from tfnb.ops.array.concat_ops import stack
 
     last = len(predicates) - 1
@@ -125,7 +125,7 @@ def switch_case(
     default: Callable[[], Any] | None = None,
     name: str | None = "switch_case",
 ) -> Any:
-    """What the function with the number ``branch_index`` gives.
+    """Return what the function with the number ``branch_index`` gives.
 
     One node that calls one of the functions, whatever conds are built from; an index out of range
     takes ``default``, without that the last function.

@@ -76,7 +76,7 @@ def _name_of(x: TensorLike) -> str:
 
 
 def _require(condition: TensorLike, data: Sequence[TensorLike]) -> None:
-    """Raises InvalidArgumentError, with what is known of the data, unless the condition holds."""
+    """Raise InvalidArgumentError, with what is known of the data, unless the condition holds."""
     if condition:
         return
     lines = []
@@ -133,7 +133,7 @@ def assert_equal(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails with InvalidArgumentError unless x == y in every element.
+    """Return an operation that fails with InvalidArgumentError unless x == y in every element.
 
     Args:
       x: a tensor.
@@ -160,7 +160,7 @@ def assert_none_equal(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x != y in every element; see assert_equal."""
+    """Return an operation that fails unless x != y in every element; see assert_equal."""
     return _assert_pair(_NONE_EQUAL, x, y, data, summarize, message, name)
 
 
@@ -172,7 +172,7 @@ def assert_less(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x < y in every element; see assert_equal."""
+    """Return an operation that fails unless x < y in every element; see assert_equal."""
     return _assert_pair(_LESS, x, y, data, summarize, message, name)
 
 
@@ -184,7 +184,7 @@ def assert_less_equal(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x <= y in every element; see assert_equal."""
+    """Return an operation that fails unless x <= y in every element; see assert_equal."""
     return _assert_pair(_LESS_EQUAL, x, y, data, summarize, message, name)
 
 
@@ -196,7 +196,7 @@ def assert_greater(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x > y in every element; see assert_equal."""
+    """Return an operation that fails unless x > y in every element; see assert_equal."""
     return _assert_pair(_GREATER, x, y, data, summarize, message, name)
 
 
@@ -208,7 +208,7 @@ def assert_greater_equal(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x >= y in every element; see assert_equal."""
+    """Return an operation that fails unless x >= y in every element; see assert_equal."""
     return _assert_pair(_GREATER_EQUAL, x, y, data, summarize, message, name)
 
 
@@ -222,7 +222,7 @@ def assert_near(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless |x - y| < atol + rtol * |y| in every element.
+    """Return an operation that fails unless |x - y| < atol + rtol * |y| in every element.
 
     Args:
       x: a floating-point or complex tensor.
@@ -261,7 +261,7 @@ def assert_negative(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x < 0 in every element; see assert_equal."""
+    """Return an operation that fails unless x < 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_negative", [x, data]):
         x = convert_to_tensor(x, name="x")
@@ -279,7 +279,7 @@ def assert_positive(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x > 0 in every element; see assert_equal."""
+    """Return an operation that fails unless x > 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_positive", [x, data]):
         x = convert_to_tensor(x, name="x")
@@ -297,7 +297,7 @@ def assert_non_negative(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x >= 0 in every element; see assert_equal."""
+    """Return an operation that fails unless x >= 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_non_negative", [x, data]):
         x = convert_to_tensor(x, name="x")
@@ -315,7 +315,7 @@ def assert_non_positive(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x <= 0 in every element; see assert_equal."""
+    """Return an operation that fails unless x <= 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_non_positive", [x, data]):
         x = convert_to_tensor(x, name="x")
@@ -377,7 +377,7 @@ def assert_rank(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x has the given number of dimensions.
+    """Return an operation that fails unless x has the given number of dimensions.
 
     Raises:
       ValueError: the rank of x is known and differs.
@@ -410,7 +410,7 @@ def assert_rank_at_least(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x has at least the given number of dimensions.
+    """Return an operation that fails unless x has at least the given number of dimensions.
 
     Raises:
       ValueError: the rank of x is known and lower.
@@ -452,7 +452,7 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x has one of the given numbers of dimensions.
+    """Return an operation that fails unless x has one of the given numbers of dimensions.
 
     Raises:
       ValueError: the rank of x is known and none of them.
@@ -476,7 +476,7 @@ def assert_rank_in(
 def assert_scalar(
     tensor: TensorLike, name: str | None = None, message: str | None = None
 ) -> TensorResult:
-    """The value as a tensor, which has to be a scalar as far as is known.
+    """Return the value as a tensor, which has to be a scalar as far as is known.
 
     Raises:
       ValueError: it is none.
@@ -497,7 +497,7 @@ def assert_scalar(
 def assert_integer(
     x: TensorLike, message: str | None = None, name: str | None = None
 ) -> TensorResult:
-    """An operation that does nothing, if x is of an integer type.
+    """Return an operation that does nothing, if x is of an integer type.
 
     Raises:
       TypeError: it is not.
@@ -515,7 +515,7 @@ def assert_integer(
 def assert_type(
     tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> TensorResult:
-    """An operation that does nothing, if the tensor is of a type.
+    """Return an operation that does nothing, if the tensor is of a type.
 
     Raises:
       TypeError: it is not.
@@ -533,7 +533,7 @@ def assert_type(
 
 
 def _common_type(items: Sequence[Any], expected: DType | None) -> DType | None:
-    """The one type of the items.
+    """Return the one type of the items.
 
     Raises:
       ValueError: they are of several.
@@ -553,7 +553,7 @@ def _common_type(items: Sequence[Any], expected: DType | None) -> DType | None:
 
 
 def assert_same_float_dtype(tensors: TensorLike | None = None, dtype: Any = None) -> DType:
-    """The floating-point type that all the tensors are of, float32 if there are none.
+    """Return the floating-point type that all the tensors are of, float32 if there are none.
 
     Raises:
       ValueError: they are of several types, or of one that is not of floating-point numbers.
@@ -598,7 +598,7 @@ class _Sizes(NamedTuple):
 
 
 def _sizes_of(x: TensorLike) -> Nested:
-    """The sizes of x's dimensions: numbers where known, (1,) for a scalar."""
+    """Return the sizes of x's dimensions: numbers where known, (1,) for a scalar."""
     dynamic = array_ops.shape(x)
     rank = x.get_shape().rank
     if rank == 0:
@@ -650,7 +650,7 @@ def assert_shapes(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless the shapes of tensors fit together.
+    """Return an operation that fails unless the shapes of tensors fit together.
 
     Args:
       shapes: pairs of a tensor and the sizes of its dimensions, or a dict of these. A size is a

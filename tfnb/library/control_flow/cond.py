@@ -37,7 +37,7 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Nested:
-    """What ``true_fn()`` gives where ``pred`` is true, else what ``false_fn()`` gives.
+    """Return what ``true_fn()`` gives where ``pred`` is true, else what ``false_fn()`` gives.
 
     Both functions are called once, here.  What they make runs only if their branch is taken; what
     was made before is run in any case if a branch needs it.
@@ -150,7 +150,7 @@ def _check_structures(
 
 
 def _widen_indices(one: TensorLike, other: TensorLike) -> None:
-    """Makes the indices of both int64 where two IndexedSlices have indices of different types."""
+    """Make the indices of both int64 where two IndexedSlices have indices of different types."""
     from tfnb.ops.array.cast_ops import cast
 
     if (

@@ -64,13 +64,13 @@ class CondContext(ControlFlowContext):
         return False if loop is None else loop.back_prop
 
     def control_pivot(self) -> Tensor | None:
-        """The pivot."""
+        """Return the pivot."""
         return self.pivot
 
     # -- new operations ----------------------------------------------------------------------------
 
     def add_value(self, value: Tensor) -> Tensor:
-        """The tensor that stands for ``value`` inside, switched in if it comes from outside."""
+        """Return the tensor that stands for ``value`` inside, switched in if it comes from outside."""
         if value in self._values:
             return self._external_values.get(value, value)
         graph = value.graph
@@ -85,7 +85,7 @@ class CondContext(ControlFlowContext):
         return inside
 
     def _known_outside(self, value: Tensor) -> Tensor:
-        """What stands for ``value`` just outside of this branch."""
+        """Return what stands for ``value`` just outside of this branch."""
         if self.outer_context is None:
             return value
         outside = self.outer_context.add_value(value)
@@ -100,7 +100,7 @@ class CondContext(ControlFlowContext):
             context = context.outer_context
 
     def take_in(self, op: Operation) -> None:
-        """Makes an operation part of this: what it takes from outside comes through Switches."""
+        """Make an operation part of this: what it takes from outside comes through Switches."""
         if op.inputs:
             self._switch_inputs(op)
             queries.remove_external_control_edges(self, op)
@@ -126,7 +126,7 @@ class CondContext(ControlFlowContext):
     # -- building the branch -----------------------------------------------------------------------
 
     def build_branch(self, function: Callable[[], Nested]) -> tuple[Nested, Nested]:
-        """Calls the user's function inside the branch.
+        """Call the user's function inside the branch.
 
         Returns:
           What it gave, and the same with every value as a tensor of this branch, in a list if it is
@@ -162,7 +162,7 @@ class CondContext(ControlFlowContext):
         return self._output_tensor(convert_to_tensor(flow_of(value)))
 
     def _output_tensor(self, value: Tensor) -> Tensor:
-        """The tensor that a branch gives; one that it did not make itself is switched in."""
+        """Return the tensor that a branch gives; one that it did not make itself is switched in."""
         if value in self._values:
             return self._external_values.get(value, value)
         self._values.add(value)

@@ -66,7 +66,7 @@ def cond_v2(
     false_fn: Callable[[], Nested],
     name: str | None = None,
 ) -> Nested:
-    """What ``true_fn()`` gives where ``pred`` holds, else what ``false_fn()`` gives, as one If.
+    """Return what ``true_fn()`` gives where ``pred`` holds, else what ``false_fn()`` gives, as one If.
 
     Raises:
       TypeError: ``pred`` is a Python bool, or the branches give different structures or types.
@@ -86,7 +86,7 @@ def cond_v2(
 def indexed_case(
     branch_index: TensorLike, branch_fns: Sequence[Callable[[], Nested]], name: str = "indexed_case"
 ) -> Nested:
-    """What the function with the number ``branch_index`` gives, as one Case.
+    """Return what the function with the number ``branch_index`` gives, as one Case.
 
     Raises:
       TypeError: the branches give different structures or types.
@@ -102,7 +102,7 @@ def indexed_case(
 
 
 def scalar(pred: TensorLike) -> Tensor:
-    """A predicate as a tensor that is not known to have dimensions."""
+    """Return a predicate as a tensor that is not known to have dimensions."""
     from tfnb.ops.array.shape_ops import squeeze
 
     tensor: Tensor = convert_to_tensor(pred)
@@ -147,7 +147,7 @@ class _Choice:
     def build(
         self, inputs: Sequence[Sequence[Tensor]], name: str | None, lower: bool | None = None
     ) -> Any:
-        """Adds the node and gives its results in the structure of the branches'."""
+        """Add the node and give its results in the structure of the branches'."""
         graphs = self._graphs
         _make_indices_types_match(graphs, self._is_case)
         check_same_outputs(graphs, self._is_case)
@@ -278,7 +278,7 @@ def _different(
 
 
 def _make_indices_types_match(graphs: Sequence[ControlFlowGraph], is_case: bool) -> None:
-    """Makes indices of IndexedSlices int64 where one branch has them so and another has not."""
+    """Make indices of IndexedSlices int64 where one branch has them so and another has not."""
     from tfnb.ops.array.cast_ops import cast
 
     flat = [nest.flatten(graph.structured_outputs) for graph in graphs]
@@ -312,7 +312,7 @@ def _make_indices_types_match(graphs: Sequence[ControlFlowGraph], is_case: bool)
 
 
 def choice_gradient(op: Operation, *grads: Any) -> list[Nested]:
-    """The gradient of If, Case and their stateless kin: such a node again."""
+    """Return the gradient of If, Case and their stateless kin: such a node again."""
     is_case = op.type in ("Case", "StatelessCase")
     graphs = _forward_graphs(op, is_case)
     gradient_graphs = [_gradient_graph(graph, grads) for graph in graphs]
@@ -396,7 +396,7 @@ class _CondGradientGraph(ControlFlowGraph):
         return value
 
     def _optional_of(self, tensor: Tensor) -> Tensor:
-        """What an earlier gradient of the same node wrapped, or a new optional."""
+        """Return what an earlier gradient of the same node wrapped, or a new optional."""
         for user in tensor.consumers():
             if user.type == "OptionalFromValue" and any(
                 user.outputs[0] is one for one in self._forward.outputs
@@ -447,7 +447,7 @@ def _give_inner_values(
     gradient_graphs: Sequence[_CondGradientGraph],
     is_case: bool,
 ) -> None:
-    """Makes inner values results of the forward node, empty where the branch did not run."""
+    """Make inner values results of the forward node, empty where the branch did not run."""
     if not any(graph.needs_rewrite for graph in gradient_graphs):
         return
     wrapped = [list(graph.wrapped.values()) for graph in gradient_graphs]
@@ -470,7 +470,7 @@ def _give_inner_values(
 
 
 def _outside_of(tensor: Tensor, forward: ControlFlowGraph, graph: ControlFlowGraph) -> Tensor:
-    """What a tensor that a gradient captured is outside of the forward branch."""
+    """Return what a tensor that a gradient captured is outside of the forward branch."""
     if tensor.graph is not forward:
         return tensor
     assert forward.forward_op is not None
@@ -484,7 +484,7 @@ def _outside_of(tensor: Tensor, forward: ControlFlowGraph, graph: ControlFlowGra
 
 
 def _make_composites_match(graphs: Sequence[ControlFlowGraph], is_case: bool) -> None:
-    """Makes a gradient IndexedSlices where it is that in another branch."""
+    """Make a gradient IndexedSlices where it is that in another branch."""
     from tfnb.library.control_flow.indexed_slices_ops import as_indexed_slices
 
     for index in range(len(graphs[0].structured_outputs)):

@@ -23,7 +23,7 @@ EXPORTS = {"tf": ["group", "tuple:tuple_"]}
 
 
 def group(*inputs: Any, **kwargs: Any) -> Operation:
-    """An operation that has run when all of ``inputs`` have.
+    """Return an operation that has run when all of ``inputs`` have.
 
     Args:
       *inputs: operations and tensors, also in structures.
@@ -78,7 +78,7 @@ def tuple_(
     name: str | None = None,
     control_inputs: Iterable[TensorLike] | None = None,
 ) -> list[Nested]:
-    """The same tensors, each given only after all of them have been computed.
+    """Return the same tensors, each given only after all of them have been computed.
 
     Args:
       tensors: tensors, IndexedSlices or operations; None stays None.

@@ -64,22 +64,22 @@ class ControlFlowContext:
     # -- entering and leaving ----------------------------------------------------------------------
 
     def enter(self) -> None:
-        """Makes this the context of new operations."""
+        """Make this the context of new operations."""
         graph = get_default_graph()
         self._context_stack.append(graph._get_control_flow_context())
         graph._set_control_flow_context(self)
 
     def exit(self) -> None:
-        """Makes the context current that was before :meth:`enter`."""
+        """Make the context current that was before :meth:`enter`."""
         get_default_graph()._set_control_flow_context(self._context_stack.pop())
 
     def exit_result(self, results: Iterable[Tensor]) -> None:
-        """Makes tensors known to the context outside."""
+        """Make tensors known to the context outside."""
         if self.outer_context is not None:
             self.outer_context._values.update(results)
 
     def add_known(self, tensor: Tensor) -> None:
-        """Makes a tensor known, so that it is used as it is."""
+        """Make a tensor known, so that it is used as it is."""
         self._values.add(tensor)
 
     # -- new operations ----------------------------------------------------------------------------
@@ -89,19 +89,19 @@ class ControlFlowContext:
         self.take_in(op)
 
     def take_in(self, op: Operation) -> None:
-        """Makes an operation part of this context, with its inputs brought in."""
+        """Make an operation part of this context, with its inputs brought in."""
         raise NotImplementedError
 
     def add_value(self, value: Tensor) -> Tensor:
-        """The tensor that stands for ``value`` inside, brought in if need be."""
+        """Return the tensor that stands for ``value`` inside, brought in if need be."""
         raise NotImplementedError
 
     def control_pivot(self) -> Tensor | None:
-        """What an operation without inputs has to wait for, so that it runs only inside."""
+        """Return what an operation without inputs has to wait for, so that it runs only inside."""
         return None
 
     def while_context(self) -> ControlFlowContext | None:
-        """The innermost while loop that this is or lies in."""
+        """Return the innermost while loop that this is or lies in."""
         return None if self.outer_context is None else self.outer_context.while_context()
 
     def __str__(self) -> str:

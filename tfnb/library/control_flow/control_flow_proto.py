@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def context_to_proto(context: ControlFlowContext, export_scope: str | None = None) -> Any:
-    """A CondContextDef or WhileContextDef; None if the context is outside of ``export_scope``.
+    """Return a CondContextDef or WhileContextDef; None if the context is outside of ``export_scope``.
 
     Args:
       context: a context.
@@ -93,7 +93,7 @@ def _stripped(name: str, scope: str | None) -> str:
 
 
 def context_from_proto(message: Any, import_scope: str | None = None) -> ControlFlowContext:
-    """The context that a message describes, for operations that are in the default graph already.
+    """Return the context that a message describes, for operations that are in the default graph already.
 
     Args:
       message: a CondContextDef or WhileContextDef; the classes of another package for it will do.

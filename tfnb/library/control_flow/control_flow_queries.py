@@ -17,7 +17,7 @@ _PASSES_ON = frozenset({"Switch", "RefSwitch", "Identity", "RefIdentity"})
 
 
 def context_of(op: Operation) -> ControlFlowContext | None:
-    """The innermost context that an operation belongs to."""
+    """Return the innermost context that an operation belongs to."""
     context: ControlFlowContext | None = op._control_flow_context
     return context
 
@@ -73,7 +73,7 @@ def is_loop_switch(op: Operation) -> bool:
 
 
 def loop_constant_enter(value: Tensor) -> Operation | None:
-    """The constant Enter that a value comes from unchanged, if there is one."""
+    """Return the constant Enter that a value comes from unchanged, if there is one."""
     op = value.op
     while op.type in _PASSES_ON:
         op = op.inputs[0].op
@@ -81,7 +81,7 @@ def loop_constant_enter(value: Tensor) -> Operation | None:
 
 
 def output_context(op: Operation) -> ControlFlowContext | None:
-    """The context of what an operation gives: an Exit gives its value outside of its loop."""
+    """Return the context of what an operation gives: an Exit gives its value outside of its loop."""
     context = context_of(op)
     if context is not None and is_loop_exit(op):
         return context.outer_context
@@ -91,7 +91,7 @@ def output_context(op: Operation) -> ControlFlowContext | None:
 def containing_while_context(
     context: ControlFlowContext | None, stop: ControlFlowContext | None = None
 ) -> Any:
-    """The innermost while loop that ``context`` is or lies in; ``stop`` if that comes first."""
+    """Return the innermost while loop that ``context`` is or lies in; ``stop`` if that comes first."""
     while context is not None:
         if context.is_while_context or context is stop:
             return context
@@ -169,7 +169,7 @@ def _may_use(
 def remove_external_control_edges(
     context: ControlFlowContext, op: Operation
 ) -> tuple[list[Operation], list[Operation]]:
-    """Drops control inputs from outside of the innermost loop; gives those kept and dropped."""
+    """Drop control inputs from outside of the innermost loop; give those kept and dropped."""
     loop = context.while_context()
     if loop is None or not op.control_ops:
         return op.control_inputs, []

@@ -55,12 +55,12 @@ _RESOURCE_READ_OPS = frozenset(
 
 
 def unique_function_name(scope: str, name: str) -> str:
-    """A name for the function of a branch or body."""
+    """Return a name for the function of a branch or body."""
     return f"{scope}{name}_{next(_serial_numbers)}".replace("/", "_")
 
 
 def unique_gradient_name(name: str) -> str:
-    """A name for the gradient of such a function."""
+    """Return a name for the gradient of such a function."""
     return f"{name}_grad_{next(_serial_numbers)}"
 
 
@@ -120,7 +120,7 @@ class ControlFlowGraph(FunctionGraph):
         self.captured = dict(zip(outside, inside, strict=True))
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
-        """The tensor of this graph that stands for ``tensor``.
+        """Return the tensor of this graph that stands for ``tensor``.
 
         Raises:
           InaccessibleTensorError: it belongs to a function inside of this one.
@@ -144,7 +144,7 @@ class ControlFlowGraph(FunctionGraph):
         return inside
 
     def add_argument(self, like: Tensor, name: str, shape: TensorShape | None = None) -> Tensor:
-        """A new argument of the form of ``like``, which keeps its name as an attribute."""
+        """Return a new argument of the form of ``like``, which keeps its name as an attribute."""
         with self.as_default(), self.control_dependencies(None):
             inside = placeholder(like.dtype, like._shape if shape is None else shape, name)
         inside.op._set_attr("_user_specified_name", name.encode())
@@ -226,7 +226,7 @@ def build_graph(
 
 
 def flat_tensors(structure: Nested) -> list[Tensor]:
-    """The tensors of a structure without None; of a TensorArray its flow."""
+    """Return the tensors of a structure without None; of a TensorArray its flow."""
     flat = nest.flatten(structure, expand_composites=True)
     return [flow_of(value) for value in flat if value is not None]
 
@@ -242,7 +242,7 @@ def packed_like(structure: Nested, tensors: Sequence[Tensor]) -> Nested:
 
 
 def captured_constant(tensor: Tensor) -> Tensor | None:
-    """A constant like another graph's, in the default graph; None for what is no constant."""
+    """Return a constant like another graph's, in the default graph; None for what is no constant."""
     from tfnb.ops.array.constant_ops import constant
 
     if tensor.op.type != "Const":
@@ -263,12 +263,12 @@ class _BodyFunction(GraphFunction):
         self._called = tuple(called)
 
     def needed_functions(self) -> Iterable[LibraryFunction]:
-        """The functions that it calls."""
+        """Return the functions that it calls."""
         return self._called
 
 
 def add_function_of(graph: ControlFlowGraph) -> NameAttrList:
-    """Makes a graph a function of the graph around it, under its name."""
+    """Make a graph a function of the graph around it, under its name."""
     definition = graph_to_function_def(
         graph.name, graph.get_operations(), graph.inputs, graph.outputs
     )
@@ -279,7 +279,7 @@ def add_function_of(graph: ControlFlowGraph) -> NameAttrList:
 
 
 def graph_of_function(op: Operation, name: str, inputs: Sequence[Tensor]) -> ControlFlowGraph:
-    """The graph of a function that was read, not built, to be differentiated.
+    """Return the graph of a function that was read, not built, to be differentiated.
 
     Args:
       op: the operation that calls it.
@@ -306,7 +306,7 @@ def graph_of_function(op: Operation, name: str, inputs: Sequence[Tensor]) -> Con
 
 
 def op_and_outputs(made: TensorLike) -> tuple[Operation | None, list[Tensor]]:
-    """A node and its outputs, given what its builder gives."""
+    """Return a node and its outputs, given what its builder gives."""
     if isinstance(made, Operation):
         return made, []
     return made[0].op, list(made)
@@ -357,7 +357,7 @@ def _writes_to(handle: Tensor, op: Operation) -> bool:
 
 
 def resource_input_index(tensor: Tensor, graph: ControlFlowGraph) -> int:
-    """The argument that a resource inside a function came from.
+    """Return the argument that a resource inside a function came from.
 
     Raises:
       ValueError: the function makes the resource itself.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def as_value(
     value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = True
 ) -> TensorResult:
-    """A tensor for a value; composite values stay what they are."""
+    """Return a tensor for a value; composite values stay what they are."""
     if is_composite(value):
         return value
     return convert_to_tensor(value, dtype, name, as_ref=as_ref)
@@ -42,7 +42,7 @@ def _each_part(function: Callable[[Nested], Nested], value: TensorLike) -> Any:
 
 
 def identity_of(value: TensorLike, name: str | None = None) -> Nested:
-    """The same value as an op of its own."""
+    """Return the same value as an op of its own."""
     value = as_value(value)
     if is_composite(value):
         return _each_part(identity_of, value)
@@ -52,7 +52,7 @@ def identity_of(value: TensorLike, name: str | None = None) -> Nested:
 
 
 def next_iteration_of(value: TensorLike, name: str | None = None) -> Nested:
-    """The value in the next iteration."""
+    """Return the value in the next iteration."""
     value = as_value(value)
     if is_composite(value):
         return _each_part(next_iteration_of, value)
@@ -70,7 +70,7 @@ def enter_of(
     use_input_shape: bool = True,
     name: str | None = None,
 ) -> Nested:
-    """The value inside a loop.
+    """Return the value inside a loop.
 
     Args:
       value: a tensor or composite value outside.
@@ -103,7 +103,7 @@ def enter_of(
 
 
 def exit_of(value: TensorLike, name: str | None = None) -> Nested:
-    """The value outside of the loop that it belongs to."""
+    """Return the value outside of the loop that it belongs to."""
     value = as_value(value)
     if is_composite(value):
         return _each_part(exit_of, value)
@@ -153,7 +153,7 @@ def switch_ref_or_tensor(
 
 
 def merge(inputs: Sequence[TensorLike], name: str | None = None) -> tuple[Nested, Tensor]:
-    """The first of ``inputs`` that has a value, and its position.
+    """Return the first of ``inputs`` that has a value, and its position.
 
     Tensors beside IndexedSlices become IndexedSlices.
 
@@ -191,12 +191,12 @@ def is_tensor_array(value: TensorLike) -> bool:
 
 
 def flow_of(value: TensorLike) -> Nested:
-    """A ``TensorArray`` as its flow tensor; other values as they are."""
+    """Return a ``TensorArray`` as its flow tensor; other values as they are."""
     return value.flow if is_tensor_array(value) else value
 
 
 def with_flow(like: TensorLike, flow: TensorLike) -> Any:
-    """A ``TensorArray`` like ``like`` with another flow; ``flow`` itself if ``like`` is none."""
+    """Return a ``TensorArray`` like ``like`` with another flow; ``flow`` itself if ``like`` is none."""
     return like.with_flow(flow) if is_tensor_array(like) else flow
 
 
@@ -209,7 +209,7 @@ def is_resource_variable(value: TensorLike) -> bool:
 
 
 def read_variables(structure: Nested) -> Any:
-    """The structure with the values of resource variables in their place."""
+    """Return the structure with the values of resource variables in their place."""
     return nest.map_structure(
         lambda value: convert_to_tensor(value) if is_resource_variable(value) else value, structure
     )

@@ -68,7 +68,7 @@ def If(  # TensorFlow's name
 def Gradient(  # TensorFlow's name
     inputs: Sequence[TensorLike], f: DefinedFunction, name: str | None = None
 ) -> TensorResult:
-    """The gradients of a function's arguments.
+    """Return the gradients of a function's arguments.
 
     Args:
       inputs: the arguments, then the gradients of the results.
@@ -90,7 +90,7 @@ def partitioned_call(
     executor_type: str = "",
     name: str | None = None,
 ) -> Any:
-    """The results of ``f(*args)``, whose body may spread over devices.
+    """Return the results of ``f(*args)``, whose body may spread over devices.
 
     Args:
       args: the arguments.
@@ -122,7 +122,7 @@ def While(  # TensorFlow's name
     name: str | None = None,
     hostmem: Sequence[int] | None = None,
 ) -> TensorResult:
-    """Computes ``state = body(*state)`` for as long as ``cond(*state)`` holds.
+    """Compute ``state = body(*state)`` for as long as ``cond(*state)`` holds.
 
     Args:
       input_: the state at the beginning.
@@ -155,7 +155,7 @@ def While(  # TensorFlow's name
 
         @Defun(*types, func_name=f"{cond.name}_Wrapper")
         def without_captured(*args: Any) -> Any:
-            """A wrapper that handles loop-carried captured inputs."""
+            """Return a wrapper that handles loop-carried captured inputs."""
             return cond(*args[: len(body_types)])
 
         result = while_op(
@@ -181,7 +181,7 @@ def For(  # TensorFlow's name
     hostmem: Sequence[int] | None = None,
     rewrite_with_while: bool | None = None,
 ) -> Any:
-    """Computes ``state = body(i, *state)`` for each i in ``range(start, limit, delta)``.
+    """Compute ``state = body(i, *state)`` for each i in ``range(start, limit, delta)``.
 
     Args:
       start: the first number, an int32 scalar.
@@ -217,18 +217,18 @@ def For(  # TensorFlow's name
 
 
 def _results(result: TensorLike) -> tuple[Nested, ...]:
-    """What a call gives, as a tuple: the operation stands for nothing."""
+    """Return what a call gives, as a tuple: the operation stands for nothing."""
     if isinstance(result, Operation):
         return ()
     return (result,) if isinstance(result, Tensor) else tuple(result)
 
 
 def _passing_captured_on(body: DefinedFunction) -> DefinedFunction:
-    """A body that takes what ``body`` captures as arguments and gives it as results."""
+    """Return a body that takes what ``body`` captures as arguments and gives it as results."""
 
     @Defun(*body.declared_input_types, func_name=f"{body.name}_Wrapper")
     def wrapper(*args: Any) -> Nested:
-        """A wrapper that handles loop-carried captured inputs."""
+        """Return a wrapper that handles loop-carried captured inputs."""
         return (*_results(body(*args)), *get_extra_args())
 
     wrapped: DefinedFunction = wrapper
@@ -249,7 +249,7 @@ def _for_as_while(
     name: str | None,
     hostmem: Sequence[int] | None,
 ) -> list[Any]:
-    """A loop over 0, 1, ... n, so that the step may be negative."""
+    """Return a loop over 0, 1, ... n, so that the step may be negative."""
     from tfnb.ops.math.math_ops import abs as abs_
 
     step = abs_(delta)
@@ -267,7 +267,7 @@ def _for_as_while(
     def iteration(
         i: TensorLike, n: TensorLike, start: TensorLike, delta: TensorLike, *args: Any
     ) -> Nested:
-        """A While wrapper for forbody that handles loop-carried captured inputs."""
+        """Return a While wrapper for forbody that handles loop-carried captured inputs."""
         results = _results(body(start + i * delta, *args))
         return (i + 1, n, start, delta, *results)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def as_indexed_slices(value: TensorLike, optimize: bool = True) -> IndexedSlices:
-    """A tensor as the slices at all of its indices; IndexedSlices as they are.
+    """Return a tensor as the slices at all of its indices; IndexedSlices as they are.
 
     Args:
       value: a tensor or IndexedSlices.
@@ -59,7 +59,7 @@ def as_indexed_slices_list(
 
 
 def aggregate_indexed_slices(grads: Sequence[TensorLike]) -> Any:
-    """The sum of gradients of which at least one is IndexedSlices: slices, if all of them are."""
+    """Return the sum of gradients of which at least one is IndexedSlices: slices, if all of them are."""
     from tfnb.ops.array.concat_ops import concat
     from tfnb.ops.math.math_ops import add_n
 

@@ -50,7 +50,7 @@ def _check_callable(fn: Any) -> None:
 
 
 def _first_dimension(tensors: Sequence[Tensor]) -> Dimension:
-    """The number of elements, which must be one for all of them.
+    """Return the number of elements, which must be one for all of them.
 
     Raises:
       ValueError: it is not, or a tensor is a scalar.
@@ -79,7 +79,7 @@ def map_fn(
     name: str | None = None,
     fn_output_signature: Any = None,
 ) -> Any:
-    """What ``fn`` gives for each element, stacked.
+    """Return what ``fn`` gives for each element, stacked.
 
     Args:
       fn: takes an element - or a structure of them, as ``elems`` is one - and gives a tensor or

@@ -24,7 +24,7 @@ def smart_cond(
     false_fn: Callable[[], Nested],
     name: str | None = None,
 ) -> Nested:
-    """What one of two functions gives; both are built only if the predicate is not known.
+    """Return what one of two functions gives; both are built only if the predicate is not known.
 
     Args:
       pred: a boolean scalar tensor, a bool, 1 or 0.
@@ -46,7 +46,7 @@ def smart_cond(
 
 
 def smart_constant_value(pred: TensorLike) -> bool | None:
-    """The value of a predicate where it is known while building.
+    """Return the value of a predicate where it is known while building.
 
     Raises:
       TypeError: it is no tensor, bool, 1 or 0.

@@ -170,7 +170,7 @@ class TensorArray:
         return colocate_with(self._colocate_with[0])
 
     def with_flow(self, flow: TensorLike) -> TensorArray:
-        """The same array with another flow."""
+        """Return the same array with another flow."""
         made = TensorArray(
             self._dtype, handle=self._handle, flow=flow, infer_shape=self._infer_shape
         )
@@ -181,13 +181,13 @@ class TensorArray:
         return made
 
     def identity(self) -> TensorArray:
-        """The same array behind an Identity of its flow."""
+        """Return the same array behind an Identity of its flow."""
         return self.with_flow(array_ops.identity(self._flow))
 
     def grad(
         self, source: str, flow: TensorLike | None = None, name: str | None = None
     ) -> TensorArray:
-        """The array for gradients of this one's elements.
+        """Return the array for gradients of this one's elements.
 
         Args:
           source: keeps the gradients of several ``tf.gradients`` calls apart.
@@ -212,7 +212,7 @@ class TensorArray:
             return made
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
-        """The element at ``index``."""
+        """Return the element at ``index``."""
         value: Tensor = ops.tensor_array_read_v3(
             handle=self._handle, index=index, flow_in=self._flow, dtype=self._dtype, name=name
         )
@@ -221,7 +221,7 @@ class TensorArray:
         return value
 
     def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
-        """Puts ``value`` at ``index``; go on with the array that is returned.
+        """Put ``value`` at ``index``; go on with the array that is returned.
 
         Raises:
           ValueError: the value has another dtype or shape than the elements.
@@ -248,7 +248,7 @@ class TensorArray:
             return value
 
     def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
-        """The elements at ``indices`` along a new first dimension."""
+        """Return the elements at ``indices`` along a new first dimension."""
         value: Tensor = ops.tensor_array_gather_v3(
             handle=self._handle,
             indices=indices,

@@ -88,7 +88,7 @@ class TensorListArray(TensorArray):
             self._flow = flow
 
     def with_flow(self, flow: TensorLike) -> TensorListArray:
-        """The same array with another list."""
+        """Return the same array with another list."""
         made = TensorListArray(self._dtype, flow=flow, infer_shape=self._infer_shape)
         made._size = self._size
         made._dynamic_size = self._dynamic_size
@@ -96,7 +96,7 @@ class TensorListArray(TensorArray):
         return made
 
     def identity(self) -> TensorListArray:
-        """The same array behind an Identity of its list."""
+        """Return the same array behind an Identity of its list."""
         return self.with_flow(identity(self._flow))
 
     def grad(
@@ -115,7 +115,7 @@ class TensorListArray(TensorArray):
         return self.with_flow(flow)
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
-        """The element at ``index``."""
+        """Return the element at ``index``."""
         with name_scope(name, "TensorArrayV2Read", [self._flow, index]):
             value: Tensor = list_ops.tensor_list_get_item(
                 self._flow, index, self._element(), element_dtype=self._dtype, name=name
@@ -166,7 +166,7 @@ class TensorListArray(TensorArray):
             return value
 
     def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
-        """The elements at ``indices`` along a new first dimension."""
+        """Return the elements at ``indices`` along a new first dimension."""
         value: Tensor = whole_list_ops.tensor_list_gather(
             self._flow, indices, self._element(), element_dtype=self._dtype, name=name
         )

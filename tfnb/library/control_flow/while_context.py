@@ -121,17 +121,17 @@ class WhileContext(ControlFlowContext):
         return self._back_prop
 
     def while_context(self) -> WhileContext | None:
-        """The loop itself."""
+        """Return the loop itself."""
         return self
 
     def control_pivot(self) -> Tensor | None:
-        """The pivot of the body, before that exists the one of the predicate."""
+        """Return the pivot of the body, before that exists the one of the predicate."""
         return self.pivot_for_body if self.pivot_for_body is not None else self.pivot_for_pred
 
     # -- new operations ----------------------------------------------------------------------------
 
     def add_value(self, value: Tensor) -> Tensor:
-        """The tensor that stands for ``value`` inside, entered if it comes from outside."""
+        """Return the tensor that stands for ``value`` inside, entered if it comes from outside."""
         # While a loop is imported, its back edge is an input before its operation has joined.
         if value in self._values or value.op._control_flow_context is self:
             return self._external_values.get(value, value)
@@ -156,7 +156,7 @@ class WhileContext(ControlFlowContext):
         use_input_shape: bool = True,
         name: str | None = None,
     ) -> Tensor:
-        """An Enter of this loop."""
+        """Return an Enter of this loop."""
         entered: Tensor = enter_of(
             value,
             self.name,
@@ -196,7 +196,7 @@ class WhileContext(ControlFlowContext):
         self.take_in(op)
 
     def take_in(self, op: Operation) -> None:
-        """Makes an operation part of this: values from outside come through constant Enters."""
+        """Make an operation part of this: values from outside come through constant Enters."""
         if op.inputs:
             for index, value in enumerate(op.inputs):
                 inside = self.add_value(value)
@@ -242,7 +242,7 @@ class WhileContext(ControlFlowContext):
         op._add_control_inputs(inside)
 
     def _adopt_enters(self, enters: Sequence[Tensor]) -> None:
-        """Gives Enters this context, and the control inputs that hold just outside of the loop."""
+        """Give Enters this context, and the control inputs that hold just outside of the loop."""
         graph = get_default_graph()
         outer = self.outer_context
         outer_loop = None if outer is None else outer.while_context()
@@ -350,7 +350,7 @@ class WhileContext(ControlFlowContext):
         return body_result, self.loop_exits
 
     def _enter_loop_vars(self, flat: list[Tensor], shapes: list[TensorShape]) -> None:
-        """Makes the Enters of the loop variables."""
+        """Make the Enters of the loop variables."""
         # The outer contexts must bring in the variables themselves, not this one.
         self._values = set(flat)
         outer = self.outer_context
@@ -397,7 +397,7 @@ class WhileContext(ControlFlowContext):
 
 
 def while_context_of(op: Operation) -> WhileContext | None:
-    """The innermost while loop that an operation is in."""
+    """Return the innermost while loop that an operation is in."""
     context = queries.context_of(op)
     loop = None if context is None else context.while_context()
     assert loop is None or isinstance(loop, WhileContext)
@@ -405,7 +405,7 @@ def while_context_of(op: Operation) -> WhileContext | None:
 
 
 def _current_grad_state() -> Any:
-    """The state of the gradient whose loop is being built, or None."""
+    """Return the state of the gradient whose loop is being built, or None."""
     context = get_default_graph()._get_control_flow_context()
     loop = None if context is None else context.while_context()
     return None if loop is None else loop.grad_state
@@ -437,7 +437,7 @@ def _as_loop_var(value: TensorLike) -> TensorResult:
 
 
 def invariant_shapes(value: TensorLike, invariant: TensorLike) -> list[TensorShape]:
-    """The shapes that the tensors of one loop variable must keep."""
+    """Return the shapes that the tensors of one loop variable must keep."""
     if hasattr(invariant, "value_type"):
         if not invariant.is_compatible_with(value):
             raise TypeError(f"TypeSpec {invariant} is not compatible with {value}")

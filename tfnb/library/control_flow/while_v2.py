@@ -198,7 +198,7 @@ class _Variables:
         return nest.pack_sequence_as(self._structure, flat, expand_composites=True)
 
     def checked_results(self, results: Any) -> list[Nested]:
-        """What the body gives, as a list.
+        """Return what the body gives, as a list.
 
         Raises:
           ValueError: it has another structure than the variables.
@@ -218,7 +218,7 @@ class _Variables:
 def _argument_graph(
     name: str, values: Sequence[Tensor], shapes: Sequence[TensorShape]
 ) -> ControlFlowGraph:
-    """A graph with an argument for each loop variable."""
+    """Return a graph with an argument for each loop variable."""
     graph = ControlFlowGraph(name)
     for value in values[:_FIRST]:
         graph.add_argument(value, value.op.name)
@@ -229,7 +229,7 @@ def _argument_graph(
 
 
 def _add_redundant_inputs(cond_graph: ControlFlowGraph, body_graph: ControlFlowGraph) -> None:
-    """Gives the condition an argument for all that only the body captured."""
+    """Give the condition an argument for all that only the body captured."""
     missing = body_graph.external_captures[len(cond_graph.external_captures) :]
     with cond_graph.as_default():
         prefix = cond_graph.unique_name(f"{cond_graph.name}___redundant_placeholder")
@@ -297,7 +297,7 @@ def _build_node(
 
 
 def while_gradient(op: Operation, *grads: Any) -> list[Any]:
-    """The gradient of While and StatelessWhile: a loop that goes back."""
+    """Return the gradient of While and StatelessWhile: a loop that goes back."""
     cond_graph = _forward_graph(op, "cond")
     body_graph = _forward_graph(op, "body")
     num_before = len(body_graph.outputs)
@@ -359,7 +359,7 @@ def _forward_graph(op: Operation, which: str) -> ControlFlowGraph:
 
 
 def _incoming(grad: TensorLike, result: Tensor, outside: Tensor, output: Tensor) -> Any:
-    """The gradient that the loop begins with; None for what has none."""
+    """Return the gradient that the loop begins with; None for what has none."""
     if not _has_gradient(result):
         return None
     opaque = output.dtype in (dtypes.resource, dtypes.variant)
@@ -409,7 +409,7 @@ def _keep_accumulators(
     accumulators: Sequence[Tensor],
     num_before: int,
 ) -> None:
-    """Makes the lists of inner values further variables of the forward loop."""
+    """Make the lists of inner values further variables of the forward loop."""
     cond_graph.name += "_rewritten"
     body_graph.name += "_rewritten"
     op._set_attr("cond", add_function_of(cond_graph))
@@ -425,7 +425,7 @@ def _keep_accumulators(
 
 
 def _outside_of(tensor: Tensor, op: Operation, body_graph: ControlFlowGraph) -> Tensor:
-    """What a tensor that the gradient captured is outside of the forward body."""
+    """Return what a tensor that the gradient captured is outside of the forward body."""
     if tensor.graph is not body_graph:
         return tensor
     return next(
@@ -472,7 +472,7 @@ class _WhileGradientGraph(ControlFlowGraph):
         return found
 
     def _pass_on(self, tensor: Tensor, name: str) -> Tensor:
-        """A tensor that is the same in every iteration."""
+        """Return a tensor that is the same in every iteration."""
         inside = self.captured.get(tensor)
         if inside is None:
             inside = self._add_captured_input(tensor, name)
@@ -512,7 +512,7 @@ class _WhileGradientGraph(ControlFlowGraph):
         return self.capture(outside)
 
     def _accumulate(self, tensor: Tensor) -> Tensor:
-        """Makes the forward loop push a value of its body to a list in each iteration."""
+        """Make the forward loop push a value of its body to a list in each iteration."""
         forward = self._forward
         outer = forward.outer_graph
         with outer.as_default():
@@ -542,7 +542,7 @@ class _WhileGradientGraph(ControlFlowGraph):
         name: str,
         output_types: Nested,
     ) -> Operation | None:
-        """A small answer about a tensor of the forward body is made there, to be kept itself."""
+        """Return a small answer about a tensor of the forward body is made there, to be kept itself."""
         if (
             definition.name not in _SMALL_ANSWERS
             or not all(tensor.graph is self._forward for tensor in inputs)
@@ -564,7 +564,7 @@ class _WhileGradientGraph(ControlFlowGraph):
 
 
 def _accumulator_of(tensor: Tensor) -> Tensor | None:
-    """The list that has a body's value of every iteration, where one is a loop variable."""
+    """Return the list that has a body's value of every iteration, where one is a loop variable."""
     graph: Any = tensor.graph
     for user in tensor.consumers():
         if user.type != "TensorListPushBack":

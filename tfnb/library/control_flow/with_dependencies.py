@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def with_dependencies(
     dependencies: Iterable[Any], output_tensor: TensorLike, name: str | None = None
 ) -> Any:
-    """The value of ``output_tensor``, given only after ``dependencies`` have run.
+    """Return the value of ``output_tensor``, given only after ``dependencies`` have run.
 
     Nothing says whether ``output_tensor`` itself is computed before or after them.
 

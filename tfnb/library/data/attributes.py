@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def flat_attrs(spec: Nested) -> dict[str, Any]:
-    """The two attributes that say what elements of a dataset op are."""
+    """Return the two attributes that say what elements of a dataset op are."""
     return {"output_types": types_of(spec), "output_shapes": shapes_of(spec)}
 
 
 def seed_tensors(seed: TensorLike) -> tuple[Tensor, Tensor]:
-    """The two seeds of a dataset op; both 0 where no seed is given at all."""
+    """Return the two seeds of a dataset op; both 0 where no seed is given at all."""
     from tfnb.ops.array.where_ops import where_v2
     from tfnb.ops.math.comparison_ops import equal, logical_and
 
@@ -38,14 +38,14 @@ def seed_tensors(seed: TensorLike) -> tuple[Tensor, Tensor]:
 
 
 def deterministic_word(deterministic: bool | None) -> str:
-    """The policy's name in the attr of an op."""
+    """Return the policy's name in the attr of an op."""
     if deterministic is None:
         return "default"
     return "true" if deterministic else "false"
 
 
 def static_size(size: Tensor, drops: Tensor) -> int | None:
-    """The size of all batches, where it is known."""
+    """Return the size of all batches, where it is known."""
     if constant_value(drops) is None or not bool(constant_value(drops)):
         return None
     value = constant_value(size)

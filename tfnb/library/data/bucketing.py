@@ -83,7 +83,7 @@ def bucket_by_sequence_length(
             return sizes[bucket]
 
         def shapes_of(bucket: TensorLike) -> Nested:
-            """The padded shapes of a bucket, in the structure of an element."""
+            """Return the padded shapes of a bucket, in the structure of an element."""
             shapes = padded_shapes
             if shapes is None:
                 shapes = map_specs(lambda spec: spec.shape, dataset.element_spec)

@@ -142,7 +142,7 @@ class Dataset:
 
     @staticmethod
     def from_tensor_slices(tensors: TensorLike, name: str | None = None) -> Dataset:
-        """The slices of tensors along their first dimension.
+        """Return the slices of tensors along their first dimension.
 
         Raises:
           ValueError: there are no tensors, a tensor is a scalar, or first dimensions differ.
@@ -151,7 +151,7 @@ class Dataset:
 
     @staticmethod
     def from_sparse_tensor_slices(sparse_tensor: TensorLike) -> Dataset:
-        """The slices of a sparse tensor along its first dimension."""
+        """Return the slices of a sparse tensor along its first dimension."""
         if not isinstance(sparse_tensor, SparseTensor):
             raise TypeError(
                 f"Invalid `sparse_tensor`. `sparse_tensor` must be a `tf.sparse.SparseTensor`. "
@@ -204,14 +204,14 @@ class Dataset:
         output_signature: Nested | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """The elements of a Python generator; see :func:`from_generator.from_generator`."""
+        """Return the elements of a Python generator; see :func:`from_generator.from_generator`."""
         from tfnb.library.data.from_generator import from_generator
 
         return from_generator(generator, output_types, output_shapes, args, output_signature)
 
     @staticmethod
     def zip(*args: Any, datasets: TensorLike | None = None, name: str | None = None) -> Dataset:
-        """The elements of several datasets side by side, in the structure of ``datasets``.
+        """Return the elements of several datasets side by side, in the structure of ``datasets``.
 
         Raises:
           TypeError: no datasets are given, or an argument is not a dataset.
@@ -247,7 +247,7 @@ class Dataset:
         seed: TensorLike | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """The names of files that match patterns; in a random order unless ``shuffle`` is False."""
+        """Return the names of files that match patterns; in a random order unless ``shuffle`` is False."""
         from tfnb.library.data.readers import list_files
 
         return list_files(file_pattern, shuffle, seed)
@@ -258,7 +258,7 @@ class Dataset:
         rerandomize_each_iteration: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """An endless sequence of random 32-bit numbers."""
+        """Return an endless sequence of random 32-bit numbers."""
         spec = TensorSpec([], dtypes.int64)
         first, second = seed_tensors(seed)
         variant = dataset_source_ops.random_dataset(first, second, **flat_attrs(spec))
@@ -287,11 +287,11 @@ class Dataset:
         deterministic: bool | None = None,
         use_unbounded_threadpool: bool = False,
     ) -> Dataset:
-        """The same as :meth:`map`; there is only one kind of function here."""
+        """Return the same as :meth:`map`; there is only one kind of function here."""
         return self.map(map_func, num_parallel_calls, deterministic)
 
     def flat_map(self, map_func: Callable[..., Nested], name: str | None = None) -> Dataset:
-        """The elements of the datasets that ``map_func`` returns, one dataset after the other.
+        """Return the elements of the datasets that ``map_func`` returns, one dataset after the other.
 
         Raises:
           TypeError: ``map_func`` returns no dataset.
@@ -309,7 +309,7 @@ class Dataset:
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """The elements of the datasets that ``map_func`` returns, ``cycle_length`` at a time.
+        """Return the elements of the datasets that ``map_func`` returns, ``cycle_length`` at a time.
 
         Args:
           map_func: returns a dataset for an element.
@@ -326,7 +326,7 @@ class Dataset:
         )
 
     def filter(self, predicate: Callable[..., Nested], name: str | None = None) -> Dataset:
-        """The elements for which ``predicate`` is true.
+        """Return the elements for which ``predicate`` is true.
 
         Raises:
           ValueError: ``predicate`` returns no bool.
@@ -336,11 +336,11 @@ class Dataset:
         return filtered(self, predicate, "filter", dataset_function_ops.filter_dataset)
 
     def filter_with_legacy_function(self, predicate: Callable[..., Nested]) -> Dataset:
-        """The same as :meth:`filter`; there is only one kind of function here."""
+        """Return the same as :meth:`filter`; there is only one kind of function here."""
         return self.filter(predicate)
 
     def take_while(self, predicate: Callable[..., Nested], name: str | None = None) -> Dataset:
-        """The elements before the first one for which ``predicate`` is false.
+        """Return the elements before the first one for which ``predicate`` is false.
 
         Raises:
           ValueError: ``predicate`` returns no bool.
@@ -355,7 +355,7 @@ class Dataset:
         scan_func: Callable[..., Nested],
         name: str | None = None,
     ) -> Dataset:
-        """The outputs of ``scan_func(state, element)``, which also returns the new state.
+        """Return the outputs of ``scan_func(state, element)``, which also returns the new state.
 
         Raises:
           TypeError: ``scan_func`` returns no pair, or a state of another type.
@@ -370,7 +370,7 @@ class Dataset:
         reduce_func: Callable[..., Nested],
         name: str | None = None,
     ) -> Any:
-        """The final state of ``reduce_func(state, element)`` over all elements.
+        """Return the final state of ``reduce_func(state, element)`` over all elements.
 
         Raises:
           TypeError: ``reduce_func`` returns a state of another type.
@@ -398,7 +398,7 @@ class Dataset:
         return grouped(self, key_func, reduce_func, window_size, window_size_func)
 
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
-        """The result of a function of this dataset.
+        """Return the result of a function of this dataset.
 
         Raises:
           TypeError: the result is not a dataset.
@@ -512,7 +512,7 @@ class Dataset:
         return Dataset(variant, spec, [self])
 
     def unbatch(self, name: str | None = None) -> Dataset:
-        """The rows of every element."""
+        """Return the rows of every element."""
         specs = flat_specs(self.element_spec)
 
         def normalize(*args: Any) -> Any:
@@ -576,7 +576,7 @@ class Dataset:
     # ------------------------------------------------------------------------------------- chosen
 
     def same_elements(self, build: Any, *args: Any, **attrs: Any) -> Dataset:
-        """A dataset made of this one by an op that changes no elements; internal to tfnb."""
+        """Return a dataset made of this one by an op that changes no elements; internal to tfnb."""
         variant = build(self._variant_tensor, *args, **attrs, **self._flat)
         return Dataset(variant, self.element_spec, [self])
 
@@ -602,7 +602,7 @@ class Dataset:
         return self.same_elements(dataset_sequence_ops.shard_dataset, shards, own)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
-        """The elements of this dataset, then those of another.
+        """Return the elements of this dataset, then those of another.
 
         Raises:
           TypeError: types or classes of elements differ.
@@ -629,7 +629,7 @@ class Dataset:
         reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
     ) -> Dataset:
-        """The elements in a random order, the same as TensorFlow's for given seeds."""
+        """Return the elements in a random order, the same as TensorFlow's for given seeds."""
         size = convert_to_tensor(buffer_size, dtypes.int64, name="buffer_size")
         first, second = seed_tensors(seed)
         reshuffles = True if reshuffle_each_iteration is None else reshuffle_each_iteration
@@ -642,12 +642,12 @@ class Dataset:
         )
 
     def cache(self, filename: TensorLike = "", name: str | None = None) -> Dataset:
-        """The elements, cached in memory or in a file after the first complete pass."""
+        """Return the elements, cached in memory or in a file after the first complete pass."""
         tensor = convert_to_tensor(filename, dtypes.string, name="filename")
         return self.same_elements(dataset_sequence_ops.cache_dataset, tensor)
 
     def prefetch(self, buffer_size: TensorLike, name: str | None = None) -> Dataset:
-        """The same elements."""
+        """Return the same elements."""
         size = convert_to_tensor(
             AUTOTUNE if buffer_size is None else buffer_size, dtypes.int64, name="buffer_size"
         )
@@ -657,13 +657,13 @@ class Dataset:
             )
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
-        """The elements without those whose computation fails."""
+        """Return the elements without those whose computation fails."""
         return self.same_elements(
             dataset_sequence_ops.ignore_errors_dataset, log_warning=log_warning
         )
 
     def unique(self, name: str | None = None) -> Dataset:
-        """The first occurrence of each distinct element.
+        """Return the first occurrence of each distinct element.
 
         Raises:
           TypeError: the elements are not int32, int64 or string.
@@ -683,7 +683,7 @@ class Dataset:
         shard_func: Callable[..., Nested] | None = None,
         checkpoint_args: Any = None,
     ) -> Operation:
-        """An operation that writes the elements to files, which ``load`` reads.
+        """Return an operation that writes the elements to files, which ``load`` reads.
 
         The files are those of TensorFlow (``python/data/ops/save_op.py``). The element spec is
         written at once.
@@ -709,7 +709,7 @@ class Dataset:
         reader_func: Callable[[Dataset], Dataset] | None = None,
         wait: bool = False,
     ) -> Dataset:
-        """The elements that ``save`` wrote.
+        """Return the elements that ``save`` wrote.
 
         Args:
           path: the path of the folder.
@@ -735,7 +735,7 @@ class Dataset:
         shard_func: Callable[..., Nested] | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """The same elements, written to files by the first iterator that reaches the end.
+        """Return the same elements, written to files by the first iterator that reaches the end.
 
         Later iterators, also of other processes, read the files instead, as long as the preceding
         pipeline is the same.
@@ -755,12 +755,12 @@ class Dataset:
         return snapshotted(self, path, compression, reader_func, shard_func)
 
     def fingerprint(self) -> Tensor:
-        """A uint64 number that is equal for equal pipelines, also in other processes."""
+        """Return a uint64 number that is equal for equal pipelines, also in other processes."""
         tensor: Tensor = dataset_fingerprint.dataset_fingerprint(self._variant_tensor)
         return tensor
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
-        """The same elements with other settings."""
+        """Return the same elements with other settings."""
         merged = self._options.merge(options)
         with colocate_with(self._variant_tensor):
             dataset = self.same_elements(
@@ -770,7 +770,7 @@ class Dataset:
         return dataset
 
     def options(self) -> Options:
-        """The options of the pipeline."""
+        """Return the options of the pipeline."""
         return self._options
 
     @staticmethod
@@ -780,7 +780,7 @@ class Dataset:
         dtype: DTypeLike = dtypes.int64,
         name: str | None = None,
     ) -> Dataset:
-        """An endless sequence of numbers."""
+        """Return an endless sequence of numbers."""
         from tfnb.library.data.experimental import Counter
 
         return Counter(start, step, dtype)
@@ -821,7 +821,7 @@ class Dataset:
         )
 
     def as_numpy_iterator(self) -> Any:
-        """Raises an error: it is not supported in a graph.
+        """Raise an error: it is not supported in a graph.
 
         Raises:
           RuntimeError: always; names the alternative.
@@ -843,23 +843,23 @@ class Dataset:
     # -------------------------------------------------------------------------------------- asked
 
     def cardinality(self) -> Tensor:
-        """The number of elements; -1 for infinite, -2 for unknown."""
+        """Return the number of elements; -1 for infinite, -2 for unknown."""
         found: Tensor = dataset_function_ops.dataset_cardinality(self._variant_tensor)
         return found
 
     def get_single_element(self, name: str | None = None) -> Any:
-        """The only element."""
+        """Return the only element."""
         results = dataset_function_ops.dataset_to_single_element(self._variant_tensor, **self._flat)
         return from_components(self.element_spec, results)
 
     def make_one_shot_iterator(self) -> Iterator:
-        """An iterator that needs no initialization; see :func:`make_one_shot_iterator`."""
+        """Return an iterator that needs no initialization; see :func:`make_one_shot_iterator`."""
         from tfnb.library.data.iterators import make_one_shot_iterator
 
         return make_one_shot_iterator(self)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
-        """An iterator with an initializer; see :func:`make_initializable_iterator`."""
+        """Return an iterator with an initializer; see :func:`make_initializable_iterator`."""
         from tfnb.library.data.iterators import make_initializable_iterator
 
         return make_initializable_iterator(self, shared_name)
@@ -897,20 +897,20 @@ def _rewritten(dataset: Dataset, rewrite: str = "replicate_on_split") -> Dataset
 
 
 def get_output_types(dataset_or_iterator: Any) -> Nested:
-    """A structure of the dtypes of the elements of a dataset or iterator."""
+    """Return a structure of the dtypes of the elements of a dataset or iterator."""
     return legacy_types(dataset_or_iterator.element_spec)
 
 
 def get_output_shapes(dataset_or_iterator: Any) -> Nested:
-    """A structure of the static shapes of the elements of a dataset or iterator."""
+    """Return a structure of the static shapes of the elements of a dataset or iterator."""
     return legacy_shapes(dataset_or_iterator.element_spec)
 
 
 def get_output_classes(dataset_or_iterator: Any) -> Nested:
-    """A structure of the classes of the elements of a dataset or iterator."""
+    """Return a structure of the classes of the elements of a dataset or iterator."""
     return legacy_classes(dataset_or_iterator.element_spec)
 
 
 def dataset_class() -> type[Dataset]:
-    """The class of datasets, for the spec of a dataset."""
+    """Return the class of datasets, for the spec of a dataset."""
     return Dataset

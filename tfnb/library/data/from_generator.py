@@ -37,14 +37,14 @@ class _GeneratorState:
         self._iterators: dict[int, Iterator[Any]] = {}
 
     def begin(self, *args: Any) -> Any:
-        """A number for a new generator with these arguments."""
+        """Return a number for a new generator with these arguments."""
         with self._lock:
             number = next(self._numbers)
             self._args[number] = args
         return np.array(number, np.int64)
 
     def iterator(self, number: int) -> Iterator[Any]:
-        """The generator of a number; the first call makes it."""
+        """Return the generator of a number; the first call makes it."""
         with self._lock:
             found = self._iterators.get(number)
             args = self._args.pop(number, ())
@@ -68,7 +68,7 @@ def from_generator(
     args: Any = None,
     output_signature: Nested | None = None,
 ) -> Dataset:
-    """A dataset of what a Python generator gives.
+    """Return a dataset of what a Python generator gives.
 
     Args:
       generator: called with no arguments or with arrays of ``args``; gives an iterable. It is
@@ -151,7 +151,7 @@ def from_generator(
 
 
 def _flat_parts(spec: Nested, value: TensorLike) -> list[Any]:
-    """What the generator gave, part by part.
+    """Return what the generator gave, part by part.
 
     Raises:
       TypeError: it looks otherwise than was said.
@@ -169,7 +169,7 @@ def _flat_parts(spec: Nested, value: TensorLike) -> list[Any]:
 
 
 def _component(part: TensorLike, spec: TensorSpec, value: TensorLike) -> Any:
-    """A part of an element as an array.
+    """Return a part of an element as an array.
 
     Raises:
       TypeError: it cannot be converted, or its shape is another one.

@@ -58,7 +58,7 @@ def mapped(
 def function_of_datasets(
     source: Dataset, map_func: Callable[..., Nested], transformation: str
 ) -> tuple[StructuredFunction, Any]:
-    """A function that gives datasets, and what their elements are.
+    """Return a function that gives datasets, and what their elements are.
 
     Raises:
       TypeError: it gives something else.
@@ -142,7 +142,7 @@ def with_state(
     check: Callable[[Any], Any],
     state_of: Callable[[Any], Any],
 ) -> tuple[StructuredFunction, Nested]:
-    """A function of a state and an element; the state's shape is made as vague as it must be."""
+    """Return a function of a state and an element; the state's shape is made as vague as it must be."""
     while True:
         function = StructuredFunction(
             func, transformation, state_spec, element_spec, make_result=check

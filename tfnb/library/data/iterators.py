@@ -68,7 +68,7 @@ class Iterator:
         shared_name: str | None = None,
         output_classes: Nested | None = None,
     ) -> Iterator:
-        """An iterator without a dataset: :meth:`make_initializer` gives it one.
+        """Return an iterator without a dataset: :meth:`make_initializer` gives it one.
 
         Args:
           output_types: a structure of dtypes.
@@ -89,7 +89,7 @@ class Iterator:
         output_shapes: Nested | None = None,
         output_classes: Nested | None = None,
     ) -> Iterator:
-        """The iterator whose handle is fed as text; see :meth:`string_handle`."""
+        """Return the iterator whose handle is fed as text; see :meth:`string_handle`."""
         spec = spec_from_legacy(output_types, output_shapes, output_classes)
         text = convert_to_tensor(string_handle, dtypes.string)
         resource = iterator_ops.iterator_from_string_handle_v2(text, **flat_attrs(spec))
@@ -111,7 +111,7 @@ class Iterator:
         return self._initializer
 
     def make_initializer(self, dataset: IteratedDataset, name: str | None = None) -> Operation:
-        """An operation that sets the iterator to the beginning of ``dataset``.
+        """Return an operation that sets the iterator to the beginning of ``dataset``.
 
         Raises:
           TypeError: the dataset's elements are of another kind.
@@ -127,7 +127,7 @@ class Iterator:
                 return op
 
     def get_next(self, name: str | None = None) -> Nested:
-        """The next element, as tensors: each run that needs one of them takes one element.
+        """Return the next element, as tensors: each run that needs one of them takes one element.
 
         Call it once and use the tensors again and again: in a loop it makes new operations.
         """
@@ -151,11 +151,11 @@ class Iterator:
             return from_components(self.element_spec, results)
 
     def get_next_as_optional(self) -> Optional:
-        """The next element, or nothing after the last, in a form that can be asked which."""
+        """Return the next element, or nothing after the last, in a form that can be asked which."""
         return get_next_as_optional(self)
 
     def string_handle(self, name: str | None = None) -> Tensor:
-        """The handle as text, to be fed where :meth:`from_string_handle` chooses an iterator."""
+        """Return the handle as text, to be fed where :meth:`from_string_handle` chooses an iterator."""
         if name is None:
             return self._string_handle
         text: Tensor = iterator_ops.iterator_to_string_handle(self._iterator_resource, name=name)
@@ -178,7 +178,7 @@ class Iterator:
 
 
 def get_next_as_optional(iterator: Iterator) -> Optional:
-    """The next element of an iterator; nothing at its end."""
+    """Return the next element of an iterator; nothing at its end."""
     with colocate_with(iterator._iterator_resource):
         variant = iterator_ops.iterator_get_next_as_optional(
             iterator._iterator_resource, **flat_attrs(iterator.element_spec)
@@ -211,7 +211,7 @@ def _check_compatible(found: Any, wanted: Any) -> None:
 def make_initializable_iterator(
     dataset: IteratedDataset, shared_name: str | None = None
 ) -> Iterator:
-    """An iterator that is used after ``session.run(iterator.initializer)``.
+    """Return an iterator that is used after ``session.run(iterator.initializer)``.
 
     Running the initializer again sets it back to the beginning.
 
@@ -236,7 +236,7 @@ def make_initializable_iterator(
 
 
 def make_one_shot_iterator(dataset: IteratedDataset) -> Iterator:
-    """An iterator that goes once through a dataset and needs no initialization.
+    """Return an iterator that goes once through a dataset and needs no initialization.
 
     Raises:
       ValueError: the dataset uses a variable, a table or the like, or a placeholder.

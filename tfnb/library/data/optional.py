@@ -35,7 +35,7 @@ class Optional:
             return found
 
     def get_value(self, name: str | None = None) -> Nested:
-        """The element; InvalidArgumentError when there is none."""
+        """Return the element; InvalidArgumentError when there is none."""
         with colocate_with(self._variant_tensor):
             parts = optional_ops.optional_get_value(
                 self._variant_tensor, name=name, **flat_attrs(self.element_spec)
@@ -44,17 +44,17 @@ class Optional:
 
     @staticmethod
     def from_value(value: TensorLike) -> Optional:
-        """An optional with an element."""
+        """Return an optional with an element."""
         element = normalized(value)
         spec = spec_of(element)
         return Optional(optional_ops.optional_from_value(to_components(spec, element)), spec)
 
     @staticmethod
     def none_from_structure(structure: Nested) -> Optional:
-        """An optional without an element."""
+        """Return an optional without an element."""
         return Optional(optional_ops.optional_none(), structure)
 
     @staticmethod
     def empty(element_spec: Nested) -> Optional:
-        """An optional without an element."""
+        """Return an optional without an element."""
         return Optional.none_from_structure(element_spec)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def padding_of(
     element_spec: Nested, padded_shapes: TensorLike, padding_values: TensorLike
 ) -> tuple[list[TensorShape], list[Tensor], list[Tensor]]:
-    """The static padded shapes of the components, the tensors of them, and the padding values.
+    """Return the static padded shapes of the components, the tensors of them, and the padding values.
 
     Raises:
       TypeError: a component is sparse or a dataset.
@@ -61,7 +61,7 @@ def _is_shape(value: TensorLike) -> bool:
 
 
 def _parts(like: TensorLike, structure: Nested, is_leaf: Any) -> list[Nested]:
-    """The parts of a structure where another one has its specs."""
+    """Return the parts of a structure where another one has its specs."""
     if isinstance(like, dict):
         if not isinstance(structure, dict) or set(structure) != set(like):
             raise ValueError(f"The structures of {structure!r} and the elements {like!r} differ.")

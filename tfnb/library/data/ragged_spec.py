@@ -74,15 +74,15 @@ class RaggedTensorSpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: TensorLike) -> RaggedTensorSpec:
-        """The spec of a ragged tensor."""
+        """Return the spec of a ragged tensor."""
         return ragged_spec_of(as_ragged(value))
 
     def proto_state(self) -> tuple[Any, ...]:
-        """What the message of the spec holds."""
+        """Return what the message of the spec holds."""
         return self.shape, self.dtype, self.ragged_rank, self.row_splits_dtype
 
     def flatten(self) -> list[Nested]:
-        """The specs of its values and of the ends of its rows, the outermost first."""
+        """Return the specs of its values and of the ends of its rows, the outermost first."""
         if self.ragged_rank <= 0:
             return [TensorSpec(self.shape, self.dtype)]
         is_known = self.shape.rank is not None
@@ -100,7 +100,7 @@ class RaggedTensorSpec(TypeSpec):
         return [values, *splits]
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> Nested:
-        """The ragged tensor of values and ends of rows."""
+        """Return the ragged tensor of values and ends of rows."""
         values, *splits = [next(tensors) for _ in range(max(self.ragged_rank, 0) + 1)]
         if not splits:
             return values
@@ -133,15 +133,15 @@ class RaggedTensorSpec(TypeSpec):
         return tensor
 
     def to_component(self, value: TensorLike) -> Tensor:
-        """The ragged tensor as a variant."""
+        """Return the ragged tensor as a variant."""
         return self._variant(value, False)
 
     def to_rows(self, value: TensorLike) -> Tensor:
-        """The rows of the ragged tensor, a variant each."""
+        """Return the rows of the ragged tensor, a variant each."""
         return self._variant(value, True)
 
     def from_component(self, tensor: Tensor) -> Nested:
-        """The ragged tensor of such variants."""
+        """Return the ragged tensor of such variants."""
         rank = self.ragged_rank
         with name_scope("RaggedFromVariant"):
             found = ragged_tensor_from_variant(
@@ -162,17 +162,17 @@ class RaggedTensorSpec(TypeSpec):
         return RaggedTensor.from_nested_row_splits(values, splits, validate=False)
 
     def batched(self, size: int | None) -> RaggedTensorSpec:
-        """The spec of several together."""
+        """Return the spec of several together."""
         shape = TensorShape([size]).concatenate(self.shape)
         return RaggedTensorSpec(shape, self.dtype, self.ragged_rank + 1, self.row_splits_dtype)
 
     def unbatched(self) -> RaggedTensorSpec:
-        """The spec of one of them."""
+        """Return the spec of one of them."""
         rank = self.ragged_rank - 1
         return RaggedTensorSpec(self.shape[1:], self.dtype, rank, self.row_splits_dtype)
 
     def most_general(self, other: TensorLike) -> RaggedTensorSpec:
-        """The spec of both.
+        """Return the spec of both.
 
         Raises:
           TypeError: dtypes, ranks or kinds differ.
@@ -192,14 +192,14 @@ class RaggedTensorSpec(TypeSpec):
 
 
 def ragged_spec_of(value: TensorLike) -> RaggedTensorSpec:
-    """The spec of a ragged tensor, or a spec itself."""
+    """Return the spec of a ragged tensor, or a spec itself."""
     if isinstance(value, RaggedTensorSpec):
         return value
     return RaggedTensorSpec(value.shape, value.dtype, value.ragged_rank, value.row_splits.dtype)
 
 
 def as_ragged(value: RaggedTensor | RaggedTensorValue) -> Any:
-    """A ragged tensor, made of a ragged value where it is one."""
+    """Return a ragged tensor, made of a ragged value where it is one."""
     if isinstance(value, RaggedTensor):
         return value
     inner = value.values

@@ -28,7 +28,7 @@ _BUFFER_BYTES = 256 * 1024
 
 
 def _filenames_dataset(filenames: TensorLike) -> Dataset:
-    """The names as a dataset.
+    """Return the names as a dataset.
 
     Raises:
       TypeError: they are no strings.
@@ -57,7 +57,7 @@ def _or_default(
 def _read(
     filenames: TensorLike, num_parallel_reads: TensorLike, build: Callable[[Any], Any]
 ) -> tuple[Tensor, Nested, list[Dataset]]:
-    """A dataset over the records of all files, file after file or several in turn."""
+    """Return a dataset over the records of all files, file after file or several in turn."""
     names = _filenames_dataset(filenames)
 
     def read_one_file(filename: TensorLike) -> Dataset:
@@ -173,7 +173,7 @@ class FixedLengthRecordDataset(Dataset):
 
 
 def list_files(file_pattern: TensorLike, shuffle: bool | None, seed: TensorLike) -> Dataset:
-    """The names of files that match; in a random order unless ``shuffle`` is False."""
+    """Return the names of files that match; in a random order unless ``shuffle`` is False."""
     from tfnb.ops.math.comparison_ops import greater
     from tfnb.ops.math.cwise_binary_ops import maximum
     from tfnb.ops.math.math_ops import add

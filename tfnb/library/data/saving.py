@@ -48,7 +48,7 @@ LoadDataset.__name__, SnapshotDataset.__name__ = "_LoadDataset", "_SnapshotDatas
 
 
 def _in_turn(datasets: Dataset) -> Dataset:
-    """An element of each dataset in turn."""
+    """Return an element of each dataset in turn."""
     cycle = multiprocessing.cpu_count()
     return datasets.interleave(lambda one: one, cycle_length=cycle, num_parallel_calls=AUTOTUNE)
 
@@ -105,7 +105,7 @@ def loaded(
 
 
 def _spec_in(path: str) -> Any:
-    """What the elements of a saved dataset are."""
+    """Return what the elements of a saved dataset are."""
     try:
         data = file_system.read_file(path)
     except errors.NotFoundError:

@@ -59,7 +59,7 @@ class SparseTensorSpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: TensorLike) -> SparseTensorSpec:
-        """The spec of a sparse tensor.
+        """Return the spec of a sparse tensor.
 
         Raises:
           TypeError: it is none.
@@ -75,7 +75,7 @@ class SparseTensorSpec(TypeSpec):
         )
 
     def flatten(self) -> list[Nested]:
-        """The specs of its indices, its values and its shape."""
+        """Return the specs of its indices, its values and its shape."""
         rank = self.shape.rank
         return [
             TensorSpec([None, rank], dtypes.int64),
@@ -88,7 +88,7 @@ class SparseTensorSpec(TypeSpec):
         return [value.indices, value.values, value.dense_shape]
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> SparseTensor:
-        """The sparse tensor of indices, values and a shape."""
+        """Return the sparse tensor of indices, values and a shape."""
         return SparseTensor(next(tensors), next(tensors), next(tensors))
 
     @property
@@ -107,21 +107,21 @@ class SparseTensorSpec(TypeSpec):
         return TensorShape(None)
 
     def to_component(self, value: TensorLike) -> Tensor:
-        """The sparse tensor as a vector of three variants."""
+        """Return the sparse tensor as a vector of three variants."""
         from tfnb.library.sparse.sparse_functions import serialize_sparse
 
         tensor: Tensor = serialize_sparse(value, out_type=dtypes.variant)
         return tensor
 
     def to_rows(self, value: TensorLike) -> Tensor:
-        """The rows of the sparse tensor, three variants each."""
+        """Return the rows of the sparse tensor, three variants each."""
         from tfnb.library.sparse.sparse_functions import serialize_many_sparse
 
         tensor: Tensor = serialize_many_sparse(value, out_type=dtypes.variant)
         return tensor
 
     def from_component(self, tensor: Tensor) -> SparseTensor:
-        """Returns the sparse tensor of serialized variants."""
+        """Return the sparse tensor of serialized variants."""
         from tfnb.ops.array.concat_ops import stack, unstack
         from tfnb.ops.sparse.sparse_form_ops import deserialize_sparse_op
 
@@ -141,15 +141,15 @@ class SparseTensorSpec(TypeSpec):
         return SparseTensor(indices, values, dense_shape)
 
     def batched(self, size: int | None) -> SparseTensorSpec:
-        """The spec of several together."""
+        """Return the spec of several together."""
         return SparseTensorSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
 
     def unbatched(self) -> SparseTensorSpec:
-        """The spec of one of them."""
+        """Return the spec of one of them."""
         return SparseTensorSpec(self.shape[1:], self.dtype)
 
     def most_general(self, other: TensorLike) -> SparseTensorSpec:
-        """The spec of both.
+        """Return the spec of both.
 
         Raises:
           TypeError: dtypes or kinds differ.
@@ -177,11 +177,11 @@ class DatasetSpec(TypeSpec):
         return above.dataset_class()
 
     def proto_state(self) -> tuple[Any, ...]:
-        """What the message of the spec holds."""
+        """Return what the message of the spec holds."""
         return self.element_spec, as_shape(self.dataset_shape)
 
     def flatten(self) -> list[Nested]:
-        """The spec of its variant."""
+        """Return the spec of its variant."""
         return [TensorSpec(self.dataset_shape, dtypes.variant)]
 
     def to_tensors(self, value: TensorLike) -> list[Nested]:
@@ -189,7 +189,7 @@ class DatasetSpec(TypeSpec):
         return [value._variant_tensor]
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> Nested:
-        """The dataset of a variant."""
+        """Return the dataset of a variant."""
         return self.from_component(next(tensors))
 
     @property
@@ -213,30 +213,30 @@ class DatasetSpec(TypeSpec):
             return False
 
     def to_component(self, value: TensorLike) -> Tensor:
-        """The dataset's variant."""
+        """Return the dataset's variant."""
         tensor: Tensor = value._variant_tensor
         return tensor
 
     def to_rows(self, value: TensorLike) -> Tensor:
-        """The dataset's variant."""
+        """Return the dataset's variant."""
         return self.to_component(value)
 
     def from_component(self, tensor: Tensor) -> Any:
-        """The dataset behind a variant."""
+        """Return the dataset behind a variant."""
         if self.flat_shape.rank != 0:
             return tensor
         return above.variant_dataset(tensor, self.element_spec)
 
     def batched(self, size: int | None) -> DatasetSpec:
-        """The spec of several together."""
+        """Return the spec of several together."""
         return DatasetSpec(self.element_spec, TensorShape([size]).concatenate(self.flat_shape))
 
     def unbatched(self) -> DatasetSpec:
-        """The spec of one of them."""
+        """Return the spec of one of them."""
         return DatasetSpec(self.element_spec, self.flat_shape[1:])
 
     def most_general(self, other: TensorLike) -> DatasetSpec:
-        """The spec of both.
+        """Return the spec of both.
 
         Raises:
           TypeError: the other is of something else.
@@ -256,7 +256,7 @@ _SPECS = (TensorSpec, SparseTensorSpec, RaggedTensorSpec, DatasetSpec)
 
 
 def map_values(function: Callable[..., Nested], value: TensorLike) -> Nested:
-    """A structure of what a function gives for each value; a list is one value."""
+    """Return a structure of what a function gives for each value; a list is one value."""
     if isinstance(value, Mapping):
         made = {key: map_values(function, value[key]) for key in sorted(value)}
         kind: Any = type(value)
@@ -269,27 +269,27 @@ def map_values(function: Callable[..., Nested], value: TensorLike) -> Nested:
 
 
 def flat_specs(spec: Nested) -> list[Any]:
-    """The specs of a structure in order."""
+    """Return the specs of a structure in order."""
     return nest.flatten(spec)
 
 
 def map_specs(function: Callable[..., Nested], *specs: Any) -> Any:
-    """A structure of what a function gives for the specs of one or more structures."""
+    """Return a structure of what a function gives for the specs of one or more structures."""
     return nest.map_structure(function, *specs)
 
 
 def types_of(spec: Nested) -> list[DType]:
-    """The types that a dataset op has for such elements."""
+    """Return the types that a dataset op has for such elements."""
     return [one.flat_type for one in flat_specs(spec)]
 
 
 def shapes_of(spec: Nested) -> list[TensorShape]:
-    """The shapes that a dataset op has for such elements."""
+    """Return the shapes that a dataset op has for such elements."""
     return [one.flat_shape for one in flat_specs(spec)]
 
 
 def spec_of(value: TensorLike) -> Nested:
-    """The spec of a value of a graph: a structure of tensors, sparse tensors and datasets."""
+    """Return the spec of a value of a graph: a structure of tensors, sparse tensors and datasets."""
     return map_values(_spec_of_one, value)
 
 
@@ -307,7 +307,7 @@ def _spec_of_one(value: TensorLike) -> Any:
 
 
 def normalized(element: Nested) -> Any:
-    """An element whose values are tensors, sparse tensors and datasets."""
+    """Return an element whose values are tensors, sparse tensors and datasets."""
     number = -1
 
     def convert(value: TensorLike) -> Any:
@@ -326,12 +326,12 @@ def normalized(element: Nested) -> Any:
 
 
 def to_components(spec: Nested, value: TensorLike) -> list[Tensor]:
-    """The tensors that stand for an element."""
+    """Return the tensors that stand for an element."""
     return [one.to_component(part) for one, part in zip(flat_specs(spec), flat_values(spec, value))]
 
 
 def flat_values(spec: Nested, value: TensorLike) -> list[Nested]:
-    """The values of an element in the order of its specs."""
+    """Return the values of an element in the order of its specs."""
     found: list[Any] = []
     map_values(found.append, value)
     if len(found) != len(flat_specs(spec)):
@@ -340,7 +340,7 @@ def flat_values(spec: Nested, value: TensorLike) -> list[Nested]:
 
 
 def from_components(spec: Nested, tensors: Sequence[Tensor]) -> Nested:
-    """The element that tensors stand for."""
+    """Return the element that tensors stand for."""
     values = [one.from_component(tensor) for one, tensor in zip(flat_specs(spec), tensors)]
     return nest.pack_sequence_as(spec, values)
 
@@ -349,22 +349,22 @@ def from_components(spec: Nested, tensors: Sequence[Tensor]) -> Nested:
 
 
 def legacy_types(spec: Nested) -> Nested:
-    """A structure of dtypes."""
+    """Return a structure of dtypes."""
     return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.dtype, spec)
 
 
 def legacy_shapes(spec: Nested) -> Nested:
-    """A structure of shapes."""
+    """Return a structure of shapes."""
     return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.shape, spec)
 
 
 def legacy_classes(spec: Nested) -> Nested:
-    """A structure of classes."""
+    """Return a structure of classes."""
     return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.value_type, spec)
 
 
 def spec_from_legacy(types: Nested, shapes: Nested | None = None, classes: Any = None) -> Nested:
-    """The spec of types, shapes and classes.
+    """Return the spec of types, shapes and classes.
 
     Args:
       types: a structure of dtypes.
@@ -400,7 +400,7 @@ def spec_from_legacy(types: Nested, shapes: Nested | None = None, classes: Any =
 
 
 def _leaves(like: TensorLike, structure: Nested) -> list[Nested]:
-    """The members of a structure where another one has its values."""
+    """Return the members of a structure where another one has its values."""
     if isinstance(like, Mapping):
         if not isinstance(structure, Mapping) or set(structure) != set(like):
             raise ValueError(f"The structures {like!r} and {structure!r} differ.")
@@ -413,7 +413,7 @@ def _leaves(like: TensorLike, structure: Nested) -> list[Nested]:
 
 
 def get_structure(dataset_or_iterator: Any) -> Nested:
-    """What the elements of a dataset or an iterator look like.
+    """Return what the elements of a dataset or an iterator look like.
 
     Raises:
       TypeError: it is neither.

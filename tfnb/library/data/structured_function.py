@@ -117,7 +117,7 @@ class StructuredFunction:
 
 
 def _order_effects(graph: Graph) -> None:
-    """Makes operations on one resource run in the order in which they were made.
+    """Make operations on one resource run in the order in which they were made.
 
     Those inside conds and loops are ordered by what these wait for.
     """

@@ -48,7 +48,7 @@ _CSV_DTYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtype
 
 
 def _default_of(value: TensorLike) -> Tensor:
-    """A column's default: a vector of one value, or of none where only a dtype is given.
+    """Return a column's default: a vector of one value, or of none where only a dtype is given.
 
     Raises:
       TypeError: the dtype is none that a CSV file can have.
@@ -143,7 +143,7 @@ class SqlDataset(Dataset):
 
 
 def _file_names(pattern: Any, shuffle: bool) -> list[str]:
-    """The files that one or several patterns mean, sorted.
+    """Return the files that one or several patterns mean, sorted.
 
     Raises:
       ValueError: there are none.
@@ -187,7 +187,7 @@ def _names_in_headers(files: Any) -> list[str]:
 
 
 def _inferred(texts: Sequence[str], na_value: str) -> Any:
-    """The narrowest dtype that all of these texts fit into."""
+    """Return the narrowest dtype that all of these texts fit into."""
     level = 0
     kinds = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string)
     for text in texts:
@@ -486,7 +486,7 @@ class TFRecordWriter:
         )
 
     def write(self, dataset: Dataset) -> TensorResult:
-        """An operation that writes the elements.
+        """Return an operation that writes the elements.
 
         Raises:
           TypeError: that is no dataset, or its elements are no scalar strings.
@@ -514,7 +514,7 @@ class DatasetInitializer(TableInitializer):
         super().__init__(spec[0].dtype, spec[1].dtype)
 
     def initialize(self, table: Any) -> TensorResult:
-        """The operation that fills a table."""
+        """Return the operation that fills a table."""
         op = dataset_table_ops.initialize_table_from_dataset(
             table.resource_handle, self.dataset._variant_tensor
         )
@@ -531,7 +531,7 @@ def table_from_dataset(
     key_dtype: DTypeLike = dtypes.string,
     name: str | None = None,
 ) -> Any:
-    """A table of a dataset's pairs of keys and values.
+    """Return a table of a dataset's pairs of keys and values.
 
     Args:
       dataset: of the pairs.
@@ -576,7 +576,7 @@ def index_table_from_dataset(
     key_dtype: DTypeLike = dtypes.string,
     name: str | None = None,
 ) -> Nested:
-    """A table of a dataset's keys, each with its number; see :func:`table_from_dataset`."""
+    """Return a table of a dataset's keys, each with its number; see :func:`table_from_dataset`."""
     if dataset is None:
         raise ValueError("`dataset` must be specified.")
     pairs = dataset.enumerate().map(lambda number, key: (key, number))

@@ -65,7 +65,7 @@ class IndexedSlicesSpec(TypeSpec):
         object.__setattr__(self, "indices_shape", as_shape(self.indices_shape).with_rank(1))
 
     def flatten(self) -> list[Any]:
-        """The specs of its values, its indices and, where it has one, its shape."""
+        """Return the specs of its values, its indices and, where it has one, its shape."""
         rest = None if self.shape.rank is None else self.shape[1:]
         parts = [
             TensorSpec(self.indices_shape.concatenate(rest), self.dtype),
@@ -81,7 +81,7 @@ class IndexedSlicesSpec(TypeSpec):
         return parts if value.dense_shape is None else [*parts, value.dense_shape]
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> IndexedSlices:
-        """The slices of values, indices and perhaps a shape."""
+        """Return the slices of values, indices and perhaps a shape."""
         return IndexedSlices(*(next(tensors) for _ in self.flatten()))
 
     @property
@@ -102,7 +102,7 @@ class OptionalSpec(TypeSpec):
     element_spec: Nested
 
     def flatten(self) -> list[Nested]:
-        """The spec of its variant."""
+        """Return the spec of its variant."""
         return [TensorSpec([], dtypes.variant)]
 
     def to_tensors(self, value: TensorLike) -> list[Nested]:
@@ -110,7 +110,7 @@ class OptionalSpec(TypeSpec):
         return [value._variant_tensor]
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> Optional:
-        """The optional of a variant."""
+        """Return the optional of a variant."""
         return Optional(next(tensors), self.element_spec)
 
     @property
@@ -120,7 +120,7 @@ class OptionalSpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: Optional) -> OptionalSpec:
-        """The spec of an optional."""
+        """Return the spec of an optional."""
         return cls(value.element_spec)
 
     def __repr__(self) -> str:
@@ -148,7 +148,7 @@ class TensorArraySpec(TypeSpec):
         return TensorArray
 
     def flatten(self) -> list[Nested]:
-        """The spec of its list of elements, a variant."""
+        """Return the spec of its list of elements, a variant."""
         return [TensorSpec([], dtypes.variant)]
 
     def is_compatible_with(self, other: TensorLike) -> bool:
@@ -157,7 +157,7 @@ class TensorArraySpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: TensorLike) -> TensorArraySpec:
-        """The spec of a TensorArray; its elements may get any shape."""
+        """Return the spec of a TensorArray; its elements may get any shape."""
         infers = bool(value._infer_shape)
         return cls(None, value.dtype, bool(value._dynamic_size), infers)
 
@@ -190,7 +190,7 @@ class NoneTensorSpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: None) -> NoneTensorSpec:
-        """The spec of None."""
+        """Return the spec of None."""
         return cls()
 
     def __repr__(self) -> str:
@@ -198,31 +198,31 @@ class NoneTensorSpec(TypeSpec):
 
 
 def tensor_structure(dtype: DTypeLike, shape: TensorLike) -> TensorSpec:
-    """A ``TensorSpec``, as it was made before there were specs."""
+    """Return a ``TensorSpec``, as it was made before there were specs."""
     return TensorSpec(shape, dtype)
 
 
 def sparse_tensor_structure(dtype: DTypeLike, shape: TensorLike) -> SparseTensorSpec:
-    """A ``SparseTensorSpec``, as it was made before there were specs."""
+    """Return a ``SparseTensorSpec``, as it was made before there were specs."""
     return SparseTensorSpec(shape, dtype)
 
 
 def tensor_array_structure(
     dtype: DTypeLike, element_shape: TensorLike, dynamic_size: bool, infer_shape: bool
 ) -> TensorArraySpec:
-    """A ``TensorArraySpec``, as it was made before there were specs."""
+    """Return a ``TensorArraySpec``, as it was made before there were specs."""
     return TensorArraySpec(element_shape, dtype, dynamic_size, infer_shape)
 
 
 def ragged_tensor_structure(
     dtype: DTypeLike, shape: TensorLike, ragged_rank: Any
 ) -> RaggedTensorSpec:
-    """A ``RaggedTensorSpec``, as it was made before there were specs."""
+    """Return a ``RaggedTensorSpec``, as it was made before there were specs."""
     return RaggedTensorSpec(shape, dtype, ragged_rank)
 
 
 def type_spec_from_value(value: TensorLike) -> Any:
-    """The spec of a tensor, of a value of several parts, or of what can become a tensor.
+    """Return the spec of a tensor, of a value of several parts, or of what can become a tensor.
 
     Raises:
       TypeError: it is none of these.

@@ -232,7 +232,7 @@ class Categorical(Distribution):
         return math_ops.cast(drawn, self.dtype)
 
     def _broadcast(self, event: TensorLike, parameters: TensorLike) -> tuple[Nested, Nested]:
-        """A value and the parameters, as many of each."""
+        """Return a value and the parameters, as many of each."""
         shape = parameters.get_shape()
         same = (
             shape.ndims is not None

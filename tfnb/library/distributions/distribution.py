@@ -141,20 +141,20 @@ class Distribution:
         return self._validate_args
 
     def copy(self, **override_parameters_kwargs: Any) -> Self:
-        """The same distribution with some other parameters."""
+        """Return the same distribution with some other parameters."""
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
 
     @classmethod
     def param_shapes(
         cls, sample_shape: TensorLike, name: str = "DistributionParamShapes"
     ) -> dict[str, TensorResult]:
-        """The shapes of parameters for samples of a shape, as tensors by name."""
+        """Return the shapes of parameters for samples of a shape, as tensors by name."""
         with name_scope(name, values=[sample_shape]):
             return cls._param_shapes(sample_shape)
 
     @classmethod
     def param_static_shapes(cls, sample_shape: TensorLike) -> dict[str, TensorShape]:
-        """The shapes of parameters for samples of a shape, by name.
+        """Return the shapes of parameters for samples of a shape, by name.
 
         Raises:
           ValueError: the shape is not fully known.
@@ -198,7 +198,7 @@ class Distribution:
             yield one
 
     def _known(self, what: str, asked: str = "") -> Callable[..., Any]:
-        """The method behind a public one; ``asked`` is the public one, if it is another.
+        """Return the method behind a public one; ``asked`` is the public one, if it is another.
 
         Raises:
           NotImplementedError: there is none.
@@ -225,7 +225,7 @@ class Distribution:
         return as_shape(None if found is None else found())
 
     def event_shape_tensor(self, name: str = "event_shape_tensor") -> TensorResult:
-        """The shape of one draw, a tensor of sizes."""
+        """Return the shape of one draw, a tensor of sizes."""
         with self._name_scope(name):
             if self.event_shape.is_fully_defined():
                 sizes = self.event_shape.as_list()
@@ -316,7 +316,7 @@ class Distribution:
     # -- densities ---------------------------------------------------------------------------------
 
     def log_prob(self, value: TensorLike, name: str = "log_prob") -> TensorResult:
-        """The logarithm of the density, or of the probability of a discrete value."""
+        """Return the logarithm of the density, or of the probability of a discrete value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_log_prob"):
@@ -324,7 +324,7 @@ class Distribution:
             return math_ops.log(self._known("prob", "log_prob")(value))
 
     def prob(self, value: TensorLike, name: str = "prob") -> TensorResult:
-        """The density, or the probability of a discrete value."""
+        """Return the density, or the probability of a discrete value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_prob"):
@@ -332,7 +332,7 @@ class Distribution:
             return math_ops.exp(self._known("log_prob", "prob")(value))
 
     def log_cdf(self, value: TensorLike, name: str = "log_cdf") -> TensorResult:
-        """The logarithm of the probability of a value not larger."""
+        """Return the logarithm of the probability of a value not larger."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_log_cdf"):
@@ -340,7 +340,7 @@ class Distribution:
             return math_ops.log(self._known("cdf", "log_cdf")(value))
 
     def cdf(self, value: TensorLike, name: str = "cdf") -> TensorResult:
-        """The probability of a value not larger."""
+        """Return the probability of a value not larger."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_cdf"):
@@ -348,7 +348,7 @@ class Distribution:
             return math_ops.exp(self._known("log_cdf", "cdf")(value))
 
     def log_survival_function(self, value: TensorLike, name: str = "log_survival_function") -> Any:
-        """The logarithm of the probability of a larger value."""
+        """Return the logarithm of the probability of a larger value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_log_survival_function"):
@@ -360,7 +360,7 @@ class Distribution:
             return log1p(-self.cdf(value))
 
     def survival_function(self, value: TensorLike, name: str = "survival_function") -> Any:
-        """The probability of a larger value."""
+        """Return the probability of a larger value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_survival_function"):
@@ -372,7 +372,7 @@ class Distribution:
             return 1.0 - self.cdf(value)
 
     def quantile(self, value: TensorLike, name: str = "quantile") -> TensorResult:
-        """The value that is not exceeded with a probability."""
+        """Return the value that is not exceeded with a probability."""
         with self._name_scope(name, values=[value]):
             return self._known("quantile")(self._value(value))
 
@@ -384,12 +384,12 @@ class Distribution:
             return self._known("entropy")()
 
     def mean(self, name: str = "mean") -> TensorResult:
-        """The mean."""
+        """Return the mean."""
         with self._name_scope(name):
             return self._known("mean")()
 
     def variance(self, name: str = "variance") -> TensorResult:
-        """The variance."""
+        """Return the variance."""
         with self._name_scope(name):
             if hasattr(self, "_variance"):
                 return self._variance()
@@ -398,7 +398,7 @@ class Distribution:
             raise NotImplementedError(f"variance is not implemented: {type(self).__name__}")
 
     def stddev(self, name: str = "stddev") -> TensorResult:
-        """The standard deviation."""
+        """Return the standard deviation."""
         with self._name_scope(name):
             if hasattr(self, "_stddev"):
                 return self._stddev()
@@ -407,12 +407,12 @@ class Distribution:
             raise NotImplementedError(f"stddev is not implemented: {type(self).__name__}")
 
     def covariance(self, name: str = "covariance") -> TensorResult:
-        """The covariance of the parts of a draw."""
+        """Return the covariance of the parts of a draw."""
         with self._name_scope(name):
             return self._known("covariance")()
 
     def mode(self, name: str = "mode") -> TensorResult:
-        """The likeliest value."""
+        """Return the likeliest value."""
         with self._name_scope(name):
             return self._known("mode")()
 
@@ -424,7 +424,7 @@ class Distribution:
             return kullback_leibler.cross_entropy(self, other, self._allow_nan_stats)
 
     def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> TensorResult:
-        """The Kullback-Leibler divergence from this distribution to another."""
+        """Return the Kullback-Leibler divergence from this distribution to another."""
         from tfnb.library.distributions import kullback_leibler
 
         with self._name_scope(name):

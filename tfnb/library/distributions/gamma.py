@@ -40,7 +40,7 @@ class _Positive(_OnALine):
         return array_ops.fill(self.batch_shape_tensor(), nan, name="nan")
 
     def _checked(self, value: TensorLike, checks: list[TensorLike]) -> TensorResult:
-        """A value behind checks, which there are with ``validate_args`` only."""
+        """Return a value behind checks, which there are with ``validate_args`` only."""
         return with_dependencies(checks, value) if checks else value
 
 

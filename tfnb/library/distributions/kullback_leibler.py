@@ -22,7 +22,7 @@ _DIVERGENCES: dict[tuple[type, type], Callable[..., Any]] = {}
 
 
 def _registered(a: type, b: type) -> Callable[..., Any] | None:
-    """The function for two classes, or for the nearest of their bases."""
+    """Return the function for two classes, or for the nearest of their bases."""
     found = [
         (i + j, _DIVERGENCES[first, second])
         for i, first in enumerate(inspect.getmro(a))
@@ -35,7 +35,7 @@ def _registered(a: type, b: type) -> Callable[..., Any] | None:
 def kl_divergence(
     distribution_a: Any, distribution_b: Any, allow_nan_stats: bool = True, name: str | None = None
 ) -> TensorResult:
-    """The Kullback-Leibler divergence from one distribution to another.
+    """Return the Kullback-Leibler divergence from one distribution to another.
 
     Args:
       distribution_a: the one.
@@ -73,7 +73,7 @@ def kl_divergence(
 def cross_entropy(
     ref: VariableLike, other: TensorLike, allow_nan_stats: bool = True, name: str | None = None
 ) -> TensorResult:
-    """The entropy of a distribution and its divergence to another."""
+    """Return the entropy of a distribution and its divergence to another."""
     with name_scope(name, "cross_entropy"):
         return ref.entropy() + kl_divergence(ref, other, allow_nan_stats=allow_nan_stats)
 
@@ -90,7 +90,7 @@ class RegisterKL:
         self._key = (dist_cls_a, dist_cls_b)
 
     def __call__(self, kl_fn: Callable[..., Any]) -> Callable[..., Any]:
-        """Registers the function.
+        """Register the function.
 
         Raises:
           TypeError: it cannot be called.

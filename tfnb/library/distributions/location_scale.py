@@ -98,7 +98,7 @@ class Uniform(_OnALine):
         return self._high
 
     def range(self, name: str = "range") -> TensorResult:
-        """What lies between the bounds."""
+        """Return what lies between the bounds."""
         with self._name_scope(name):
             return self.high - self.low
 

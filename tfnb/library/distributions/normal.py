@@ -26,7 +26,7 @@ EXPORTS = {"distributions": ["Normal"]}
 
 
 def ndtr(x: TensorLike) -> TensorResult:
-    """The area under the standard normal density left of ``x``."""
+    """Return the area under the standard normal density left of ``x``."""
     with name_scope("ndtr", values=[x]):
         return _ndtr(x)
 
@@ -50,7 +50,7 @@ _BOUNDS = {dtypes.float32: (-10.0, 5.0), dtypes.float64: (-20.0, 8.0)}
 
 
 def log_ndtr(x: TensorLike, series_order: int = 3) -> TensorResult:
-    """The logarithm of :func:`ndtr`, with all its digits far to the left, too.
+    """Return the logarithm of :func:`ndtr`, with all its digits far to the left, too.
 
     Args:
       x: float32 or float64.

@@ -114,7 +114,7 @@ def checked_class(x: TensorLike, largest: int | None = None) -> TensorResult:
 def log_combinations(
     n: TensorLike, counts: TensorLike, name: str = "log_combinations"
 ) -> TensorResult:
-    """The logarithm of how many ways there are to put ``n`` things so that ``counts`` result."""
+    """Return the logarithm of how many ways there are to put ``n`` things so that ``counts`` result."""
     with name_scope(name, values=[n, counts]):
         n = convert_to_tensor(n, name="n")
         counts = convert_to_tensor(counts, name="counts")

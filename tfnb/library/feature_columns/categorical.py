@@ -75,11 +75,11 @@ class _OfOneFeature(CategoricalColumn):
         return {self.key: VarLenFeature(self.dtype)}
 
     def transform(self, features: Features) -> SparseTensor:
-        """The ids."""
+        """Return the ids."""
         return self.ids(to_sparse(features.get(self.key)))
 
     def ids(self, values: SparseTensor) -> SparseTensor:
-        """The ids of values."""
+        """Return the ids of values."""
         raise NotImplementedError
 
 
@@ -98,7 +98,7 @@ class HashedCategoricalColumn(_OfOneFeature):
         return self._size
 
     def ids(self, values: SparseTensor) -> SparseTensor:
-        """The hashes of values."""
+        """Return the hashes of values."""
         _check_string_or_integer(values.dtype, f"column_name: {self.key} input_tensor")
         _check_kind(self.key, self.dtype, values.dtype)
         texts = values.values if self.dtype is dtypes.string else as_string(values.values)
@@ -146,7 +146,7 @@ class IdentityCategoricalColumn(_OfOneFeature):
         return self._size
 
     def ids(self, values: SparseTensor) -> SparseTensor:
-        """The values, those out of range replaced if it is said by what."""
+        """Return the values, those out of range replaced if it is said by what."""
         if not values.dtype.is_integer:
             raise ValueError(f"Invalid input, not integer. key: {self.key} dtype: {values.dtype}")
         numbers = values.values
@@ -217,7 +217,7 @@ class VocabularyColumn(_OfOneFeature):
         return self._size + self._others
 
     def ids(self, values: SparseTensor) -> SparseTensor:
-        """The places of values."""
+        """Return the places of values."""
         _check_kind(self.key, self.dtype, values.dtype)
         _check_string_or_integer(values.dtype, f"column_name: {self.key} input_tensor")
         key_dtype = self.dtype
@@ -410,7 +410,7 @@ class WeightedCategoricalColumn(CategoricalColumn):
 def weighted_categorical_column(
     categorical_column: CategoricalColumn, weight_feature_key: str, dtype: DType = dtypes.float32
 ) -> WeightedCategoricalColumn:
-    """The categories of another column, with a weight for each.
+    """Return the categories of another column, with a weight for each.
 
     Args:
       categorical_column: the other column.
@@ -473,7 +473,7 @@ class CrossedColumn(CategoricalColumn):
         return spec
 
     def transform(self, features: Features) -> SparseTensor:
-        """The hashes."""
+        """Return the hashes."""
         inputs: list[TensorLike] = []
         for key in self._leaves():
             if isinstance(key, str):

@@ -81,7 +81,7 @@ class DenseColumn(FeatureColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> TensorResult:
-        """The value, [batch, ...]."""
+        """Return the value, [batch, ...]."""
         raise NotImplementedError
 
 
@@ -106,7 +106,7 @@ class CategoricalColumn(FeatureColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> IdsAndWeights:
-        """The ids of each example."""
+        """Return the ids of each example."""
         return IdsAndWeights(features.get(self), None)
 
 
@@ -122,7 +122,7 @@ class Features:
         self._values: dict[TensorLike, TensorLike] = {}
 
     def get(self, key: TensorLike) -> Any:
-        """The value of a raw feature or of a column.
+        """Return the value of a raw feature or of a column.
 
         Args:
           key: the key of the feature, or the column.
@@ -147,7 +147,7 @@ class Features:
         return value
 
     def _raw_tensor(self, key: TensorLike) -> TensorResult:
-        """A raw feature with a dimension of examples and at least one more."""
+        """Return a raw feature with a dimension of examples and at least one more."""
         value = convert_to_tensor_or_sparse_tensor(self._raw[key])
         rank = value.get_shape().ndims
         if rank is None:
@@ -167,7 +167,7 @@ class Features:
 
 
 def _with_column(value: TensorLike) -> TensorResult:
-    """A vector as a matrix of one column."""
+    """Return a vector as a matrix of one column."""
     if isinstance(value, SparseTensor):
         from tfnb.library.sparse.sparse_functions import sparse_reshape
 
@@ -176,7 +176,7 @@ def _with_column(value: TensorLike) -> TensorResult:
 
 
 def to_sparse(value: TensorLike, ignored: TensorLike | None = None) -> SparseTensor:
-    """A dense feature as a sparse tensor without the values that mean "nothing".
+    """Return a dense feature as a sparse tensor without the values that mean "nothing".
 
     Args:
       value: a dense or sparse tensor.
@@ -198,7 +198,7 @@ def to_sparse(value: TensorLike, ignored: TensorLike | None = None) -> SparseTen
 
 
 def check_columns(feature_columns: Any) -> list[FeatureColumn]:
-    """A list of columns.
+    """Return a list of columns.
 
     Raises:
       ValueError: it is a dict, or empty, or something in it is no column.
@@ -230,7 +230,7 @@ def check_columns(feature_columns: Any) -> list[FeatureColumn]:
 
 
 def make_parse_example_spec(feature_columns: Any) -> dict[str, Any]:
-    """The raw features that columns need, for ``tf.parse_example``.
+    """Return the raw features that columns need, for ``tf.parse_example``.
 
     Raises:
       ValueError: something is no column, or two want a feature in different forms.

@@ -49,7 +49,7 @@ class ColumnFields:
         return tuple(self).count(value)
 
     def index(self, value: TensorLike) -> int:
-        """The place of the first field with a value; ValueError where none has it."""
+        """Return the place of the first field with a value; ValueError where none has it."""
         return tuple(self).index(value)
 
     def _asdict(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class ColumnFields:
         return cls(*(fields[name] for name in cls._fields))
 
     def get_config(self) -> Config:
-        """The fields as plain values, of which ``from_config`` makes an equal column."""
+        """Return the fields as plain values, of which ``from_config`` makes an equal column."""
         return {name: _plain(value) for name, value in self._asdict().items()}
 
     @classmethod
@@ -76,7 +76,7 @@ class ColumnFields:
         custom_objects: Mapping[str, Any] | None = None,
         columns_by_name: dict[str, Any] | None = None,
     ) -> Self:
-        """A column of what ``get_config`` gave.
+        """Return a column of what ``get_config`` gave.
 
         Args:
           config: the fields.
@@ -124,7 +124,7 @@ def _restored(
 def _object_of(
     value: dict[str, Any], functions: Mapping[str, Any], known: dict[str, Any]
 ) -> TensorResult:
-    """The column or initializer of a class and a configuration."""
+    """Return the column or initializer of a class and a configuration."""
     name = value["class_name"]
     initializer = getattr(init_ops, name, None)
     if isinstance(initializer, type) and issubclass(initializer, init_ops.Initializer):

@@ -82,7 +82,7 @@ class NumericColumn(DenseColumn):
         return TensorShape(self.shape)
 
     def transform(self, features: Features) -> TensorResult:
-        """The numbers, normalized, as float32."""
+        """Return the numbers, normalized, as float32."""
         value = features.get(self.key)
         if isinstance(value, SparseTensor):
             raise ValueError(
@@ -99,7 +99,7 @@ class NumericColumn(DenseColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> TensorResult:
-        """The numbers of each example."""
+        """Return the numbers of each example."""
         return features.get(self)
 
 
@@ -143,7 +143,7 @@ def numeric_column(
 
 
 def _default_of_shape(key: str, shape: tuple[int, ...], value: TensorLike, dtype: DType) -> Any:
-    """A default as nested tuples of a shape; None stays None."""
+    """Return a default as nested tuples of a shape; None stays None."""
     if value is None:
         return None
     array = np.asarray(value)
@@ -191,7 +191,7 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         return (len(self._boundaries) + 1) * self._source.shape[0]
 
     def transform(self, features: Features) -> TensorResult:
-        """The number of the interval of each number."""
+        """Return the number of the interval of each number."""
         return bucketize(features.get(self._source), boundaries=list(self._boundaries))
 
     def dense_tensor(
@@ -214,7 +214,7 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> IdsAndWeights:
-        """The interval of each number as an id; each place has ids of its own."""
+        """Return the interval of each number as an id; each place has ids of its own."""
         found = features.get(self)
         batch = array_ops.shape(found)[0]
         places = self._source.shape[0]
@@ -272,7 +272,7 @@ class IndicatorColumn(DenseColumn):
         return TensorShape([1, self._column.num_buckets])
 
     def transform(self, features: Features) -> TensorResult:
-        """A count, or the sum of weights, per category."""
+        """Return a count, or the sum of weights, per category."""
         ids, weights = self._column.sparse_tensors(features)
         depth = self._column.num_buckets
         if weights is not None:
@@ -290,7 +290,7 @@ class IndicatorColumn(DenseColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> TensorResult:
-        """The counts of each example."""
+        """Return the counts of each example."""
         return features.get(self)
 
 
@@ -344,7 +344,7 @@ class EmbeddingColumn(DenseColumn):
         self._collection = collection
 
     def get_config(self) -> Config:
-        """The fields as plain values.
+        """Return the fields as plain values.
 
         Raises:
           NotImplementedError: the column shares its variable.
@@ -372,7 +372,7 @@ class EmbeddingColumn(DenseColumn):
         return TensorShape([self.dimension])
 
     def transform(self, features: Features) -> TensorResult:
-        """The ids."""
+        """Return the ids."""
         return features.get(self.categorical_column)
 
     def _weights(self, weight_collections: CollectionNames, trainable: bool) -> TensorResult:
@@ -416,7 +416,7 @@ class EmbeddingColumn(DenseColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> TensorResult:
-        """The vector of each example."""
+        """Return the vector of each example."""
         if self._collection:
             # The scope that the ops of a shared column are in has its own name.
             with name_scope(None, default_name=self.name):
@@ -469,7 +469,7 @@ def embedding_column(
     trainable: bool = True,
     use_safe_embedding_lookup: bool = True,
 ) -> EmbeddingColumn:
-    """A vector per category, which is learned.
+    """Return a vector per category, which is learned.
 
     Args:
       categorical_column: the categories.
@@ -560,6 +560,6 @@ def shared_embedding_columns(
 
 
 def _inner(column: Any) -> FeatureColumn:
-    """The column of categories behind one with weights."""
+    """Return the column of categories behind one with weights."""
     found: FeatureColumn = getattr(column, "_column", column)
     return found

@@ -109,7 +109,7 @@ def linear_model(
     trainable: bool = True,
     cols_to_vars: dict[Any, Any] | None = None,
 ) -> TensorResult:
-    """The sum of what each column weighs, and a bias.
+    """Return the sum of what each column weighs, and a bias.
 
     Args:
       features: key -> raw feature.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def table_of_words(
     words: TensorLike, num_oov_buckets: int, default_value: int, dtype: DTypeLike, name: str
 ) -> Any:
-    """A table from the words of a list to their places.
+    """Return a table from the words of a list to their places.
 
     Args:
       words: the words, or whole numbers.
@@ -49,7 +49,7 @@ def table_of_words(
 def table_of_lines(
     path: str, count: int, num_oov_buckets: int, default_value: int, dtype: DType, name: str
 ) -> Any:
-    """A table from the lines of a file to their numbers.
+    """Return a table from the lines of a file to their numbers.
 
     Args:
       path: the file.

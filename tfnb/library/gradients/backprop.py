@@ -130,7 +130,7 @@ class Backprop:
         stop_gradients: TensorLike | None = None,
         name: str = "",
     ) -> list[Nested]:
-        """Builds the gradients; arguments as of ``tf.gradients``."""
+        """Build the gradients; arguments as of ``tf.gradients``."""
         ys = read_variables(_as_list(ys))
         targets = _as_list(xs)
         xs = [_part_with_gradient(x) for x in targets]
@@ -158,7 +158,7 @@ class Backprop:
         return [_as_gradient_of(x, grad) for x, grad in zip(targets, found, strict=True)]
 
     def _inputs(self, op: Operation) -> Sequence[Tensor]:
-        """The inputs of an operation; for those that a function captured, what it captured."""
+        """Return the inputs of an operation; for those that a function captured, what it captured."""
         if not self._bodies or op.graph not in self._bodies:
             return op.inputs
         return [tensor if tensor in self._xs else _captured(tensor) for tensor in op.inputs]
@@ -267,7 +267,7 @@ class Backprop:
     def _differentiate(
         self, op: Operation, gradient: Callable[..., Any], out_grads: list[Any]
     ) -> list[Any]:
-        """Calls a gradient function, with zeros for outputs that do not matter."""
+        """Call a gradient function, with zeros for outputs that do not matter."""
         is_call = gradient is _symbolic_gradient
         for index, grad in enumerate(out_grads):
             if grad is not None or not (is_call or is_trainable(op.outputs[index])):
@@ -363,7 +363,7 @@ class Backprop:
         )
 
     def _aggregated(self, op: Operation) -> list[Any]:
-        """The sum of what has arrived for each output, None where nothing has."""
+        """Return the sum of what has arrived for each output, None where nothing has."""
         slots = self._grads.get(op)
         if slots is None:
             return [None] * len(op.outputs)
@@ -432,14 +432,14 @@ def _as_list(value: TensorLike) -> list[Any]:
 
 
 def _part_with_gradient(value: TensorLike) -> Any:
-    """What gradients flow to: a composite value's values, a resource variable's handle."""
+    """Return what gradients flow to: a composite value's values, a resource variable's handle."""
     if is_resource_variable(value):
         return value.handle
     return value.values if is_composite(value) else value
 
 
 def _as_gradient_of(x: TensorLike, grad: TensorLike) -> Any:
-    """The gradient of a composite value as a composite value."""
+    """Return the gradient of a composite value as a composite value."""
     if grad is None or not is_composite(x):
         return grad
     if isinstance(x, IndexedSlices):
@@ -456,7 +456,7 @@ def _bodies_around(graph: Graph) -> list[FunctionGraph]:
 
 
 def _captured(tensor: Tensor) -> Tensor:
-    """What a function captured where ``tensor`` stands for that; else the tensor itself."""
+    """Return what a function captured where ``tensor`` stands for that; else the tensor itself."""
     while tensor.op.type == "Placeholder" and isinstance(tensor.graph, FunctionGraph):
         outside = next((one for one, inside in tensor.graph.captures if inside is tensor), None)
         if outside is None:
@@ -466,7 +466,7 @@ def _captured(tensor: Tensor) -> Tensor:
 
 
 def _reached_from(ops: Iterable[Operation], bodies: Sequence[FunctionGraph]) -> set[Operation]:
-    """The operations that depend on some others over tensors that have a gradient."""
+    """Return the operations that depend on some others over tensors that have a gradient."""
     inside_of: defaultdict[Tensor, list[Tensor]] = defaultdict(list)
     for body in bodies:
         for outside, inside in body.captures:
@@ -487,7 +487,7 @@ def _reached_from(ops: Iterable[Operation], bodies: Sequence[FunctionGraph]) -> 
 
 
 def _initial_gradient(index: int, y: Tensor, grad_y: TensorLike) -> Any:
-    """What a tensor is weighted with: ones, or what the user gives.
+    """Return what a tensor is weighted with: ones, or what the user gives.
 
     Raises:
       TypeError: it must be given, or is of a kind that does not fit.
@@ -542,7 +542,7 @@ def _check_initial_gradient(y: Tensor, grad_y: TensorLike) -> None:
 
 
 def _called_function(op: Operation) -> Any:
-    """The function that an operation calls, from its own graph or one around it; None for others.
+    """Return the function that an operation calls, from its own graph or one around it; None for others.
 
     Where ``Defun`` made the call, that is its object: an imported one has no Python gradient.
     """
@@ -556,7 +556,7 @@ def _called_function(op: Operation) -> Any:
 
 
 def _symbolic_gradient(op: Operation, *out_grads: Any) -> Any:
-    """The gradient of a call of a function that brings none of its own."""
+    """Return the gradient of a call of a function that brings none of its own."""
     from tfnb.core.attr_value import NameAttrList
 
     name = op.attr("f").name if op.type in _PARTITIONED_CALLS else op.type

@@ -52,10 +52,10 @@ class LoopState(Protocol):
         """What the next iteration of the gradient's loop waits for."""
 
     def add_forward_accumulator(self, value: Tensor) -> Tensor:
-        """Adds a stack of the values that a tensor has in the iterations of the loop."""
+        """Add a stack of the values that a tensor has in the iterations of the loop."""
 
     def add_backprop_accumulated_value(self, history: Tensor, value: Tensor) -> Tensor:
-        """Adds what pops the values in the gradient's loop."""
+        """Add what pops the values in the gradient's loop."""
 
 
 @contextlib.contextmanager
@@ -74,7 +74,7 @@ def inside(context: ControlFlowContext | None) -> Iterator[None]:
 def add_forward_counter(
     loop: WhileContext, outer_grad_state: LoopState | None
 ) -> tuple[Tensor, Tensor]:
-    """Adds a count of its iterations to a loop.
+    """Add a count of its iterations to a loop.
 
     Called in the context around the loop.
 
@@ -104,7 +104,7 @@ def add_forward_counter(
 def add_backprop_counter(
     loop: WhileContext, count: Tensor, outer_grad_state: LoopState | None
 ) -> Tensor:
-    """Makes a gradient's loop run ``count`` times.
+    """Make a gradient's loop run ``count`` times.
 
     Called in the context around the loop.
 
@@ -263,7 +263,7 @@ def _zero_shape(value: Tensor, dtype: DType) -> Tensor:
 
 
 def _shape_behind(value: Tensor) -> Any:
-    """The shape of a tensor, or of the variable that a handle refers to."""
+    """Return the shape of a tensor, or of the variable that a handle refers to."""
     if value.dtype is not dtypes.resource:
         return shape_internal(value, optimize=False)
     while value.op.inputs:

@@ -82,7 +82,7 @@ def merge_gradient(op: Operation, grad: Tensor, _: Any) -> Any:
 
 
 def _real_pred(pred: Tensor) -> Tensor:
-    """A cond's predicate where the gradient is built; in a loop it is saved for every iteration."""
+    """Return a cond's predicate where the gradient is built; in a loop it is saved for every iteration."""
     loop = get_default_graph()._get_control_flow_context()
     state = None if loop is None else loop.grad_state
     if state is None:

@@ -201,7 +201,7 @@ class GradLoopState:
 
     @staticmethod
     def _branch_of(value: Tensor, history: Tensor) -> CondContext | None:
-        """The innermost branch that a value is in and its stack is not."""
+        """Return the innermost branch that a value is in and its stack is not."""
         context = queries.context_of(value.op)
         while context is not None and context is not history.op._control_flow_context:
             if isinstance(context, CondContext):
@@ -219,7 +219,7 @@ class GradLoopState:
         return branch.pred
 
     def real_value(self, value: Tensor) -> Tensor:
-        """What gives a value of the loop in the gradient's loop.
+        """Return what gives a value of the loop in the gradient's loop.
 
         Called in the gradient's context.
         """
@@ -266,7 +266,7 @@ class ControlFlowState:
     def for_ops(
         cls, between: MutableMapping[Operation, None], colocate_with: Callable[[Operation], Any]
     ) -> ControlFlowState | None:
-        """The state for the operations of a gradient; None if there is no loop among them.
+        """Return the state for the operations of a gradient; None if there is no loop among them.
 
         Adds the other exits of the loops to ``between``.
         """
@@ -299,7 +299,7 @@ class ControlFlowState:
         return None if outer_loop is None else self._states.get(outer_loop)
 
     def grad_state(self, op: Operation, before: bool) -> GradLoopState | None:
-        """The state of the loop that an operation is in; ``before`` an Exit is taken as outside."""
+        """Return the state of the loop that an operation is in; ``before`` an Exit is taken as outside."""
         if before and queries.is_loop_exit(op):
             context = queries.output_context(op)
             loop = None if context is None else context.while_context()
@@ -322,7 +322,7 @@ class ControlFlowState:
     def process_unused_exits(
         self, pending: MutableMapping[Operation, int], to_ops: Iterable[Operation]
     ) -> list[Tensor]:
-        """The exits without a use, of loops all of whose exits are ready at the beginning.
+        """Return the exits without a use, of loops all of whose exits are ready at the beginning.
 
         They get zeros: a variable that is not used afterwards may matter within the loop.
         """
@@ -408,7 +408,7 @@ class ControlFlowState:
     # -- at the end --------------------------------------------------------------------------------
 
     def post_process(self) -> None:
-        """Closes the gradient's cycles that were left open.
+        """Close the gradient's cycles that were left open.
 
         Where a variable's next value does not depend on its last one, the gradient is zero from the
         second iteration on.

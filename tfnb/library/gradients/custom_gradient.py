@@ -55,7 +55,7 @@ class _CustomGradient:
 
 
 def custom_gradient(f: Callable[..., Nested] | None = None) -> Any:
-    """Decorates a function that brings its own gradient.
+    """Decorate a function that brings its own gradient.
 
     Args:
       f: takes tensors; gives what it computes and a function of the gradients of that, which gives
@@ -71,7 +71,7 @@ def custom_gradient(f: Callable[..., Nested] | None = None) -> Any:
 
 
 def grad_pass_through(f: Callable[..., Nested]) -> Callable[..., Any]:
-    """A function like ``f`` whose gradient is that of the identity."""
+    """Return a function like ``f`` whose gradient is that of the identity."""
 
     @custom_gradient
     def through(*args: Any) -> Nested:
@@ -88,7 +88,7 @@ def grad_pass_through(f: Callable[..., Nested]) -> Callable[..., Any]:
 
 
 def recompute_grad(f: Callable[..., Nested]) -> Callable[..., Any]:
-    """A function like ``f`` whose gradient computes ``f`` again.
+    """Return a function like ``f`` whose gradient computes ``f`` again.
 
     What is computed within ``f`` is then not kept from forward until its gradient is computed.
     """
@@ -174,7 +174,7 @@ def _all_variables() -> list[Nested]:
 
 
 def _variables_between(inputs: Iterable[Tensor], results: Sequence[Any]) -> list[TensorResult]:
-    """The trainable variables that ``results`` depend on other than through ``inputs``."""
+    """Return the trainable variables that ``results`` depend on other than through ``inputs``."""
     ends = [identity(one) for one in results]
     by_op = {
         variable.op: variable

@@ -17,7 +17,7 @@ _MAX_PATH = 8
 
 
 def why_no_gradients(loss: TensorLike, variables: Sequence[VariableLike]) -> str:
-    """A line for each of the first variables: the way from the loss to it, and what cuts it."""
+    """Return a line for each of the first variables: the way from the loss to it, and what cuts it."""
     lines = [_line(loss, variable) for variable in variables[:_MAX_VARIABLES]]
     if len(variables) > _MAX_VARIABLES:
         lines.append(f"  … {len(variables) - _MAX_VARIABLES} more variables")
@@ -45,7 +45,7 @@ def _line(loss: TensorLike, variable: VariableLike) -> str:
 
 
 def _path(start: Operation, end: Operation) -> list[tuple[Operation, Tensor]] | None:
-    """The shortest way along inputs, as (operation, its input); None if there is none."""
+    """Return the shortest way along inputs, as (operation, its input); None if there is none."""
     came: dict[Operation, tuple[Operation, Tensor] | None] = {start: None}
     queue = deque([start])
     while queue and end not in came:

@@ -38,7 +38,7 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
 ) -> list[TensorResult]:
-    """Adds operations that compute the derivatives of the sum of ``ys`` by each of ``xs``.
+    """Add operations that compute the derivatives of the sum of ``ys`` by each of ``xs``.
 
     Integer tensors count as constants.
 
@@ -88,7 +88,7 @@ def hessians(
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
 ) -> list[Tensor]:
-    """The matrices of second derivatives of the sum of ``ys`` with respect to each of ``xs``.
+    """Return the matrices of second derivatives of the sum of ``ys`` with respect to each of ``xs``.
 
     Args:
       ys: a tensor or list of tensors.
@@ -116,7 +116,7 @@ def hessians(
 
 
 def _jacobian(gradient: TensorLike, x: TensorLike) -> Tensor:
-    """The derivative of each element of ``gradient`` by ``x``, one row after another."""
+    """Return the derivative of each element of ``gradient`` by ``x``, one row after another."""
     from tfnb.library.control_flow.tensor_array import TensorArray
     from tfnb.library.control_flow.while_loop import while_loop
     from tfnb.ops.array.concat_ops import concat

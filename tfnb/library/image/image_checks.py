@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def unknown_at_least_3d(image: TensorLike) -> list[Nested]:
-    """The checks left for the run that an image has three dimensions or more, none of them empty.
+    """Return the checks left for the run that an image has three dimensions or more, none of them empty.
 
     Raises:
       ValueError: it is known not to.
@@ -38,7 +38,7 @@ def unknown_at_least_3d(image: TensorLike) -> list[Nested]:
 
 
 def at_least_3d(image: TensorLike) -> TensorResult:
-    """The image behind checks that it has three dimensions or more, none of them empty.
+    """Return the image behind checks that it has three dimensions or more, none of them empty.
 
     Raises:
       ValueError: it is known not to.
@@ -47,7 +47,7 @@ def at_least_3d(image: TensorLike) -> TensorResult:
 
 
 def sizes_of(image: TensorLike, rank: int = 4) -> list[Nested]:
-    """The sizes of an image: numbers where they are known, else tensors."""
+    """Return the sizes of an image: numbers where they are known, else tensors."""
     if image.shape.is_fully_defined():
         return list(image.shape.as_list())
     known = image.shape.with_rank(rank).as_list()

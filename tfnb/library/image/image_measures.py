@@ -38,7 +38,7 @@ EXPORTS = {
 
 
 def total_variation(images: TensorLike, name: str | None = None) -> TensorResult:
-    """The sum of absolute differences of neighbouring pixels, for each image.
+    """Return the sum of absolute differences of neighbouring pixels, for each image.
 
     Raises:
       ValueError: another rank than 3 or 4.
@@ -61,7 +61,7 @@ def total_variation(images: TensorLike, name: str | None = None) -> TensorResult
 
 
 def _checked_pair(a: TensorLike, b: TensorLike) -> tuple[list[Nested], list[Nested]]:
-    """The images' shapes, and checks that both have the same."""
+    """Return the images' shapes, and checks that both have the same."""
     a.shape.with_rank_at_least(3)
     b.shape.with_rank_at_least(3)
     a.shape[-3:].assert_is_compatible_with(b.shape[-3:])
@@ -81,7 +81,7 @@ def reduce_all_equal(a: TensorLike, b: TensorLike) -> TensorResult:
 def psnr(
     a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """The ratio of the largest value to the mean square error of images, in decibels."""
+    """Return the ratio of the largest value to the mean square error of images, in decibels."""
     with name_scope(name, "PSNR", [a, b]):
         a, b = convert_to_tensor(a), convert_to_tensor(b)
         largest = convert_image_dtype(cast(max_val, a.dtype), dtypes.float32)
@@ -98,7 +98,7 @@ def psnr(
 
 
 def _gaussian(size: TensorLike, sigma: TensorLike) -> TensorResult:
-    """A window of weights that fall from its middle, with a sum of one."""
+    """Return a window of weights that fall from its middle, with a sum of one."""
     places = cast(math_ops.range_(size), sigma.dtype)
     places -= cast(size - 1, sigma.dtype) / 2.0
     exponents = math_ops.square(places)
@@ -117,7 +117,7 @@ def _ssim_per_channel(
     k2: float,
     return_index_map: bool = False,
 ) -> tuple[Nested, Nested]:
-    """The likeness of each channel, and its part that comes from contrast and structure.
+    """Return the likeness of each channel, and its part that comes from contrast and structure.
 
     With ``return_index_map``, the likeness has a value for each place of the window.
     """
@@ -159,7 +159,7 @@ def _ssim_per_channel(
 def _prepared(
     a: TensorLike, b: TensorLike, max_val: TensorLike
 ) -> tuple[list[Nested], Nested, list[Nested]]:
-    """The images and the largest value as float32, and the images' shapes."""
+    """Return the images and the largest value as float32, and the images' shapes."""
     a = convert_to_tensor(a, name="img1")
     b = convert_to_tensor(b, name="img2")
     shapes, checks = _checked_pair(a, b)
@@ -179,7 +179,7 @@ def ssim(
     k2: float = 0.03,
     return_index_map: bool = False,
 ) -> TensorResult:
-    """The structural similarity of images (Wang et al., 2004), 1 for equal ones.
+    """Return the structural similarity of images (Wang et al., 2004), 1 for equal ones.
 
     Args:
       img1: images, [..., height, width, channels].
@@ -213,7 +213,7 @@ def ssim_multiscale(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> TensorResult:
-    """The structural similarity at several sizes, each half of the one before."""
+    """Return the structural similarity at several sizes, each half of the one before."""
     with name_scope(None, "MS-SSIM", [img1, img2]):
         images, largest, shapes = _prepared(img1, img2, max_val)
         heads, tails = [one[:-3] for one in shapes], [one[-3:] for one in shapes]
@@ -285,7 +285,7 @@ _SOBEL = [
 
 
 def sobel_edges(image: TensorLike) -> TensorResult:
-    """The Sobel filters for horizontal and vertical edges: [batch, height, width, channels, 2]."""
+    """Return the Sobel filters for horizontal and vertical edges: [batch, height, width, channels, 2]."""
     static = image.shape
     shape = array_ops.shape(image)
     kernels = np.expand_dims(np.transpose(np.asarray(_SOBEL), (1, 2, 0)), -2)

@@ -68,7 +68,7 @@ _METHODS: dict[int, Callable[..., Any]] = {
 
 
 def _as_batch(image: TensorLike) -> tuple[Nested, bool]:
-    """The image with a batch dimension, and whether it had none; who has no rank, has none.
+    """Return the image with a batch dimension, and whether it had none; who has no rank, has none.
 
     Raises:
       ValueError: it has neither three nor four dimensions.
@@ -134,7 +134,7 @@ def resize_images(
 
 
 def _proportional(images: TensorLike, size: TensorLike) -> TensorResult:
-    """The largest size within `size` that keeps the proportions."""
+    """Return the largest size within `size` that keeps the proportions."""
     float32 = dtypes.float32
     current = sizes_of(images)[1:3]
     tall, wide = [
@@ -180,7 +180,7 @@ def resize_image_with_pad(
 def _with_target(
     image: TensorLike, height: TensorLike, width: TensorLike
 ) -> tuple[Nested, list[Nested]]:
-    """The image behind checks of it and of the size that is wanted, and these checks."""
+    """Return the image behind checks of it and of the size that is wanted, and these checks."""
     checks = unknown_at_least_3d(image)
     checks += require(width > 0, ValueError, "target_width must be > 0.")
     checks += require(height > 0, ValueError, "target_height must be > 0.")
@@ -247,7 +247,7 @@ def crop_to_bounding_box(
     target_height: TensorLike,
     target_width: TensorLike,
 ) -> TensorResult:
-    """The part of images with its upper left corner at an offset.
+    """Return the part of images with its upper left corner at an offset.
 
     Raises:
       ValueError: another rank than 3 or 4, or a part that is not inside.
@@ -321,7 +321,7 @@ def pad_to_bounding_box(
 
 
 def central_crop(image: TensorLike, central_fraction: TensorLike) -> TensorResult:
-    """The middle of images.
+    """Return the middle of images.
 
     Args:
       image: one image, or a batch of them.
@@ -377,7 +377,7 @@ def central_crop(image: TensorLike, central_fraction: TensorLike) -> TensorResul
 
 
 def _of_either_rank(image: TensorLike, rank3: Callable[[], Any], rank4: Callable[[], Any]) -> Any:
-    """What is done to one image or to a batch of them, by the rank; as the step runs, if need be.
+    """Return what is done to one image or to a batch of them, by the rank; as the step runs, if need be.
 
     Raises:
       ValueError: it has neither three nor four dimensions.
@@ -391,7 +391,7 @@ def _of_either_rank(image: TensorLike, rank3: Callable[[], Any], rank4: Callable
 
 
 def _shaped_as(image: TensorLike, result: TensorLike) -> TensorResult:
-    """A turned image, of the image's shape, and of rank 3 if there is nothing to know."""
+    """Return a turned image, of the image's shape, and of rank 3 if there is nothing to know."""
     result.set_shape([None] * 3 if image.shape.ndims is None else image.shape)
     return result
 
@@ -510,7 +510,7 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: TensorLike | None = None,
 ) -> TensorResult:
-    """The parts of images in boxes (y1, x1, y2, x2 in parts of the size), resized to one size."""
+    """Return the parts of images in boxes (y1, x1, y2, x2 in parts of the size), resized to one size."""
     box_ind = renamed("box_indices", box_indices, "box_ind", box_ind)
     return crop_and_resize_op(
         image,

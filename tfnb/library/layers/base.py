@@ -58,7 +58,7 @@ __all__ = ["InputSpec", "Layer"]
 
 
 def to_snake_case(name: str) -> str:
-    """A class's name as layers use it.
+    """Return a class's name as layers use it.
 
     >>> to_snake_case("Conv2DTranspose"), to_snake_case("BasicLSTMCell")
     ('conv2d_transpose', 'basic_lstm_cell')
@@ -172,7 +172,7 @@ class Layer:
         """None: a layer does not belong to a graph."""
 
     def _nested(self) -> list[Layer]:
-        """The layers among its attributes, in order."""
+        """Return the layers among its attributes, in order."""
         own = [
             value
             for key, value in vars(self).items()
@@ -238,7 +238,7 @@ class Layer:
         return own + [loss for layer in self._nested() for loss in layer.losses]
 
     def get_updates_for(self, inputs: TensorLike) -> list[Operation]:
-        """The updates of these inputs; with None those that need no inputs."""
+        """Return the updates of these inputs; with None those that need no inputs."""
         if inputs is None:
             return [u for u, i in zip(self._updates, self._update_inputs, strict=True) if i is None]
         wanted = {id(value) for value in flatten(inputs)}
@@ -249,7 +249,7 @@ class Layer:
         ]
 
     def get_losses_for(self, inputs: TensorLike) -> list[Nested]:
-        """The losses of these inputs; with None those that need no inputs."""
+        """Return the losses of these inputs; with None those that need no inputs."""
         pairs = list(zip(self._losses, self._loss_inputs, strict=True))
         if inputs is None:
             made = [function() for function in self._loss_functions]
@@ -278,19 +278,19 @@ class Layer:
     # ------------------------------------------------------------------------- what it is made of
 
     def build(self, input_shape: TensorLike) -> None:
-        """Makes the variables; called once, before the first ``call``."""
+        """Make the variables; called once, before the first ``call``."""
         self.built = True
 
     def call(self, inputs: TensorLike, *args: Any, **kwargs: Any) -> TensorResult:
-        """Gives the outputs."""
+        """Give the outputs."""
         return inputs
 
     def compute_output_shape(self, input_shape: TensorLike) -> TensorShape:
-        """The outputs' shape for inputs of a shape."""
+        """Return the outputs' shape for inputs of a shape."""
         raise NotImplementedError
 
     def add_loss(self, losses: TensorLike, inputs: TensorLike | None = None) -> None:
-        """Adds losses, which enter ``REGULARIZATION_LOSSES`` as well.
+        """Add losses, which enter ``REGULARIZATION_LOSSES`` as well.
 
         Args:
           losses: tensors, or functions without arguments.
@@ -308,7 +308,7 @@ class Layer:
                 _add_new_to_collection([made], GraphKeys.REGULARIZATION_LOSSES)
 
     def add_update(self, updates: TensorLike, inputs: TensorLike | None = None) -> None:
-        """Adds ops that update averages; a call adds them to ``UPDATE_OPS``.
+        """Add ops that update averages; a call adds them to ``UPDATE_OPS``.
 
         Args:
           updates: ops, tensors, or functions that build them.
@@ -333,7 +333,7 @@ class Layer:
         aggregation: VariableAggregation = VariableAggregation.NONE,
         partitioner: Partitioner = None,
     ) -> TensorResult:
-        """A variable of this layer, made or found in its scope.
+        """Return a variable of this layer, made or found in its scope.
 
         Args:
           name: its name in the scope.
@@ -419,7 +419,7 @@ class Layer:
             self._scope = captured
 
     def __call__(self, inputs: TensorLike, *args: Any, **kwargs: Any) -> TensorResult:
-        """The outputs for inputs; makes the variables first if this is the first call.
+        """Return the outputs for inputs; makes the variables first if this is the first call.
 
         Args:
           inputs: a tensor, or a nested structure of tensors.
@@ -488,11 +488,11 @@ class Layer:
                 self.add_loss(loss / size, inputs=inputs)
 
     def apply(self, *args: Any, **kwargs: Any) -> TensorResult:
-        """The layer, called."""
+        """Return the layer, called."""
         return self(*args, **kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TensorResult:
-        """A copy whose scopes are the same."""
+        """Return a copy whose scopes are the same."""
         result = self.__class__.__new__(self.__class__)
         memo[id(self)] = result
         for key, value in vars(self).items():

@@ -128,7 +128,7 @@ class Convolution(Layer):
         return windowed.format_of_ops(self.data_format, self.rank)
 
     def build(self, input_shape: TensorLike) -> None:
-        """Makes ``kernel`` and ``bias``.
+        """Make ``kernel`` and ``bias``.
 
         Raises:
           ValueError: the number of channels is not known, or an output would be empty.
@@ -164,7 +164,7 @@ class Convolution(Layer):
             )
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The convolution, moved and activated."""
+        """Return the convolution, moved and activated."""
         shape = inputs.shape
         padding = self.padding.upper()
         if self.padding == "causal":
@@ -197,7 +197,7 @@ class Convolution(Layer):
         return bias_add(outputs, self.bias, data_format=self._ops_format)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The outputs' shape.
+        """Return the outputs' shape.
 
         Raises:
           ValueError: a dimension would be negative.
@@ -244,7 +244,7 @@ class TransposedConvolution(Convolution):
     """What both transposed convolutions share."""
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes ``kernel`` and ``bias``.
+        """Make ``kernel`` and ``bias``.
 
         Raises:
           ValueError: the rank is another one, or the number of channels is not known.
@@ -264,7 +264,7 @@ class TransposedConvolution(Convolution):
         Layer.build(self, shape)
 
     def compute_output_shape(self, input_shape: TensorLike) -> TensorShape:
-        """The outputs' shape."""
+        """Return the outputs' shape."""
         spatial = [
             windowed.transposed_length(length, window, self.padding, stride)
             for length, window, stride in zip(
@@ -277,7 +277,7 @@ class TransposedConvolution(Convolution):
         return windowed.with_spatial(input_shape, self.data_format, spatial, self.filters)
 
     def _dynamic_shape(self, inputs: TensorLike, static_where_known: bool) -> TensorResult:
-        """The outputs' shape as a tensor."""
+        """Return the outputs' shape as a tensor."""
         shape = shape_ops.shape(inputs)
         batch = shape[0]
         first = 1 if self.data_format == "channels_last" else 2
@@ -311,7 +311,7 @@ class Conv2DTranspose(TransposedConvolution):
     _op_name = "conv2d_transpose"
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The transposed convolution, moved and activated."""
+        """Return the transposed convolution, moved and activated."""
         shape = self._dynamic_shape(inputs, static_where_known=True)
         shape[0]  # TensorFlow looks at it once, and so has a node more
         outputs = convolution.conv2d_transpose(
@@ -332,7 +332,7 @@ class Conv3DTranspose(TransposedConvolution):
     _op_name = "conv3d_transpose"
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The transposed convolution, moved and activated."""
+        """Return the transposed convolution, moved and activated."""
         outputs = convolution.conv3d_transpose(
             inputs,
             self.kernel,
@@ -365,7 +365,7 @@ def conv1d(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A convolution along one dimension; the arguments are those of :class:`Conv1D`.
+    """Return a convolution along one dimension; the arguments are those of :class:`Conv1D`.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
     """
@@ -414,7 +414,7 @@ def conv2d(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A convolution of images; the arguments are those of :class:`Conv2D`.
+    """Return a convolution of images; the arguments are those of :class:`Conv2D`.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
     """
@@ -463,7 +463,7 @@ def conv3d(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A convolution of volumes; the arguments are those of :class:`Conv3D`.
+    """Return a convolution of volumes; the arguments are those of :class:`Conv3D`.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
     """
@@ -511,7 +511,7 @@ def conv2d_transpose(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A 2D convolution backwards; the arguments are those of :class:`Conv2DTranspose`.
+    """Return a 2D convolution backwards; the arguments are those of :class:`Conv2DTranspose`.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
     """
@@ -558,7 +558,7 @@ def conv3d_transpose(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A 3D convolution backwards; the arguments are those of :class:`Conv3DTranspose`.
+    """Return a 3D convolution backwards; the arguments are those of :class:`Conv3DTranspose`.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
     """

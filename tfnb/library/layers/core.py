@@ -74,7 +74,7 @@ class Dense(Layer):
         self.input_spec = InputSpec(min_ndim=2)
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes ``kernel`` and ``bias``.
+        """Make ``kernel`` and ``bias``.
 
         Raises:
           TypeError: the type is not floating.
@@ -115,7 +115,7 @@ class Dense(Layer):
         super().build(input_shape)
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The product, moved and activated."""
+        """Return the product, moved and activated."""
         if isinstance(inputs, SparseTensor):
             from tfnb.ops.sparse.sparse_ops import sparse_tensor_dense_matmul
 
@@ -132,7 +132,7 @@ class Dense(Layer):
         return outputs if self.activation is None else self.activation(outputs)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The inputs' shape with another last dimension."""
+        """Return the inputs' shape with another last dimension."""
         sizes = TensorShape(input_shape).with_rank_at_least(2).as_list()
         return TensorShape([*sizes[:-1], self.units])
 
@@ -159,7 +159,7 @@ class Dropout(Layer):
         self.seed = seed
 
     def _noise_shape(self, inputs: TensorLike) -> Any:
-        """The shape of the mask; None in it means the inputs' own size."""
+        """Return the shape of the mask; None in it means the inputs' own size."""
         if self.noise_shape is None:
             return None
         sizes = shape_ops.shape(inputs)
@@ -168,7 +168,7 @@ class Dropout(Layer):
         )
 
     def call(self, inputs: TensorLike, training: TensorLike = False) -> TensorResult:
-        """The inputs, or what is left of them."""
+        """Return the inputs, or what is left of them."""
         if isinstance(self.rate, (int, float)) and self.rate == 0:
             return identity(inputs)
 
@@ -180,7 +180,7 @@ class Dropout(Layer):
         return smart_cond(training, dropped, lambda: identity(inputs))
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The inputs' shape."""
+        """Return the inputs' shape."""
         return TensorShape(input_shape)
 
 
@@ -196,7 +196,7 @@ class Flatten(Layer):
         self.input_spec = InputSpec(min_ndim=1)
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The inputs, reshaped."""
+        """Return the inputs, reshaped."""
         rank = inputs.shape.ndims
         if self.data_format == "channels_first" and rank is not None and rank > 1:
             inputs = array_ops.transpose(inputs, perm=[0, *range(2, rank), 1])
@@ -212,7 +212,7 @@ class Flatten(Layer):
         return array_ops.reshape(inputs, [shape_ops.shape(inputs)[0], -1])
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The first dimension, and the product of the others."""
+        """Return the first dimension, and the product of the others."""
         sizes = TensorShape(input_shape).as_list()
         known = [size for size in sizes[1:] if size is not None]
         rest = math.prod(known) if len(known) == len(sizes) - 1 else None

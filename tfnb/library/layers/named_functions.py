@@ -42,7 +42,7 @@ _ACTIVATIONS = (
 
 
 def initializer_from(given: Any) -> Initializer:
-    """An initializer from itself, its class or its name; None stays None.
+    """Return an initializer from itself, its class or its name; None stays None.
 
     Raises:
       ValueError: there is none of that name, or it cannot be called.
@@ -63,7 +63,7 @@ def initializer_from(given: Any) -> Initializer:
 
 
 def activation_from(given: Any) -> Any:
-    """An activation from itself or its name; None and "linear" are none.
+    """Return an activation from itself or its name; None and "linear" are none.
 
     Raises:
       ValueError: there is none of that name, or it cannot be called.

@@ -134,7 +134,7 @@ class BatchNormalization(Layer):
         return axes
 
     def _format_if_fused(self, rank: int, axes: list[int]) -> str | None:
-        """The format of the fused op; None where the plain ops are to be used."""
+        """Return the format of the fused op; None where the plain ops are to be used."""
         is_special = (
             self.renorm or self.virtual_batch_size is not None or self.adjustment is not None
         )
@@ -146,7 +146,7 @@ class BatchNormalization(Layer):
         return formats.get((rank, axes[0]))
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes ``gamma``, ``beta``, ``moving_mean``, ``moving_variance``, and those of renorm.
+        """Make ``gamma``, ``beta``, ``moving_mean``, ``moving_variance``, and those of renorm.
 
         Raises:
           ValueError: the rank or an axis is not known, or arguments do not fit each other.
@@ -248,7 +248,7 @@ class BatchNormalization(Layer):
     # ------------------------------------------------------------------------------------- calling
 
     def call(self, inputs: TensorLike, training: TensorLike = False) -> TensorResult:
-        """The normalized inputs."""
+        """Return the normalized inputs."""
         dtype = dtypes.as_dtype(self.dtype or dtypes.float32)
         inputs = cast_ops.cast(inputs, dtype)
         if self.virtual_batch_size is not None:
@@ -262,7 +262,7 @@ class BatchNormalization(Layer):
         return self._fused(inputs, training) if self.fused else self._plain(inputs, training)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The inputs' shape."""
+        """Return the inputs' shape."""
         return TensorShape(input_shape)
 
     def _move_average(

@@ -69,7 +69,7 @@ class Pooling(Layer):
         )
 
     def compute_output_shape(self, input_shape: TensorLike) -> TensorShape:
-        """The outputs' shape."""
+        """Return the outputs' shape."""
         lengths = windowed.spatial_of(input_shape, self.data_format)
         spatial = [
             windowed.output_length(length, window, self.padding, stride)
@@ -84,7 +84,7 @@ class Pooling1D(Pooling):
     _rank = 1
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The pooled steps, pooled as images of width 1."""
+        """Return the pooled steps, pooled as images of width 1."""
         is_last = self.data_format == "channels_last"
         axis = 2 if is_last else 3
         inputs = array_ops.expand_dims(inputs, axis)
@@ -103,7 +103,7 @@ class Pooling2D(Pooling):
     _rank = 2
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The pooled images."""
+        """Return the pooled images."""
         is_last = self.data_format == "channels_last"
 
         def around(sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -123,7 +123,7 @@ class Pooling3D(Pooling):
     _rank = 3
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The pooled volumes."""
+        """Return the pooled volumes."""
         is_last = self.data_format == "channels_last"
         if not is_last:  # the ops take channels at the end only
             inputs = array_ops.transpose(inputs, (0, 2, 3, 4, 1))
@@ -175,7 +175,7 @@ def max_pooling1d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The largest of each window along one dimension; see :class:`Pooling`."""
+    """Return the largest of each window along one dimension; see :class:`Pooling`."""
     return MaxPooling1D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -187,7 +187,7 @@ def max_pooling2d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The largest of each window of images; see :class:`Pooling`."""
+    """Return the largest of each window of images; see :class:`Pooling`."""
     return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -199,7 +199,7 @@ def max_pooling3d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The largest of each window of volumes; see :class:`Pooling`."""
+    """Return the largest of each window of volumes; see :class:`Pooling`."""
     return MaxPooling3D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -211,7 +211,7 @@ def average_pooling1d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The mean of each window along one dimension; see :class:`Pooling`."""
+    """Return the mean of each window along one dimension; see :class:`Pooling`."""
     return AveragePooling1D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -223,7 +223,7 @@ def average_pooling2d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The mean of each window of images; see :class:`Pooling`."""
+    """Return the mean of each window of images; see :class:`Pooling`."""
     return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -235,5 +235,5 @@ def average_pooling3d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The mean of each window of volumes; see :class:`Pooling`."""
+    """Return the mean of each window of volumes; see :class:`Pooling`."""
     return AveragePooling3D(pool_size, strides, padding, data_format, name)(inputs)

@@ -113,7 +113,7 @@ class SeparableConvolution(Convolution):
         self.pointwise_constraint = pointwise_constraint
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes ``depthwise_kernel``, ``pointwise_kernel`` and ``bias``.
+        """Make ``depthwise_kernel``, ``pointwise_kernel`` and ``bias``.
 
         Raises:
           ValueError: the number of channels is not known.
@@ -148,7 +148,7 @@ class SeparableConv1D(SeparableConvolution):
     _op_name = "separable_conv2d"
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The convolution as one of images of height 1."""
+        """Return the convolution as one of images of height 1."""
         padding = self.padding.upper()
         if self.padding == "causal":
             inputs = pad_ops.pad(inputs, self._causal_paddings())
@@ -182,7 +182,7 @@ class SeparableConv2D(SeparableConvolution):
     _op_name = "separable_conv2d"
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The convolution, moved and activated."""
+        """Return the convolution, moved and activated."""
         is_last = self.data_format == "channels_last"
         outputs = depthwise_convolution.separable_conv2d(
             inputs,
@@ -222,7 +222,7 @@ def separable_conv1d(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A separable convolution along one dimension; the arguments are those of the class.
+    """Return a separable convolution along one dimension; the arguments are those of the class.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
     """
@@ -279,7 +279,7 @@ def separable_conv2d(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A separable convolution of images; the arguments are those of the class.
+    """Return a separable convolution of images; the arguments are those of the class.
 
     ``reuse`` says whether the variables of a layer of that name are used again.
     """

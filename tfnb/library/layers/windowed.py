@@ -75,7 +75,7 @@ def checked_padding(value: TensorLike, *others: str) -> str:
 
 
 def format_of_ops(data_format: str, rank: int) -> str:
-    """The ops' name of a format, ``NHWC``, for ``rank`` spatial dimensions."""
+    """Return the ops' name of a format, ``NHWC``, for ``rank`` spatial dimensions."""
     spatial = "DHW"[-rank:]
     return f"N{spatial}C" if data_format == "channels_last" else f"NC{spatial}"
 
@@ -92,7 +92,7 @@ def output_length(
 
 
 def transposed_length(length: Any, window: int, padding: str, stride: int) -> Any:
-    """The length whose convolution gives ``length`` places; a tensor for a tensor."""
+    """Return the length whose convolution gives ``length`` places; a tensor for a tensor."""
     if length is None:
         return None
     length *= stride
@@ -100,7 +100,7 @@ def transposed_length(length: Any, window: int, padding: str, stride: int) -> An
 
 
 def channels_of(input_shape: ShapeLike, axis: int, text: str | None = None) -> int:
-    """The size of the channel axis.
+    """Return the size of the channel axis.
 
     Raises:
       ValueError: it is not known.
@@ -119,7 +119,7 @@ def channels_of(input_shape: ShapeLike, axis: int, text: str | None = None) -> i
 def with_spatial(
     input_shape: ShapeLike, data_format: str, spatial: list[int | None], channels: TensorLike
 ) -> TensorShape:
-    """A shape of the same batch with other spatial sizes and channels; None keeps the channels."""
+    """Return a shape of the same batch with other spatial sizes and channels; None keeps the channels."""
     sizes = TensorShape(input_shape).as_list()
     if data_format == "channels_last":
         return TensorShape([sizes[0], *spatial, channels or sizes[-1]])
@@ -127,6 +127,6 @@ def with_spatial(
 
 
 def spatial_of(input_shape: ShapeLike, data_format: str) -> list[int | None]:
-    """The spatial sizes of a shape."""
+    """Return the spatial sizes of a shape."""
     sizes = TensorShape(input_shape).as_list()
     return sizes[1:-1] if data_format == "channels_last" else sizes[2:]

@@ -39,7 +39,7 @@ _HINTS = "is_non_singular", "is_self_adjoint", "is_positive_definite", "is_squar
 
 
 def product(first: LinearOperator, second: LinearOperator) -> LinearOperator:
-    """The operator ``first second``, simpler where both are simple.
+    """Return the operator ``first second``, simpler where both are simple.
 
     Raises:
       ValueError: the inner dimensions differ.
@@ -55,7 +55,7 @@ def product(first: LinearOperator, second: LinearOperator) -> LinearOperator:
 
 
 def _all(operators: Sequence[LinearOperator], hint: str) -> _Hint:
-    """True where it was said of all of them; else nothing is known."""
+    """Return True where it was said of all of them; else nothing is known."""
     return True if all(getattr(one, hint) for one in operators) else None
 
 
@@ -170,7 +170,7 @@ class LinearOperatorAdjoint(LinearOperator):
         return self._operator
 
     def adjoint(self, name: str = "adjoint") -> LinearOperator:
-        """The operator that this is the adjoint of."""
+        """Return the operator that this is the adjoint of."""
         return self._operator
 
     def _shape(self) -> TensorShape:
@@ -223,7 +223,7 @@ class LinearOperatorInversion(LinearOperator):
         return self._operator
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """The operator that this is the inverse of."""
+        """Return the operator that this is the inverse of."""
         return self._operator
 
     def _shape(self) -> TensorShape:

@@ -209,19 +209,19 @@ class LinearOperator:
         return self.shape[-2] if self.shape.ndims else TensorShape([None])[0]
 
     def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
-        """The shape as a tensor."""
+        """Return the shape as a tensor."""
         with self._scope(name):
             if self.shape.is_fully_defined():
                 return array_ops.constant(self.shape.as_list(), dtypes.int32)
             return self._shape_tensor()
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
-        """The shape without rows and columns, as a tensor."""
+        """Return the shape without rows and columns, as a tensor."""
         with self._scope(name):
             return self.shape_tensor()[:-2]
 
     def tensor_rank_tensor(self, name: str = "tensor_rank_tensor") -> Tensor:
-        """The rank of the dense tensor, as a tensor."""
+        """Return the rank of the dense tensor, as a tensor."""
         with self._scope(name):
             return array_ops.size(self.shape_tensor())
 
@@ -249,7 +249,7 @@ class LinearOperator:
     def matmul(
         self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
     ) -> TensorResult:
-        """The products with matrices, or the product with another operator, an operator.
+        """Return the products with matrices, or the product with another operator, an operator.
 
         Args:
           x: matrices, or an operator.
@@ -277,7 +277,7 @@ class LinearOperator:
         return self.matmul(other)
 
     def matvec(self, x: TensorLike, adjoint: bool = False, name: str = "matvec") -> TensorResult:
-        """The products with vectors."""
+        """Return the products with vectors."""
         with self._scope(name):
             x = convert_to_tensor(x, dtype=self.dtype, name="x")
             return array_ops.squeeze(self.matmul(x[..., None], adjoint=adjoint), axis=[-1])
@@ -293,7 +293,7 @@ class LinearOperator:
     def solve(
         self, rhs: TensorLike, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
     ) -> TensorResult:
-        """The X of ``A X = rhs``, or the operator that is.
+        """Return the X of ``A X = rhs``, or the operator that is.
 
         Raises:
           NotImplementedError: it was said that there is none.
@@ -315,7 +315,7 @@ class LinearOperator:
             return self._solve(rhs, adjoint)
 
     def solvevec(self, rhs: TensorLike, adjoint: bool = False, name: str = "solve") -> TensorResult:
-        """The x of ``A x = rhs``."""
+        """Return the x of ``A x = rhs``."""
         with self._scope(name):
             rhs = convert_to_tensor(rhs, dtype=self.dtype, name="rhs")
             return array_ops.squeeze(self.solve(rhs[..., None], adjoint=adjoint), axis=[-1])
@@ -334,7 +334,7 @@ class LinearOperator:
         return self._matmul(unit, False)
 
     def to_dense(self, name: str = "to_dense") -> TensorResult:
-        """The matrices as a tensor."""
+        """Return the matrices as a tensor."""
         with self._scope(name):
             dense = self._to_dense()
             dense.set_shape(self.shape)
@@ -346,7 +346,7 @@ class LinearOperator:
             return self._to_dense() + convert_to_tensor(x, dtype=self.dtype, name="x")
 
     def adjoint(self, name: str = "adjoint") -> LinearOperator:
-        """The operator of the adjoints."""
+        """Return the operator of the adjoints."""
         if self.is_self_adjoint:
             return self
         from tfnb.library.linear_operators.composed import LinearOperatorAdjoint
@@ -359,7 +359,7 @@ class LinearOperator:
         return self.adjoint()
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """The operator of the inverses.
+        """Return the operator of the inverses.
 
         Raises:
           ValueError: it was said that there are none.
@@ -375,7 +375,7 @@ class LinearOperator:
         return LinearOperatorInversion(self)
 
     def cholesky(self, name: str = "cholesky") -> LinearOperator:
-        """The operator of the lower triangles L with ``L L^H = A``.
+        """Return the operator of the lower triangles L with ``L L^H = A``.
 
         Raises:
           ValueError: it was not said that the matrices are self-adjoint.
@@ -399,7 +399,7 @@ class LinearOperator:
         return array_ops.matrix_diag_part(self._to_dense())
 
     def diag_part(self, name: str = "diag_part") -> TensorResult:
-        """The diagonals."""
+        """Return the diagonals."""
         with self._scope(name):
             return self._diag_part()
 
@@ -407,7 +407,7 @@ class LinearOperator:
         return math_ops.reduce_sum(self._diag_part(), axis=-1)
 
     def trace(self, name: str = "trace") -> TensorResult:
-        """The sums of the diagonals."""
+        """Return the sums of the diagonals."""
         with self._scope(name):
             return self._trace()
 
@@ -415,7 +415,7 @@ class LinearOperator:
         return matrix_determinant(self._to_dense())
 
     def determinant(self, name: str = "det") -> TensorResult:
-        """The determinants.
+        """Return the determinants.
 
         Raises:
           NotImplementedError: the matrices are not square.
@@ -430,7 +430,7 @@ class LinearOperator:
         return math_ops.real(log_matrix_determinant(self._to_dense())[1])
 
     def log_abs_determinant(self, name: str = "log_abs_det") -> TensorResult:
-        """The logarithms of the determinants' magnitudes.
+        """Return the logarithms of the determinants' magnitudes.
 
         Raises:
           NotImplementedError: the matrices are not square.
@@ -443,7 +443,7 @@ class LinearOperator:
         return linalg_ops.self_adjoint_eigvals(self._to_dense())
 
     def eigvals(self, name: str = "eigvals") -> TensorResult:
-        """The eigenvalues of self-adjoint matrices.
+        """Return the eigenvalues of self-adjoint matrices.
 
         Raises:
           NotImplementedError: it was not said that they are self-adjoint.
@@ -457,7 +457,7 @@ class LinearOperator:
         return linalg_ops.svd(self._to_dense(), compute_uv=False)
 
     def cond(self, name: str = "cond") -> TensorResult:
-        """The condition numbers: the largest singular value over the smallest."""
+        """Return the condition numbers: the largest singular value over the smallest."""
         with self._scope(name):
             values = math_ops.abs(self._singular_values())
             low = reduction_ops.reduce_min(values, axis=-1)
@@ -466,7 +466,7 @@ class LinearOperator:
     # ------------------------------------------------------------------------------ assertions
 
     def assert_non_singular(self, name: str = "assert_non_singular") -> TensorResult:
-        """An operation that fails where a matrix is singular up to rounding."""
+        """Return an operation that fails where a matrix is singular up to rounding."""
         with self._scope(name):
             values = math_ops.abs(self._singular_values())
             epsilon = 10 * float(np.finfo(values.dtype.as_numpy_dtype).eps)
@@ -477,7 +477,7 @@ class LinearOperator:
             )
 
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> TensorResult:
-        """An operation that fails where a matrix is not its adjoint."""
+        """Return an operation that fails where a matrix is not its adjoint."""
         with self._scope(name):
             dense = self._to_dense()
             return check_ops.assert_equal(
@@ -485,7 +485,7 @@ class LinearOperator:
             )
 
     def assert_positive_definite(self, name: str = "assert_positive_definite") -> TensorResult:
-        """An operation that fails where a matrix is not positive definite."""
+        """Return an operation that fails where a matrix is not positive definite."""
         with self._scope(name):
             dense = self._to_dense()
             values = linalg_ops.self_adjoint_eigvals((dense + linalg_ops.adjoint(dense)) / 2)

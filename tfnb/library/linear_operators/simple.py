@@ -185,13 +185,13 @@ class LinearOperatorDiag(LinearOperator):
     _eigvals = _diag_part
 
     def adjoint(self, name: str = "adjoint") -> LinearOperator:
-        """The diagonals' conjugates."""
+        """Return the diagonals' conjugates."""
         if self.is_self_adjoint:
             return self
         return LinearOperatorDiag(math_ops.conj(self._diag), **self._hints())
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """The diagonals' reciprocals."""
+        """Return the diagonals' reciprocals."""
         super().inverse()
         return LinearOperatorDiag(1.0 / self._diag, **self._hints())
 
@@ -280,7 +280,7 @@ class LinearOperatorScaledIdentity(LinearOperator):
     _eigvals = _diag_part
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """The numbers' reciprocals."""
+        """Return the numbers' reciprocals."""
         super().inverse()
         return LinearOperatorScaledIdentity(self._num_rows, 1.0 / self._multiplier)
 

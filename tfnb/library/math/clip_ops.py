@@ -71,7 +71,7 @@ def clip_by_average_norm(
 
 
 def global_norm(t_list: TensorLike, name: str | None = None) -> TensorResult:
-    """The L2 norm of all elements of all tensors together; None entries are left out.
+    """Return the L2 norm of all elements of all tensors together; None entries are left out.
 
     Raises:
       TypeError: `t_list` is no sequence.
@@ -133,7 +133,7 @@ def _as_list(t_list: TensorLike) -> list[TensorResult]:
 
 @dispatchable
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> TensorResult:
-    """A cast that gives the nearest representable number where a number does not fit."""
+    """Return a cast that gives the nearest representable number where a number does not fit."""
     target = dtypes.as_dtype(dtype).base_dtype
     with name_scope(name, "saturate_cast", [value]) as scope:
         value = convert_to_tensor(value, name="value")
@@ -156,7 +156,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
 
 
 def _with_parts_within(value: TensorLike, source: DType, target: DType) -> TensorResult:
-    """A complex value whose parts are numbers that the parts of ``target`` can hold."""
+    """Return a complex value whose parts are numbers that the parts of ``target`` can hold."""
     limit = target.real_dtype
     if source.real_dtype.max <= limit.max:
         return value
@@ -170,7 +170,7 @@ def _with_parts_within(value: TensorLike, source: DType, target: DType) -> Tenso
 
 
 def _limits(source: DType, target: DType) -> tuple[Nested, Nested]:
-    """The lowest and highest numbers of ``source`` that ``target`` can hold too."""
+    """Return the lowest and highest numbers of ``source`` that ``target`` can hold too."""
     np_source = source.as_numpy_dtype
     try:
         wide: TensorLike = np.promote_types(np_source, target.as_numpy_dtype)

@@ -30,7 +30,7 @@ def histogram_fixed_width_bins(
     dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> TensorResult:
-    """The number of the part of a range that each value falls into."""
+    """Return the number of the part of a range that each value falls into."""
     from tfnb.ops.math.comparison_ops import greater
 
     with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):

@@ -71,7 +71,7 @@ EXPORTS = {
 
 
 def logdet(matrix: TensorLike, name: str | None = None) -> TensorResult:
-    """The logarithms of the determinants of positive definite matrices."""
+    """Return the logarithms of the determinants of positive definite matrices."""
     with name_scope(name, "logdet", [matrix]):
         diagonal = math_ops.real(array_ops.matrix_diag_part(cholesky(matrix)))
         return 2.0 * math_ops.reduce_sum(math_ops.log(diagonal), axis=[-1])
@@ -176,7 +176,7 @@ def normalize(
     axis: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[Nested, Nested]:
-    """The tensor divided by its norms, and the norms."""
+    """Return the tensor divided by its norms, and the norms."""
     with name_scope(name, "normalize", [tensor]):
         tensor = convert_to_tensor(tensor)
         norms = math_ops.cast(norm(tensor, ord, axis, keepdims=True), tensor.dtype)
@@ -193,7 +193,7 @@ def matrix_solve_ls(
     fast: bool = True,
     name: str | None = None,
 ) -> TensorResult:
-    """The x for which `matrix x` is nearest to rhs, or the smallest of those that solve it.
+    """Return the x for which `matrix x` is nearest to rhs, or the smallest of those that solve it.
 
     Args:
       matrix: the matrices.
@@ -251,7 +251,7 @@ def tridiagonal_solve(
     partial_pivoting: bool = True,
     perturb_singular: bool = False,
 ) -> TensorResult:
-    """The solutions of equations whose matrices have three diagonals.
+    """Return the solutions of equations whose matrices have three diagonals.
 
     Args:
       diagonals: the diagonals as rows, from above ("compact"), as three tensors ("sequence"), or
@@ -360,7 +360,7 @@ def tridiagonal_matmul(
     diagonals_format: str = "compact",
     name: str | None = None,
 ) -> TensorResult:
-    """The products of matrices with three diagonals, given as to tridiagonal_solve, and rhs."""
+    """Return the products of matrices with three diagonals, given as to tridiagonal_solve, and rhs."""
     if diagonals_format == "sequence":
         parts: Sequence[TensorLike] = diagonals
     elif diagonals_format in ("compact", "matrix"):
@@ -692,7 +692,7 @@ def lu_solve(
     validate_args: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The solutions of `A x = rhs`, for A given by what tf.linalg.lu makes of it."""
+    """Return the solutions of `A x = rhs`, for A given by what tf.linalg.lu makes of it."""
     with name_scope(name, "lu_solve"):
         lower_upper = convert_to_tensor(lower_upper, dtype_hint=dtypes.float32, name="lower_upper")
         perm = convert_to_tensor(perm, dtype_hint=dtypes.int32, name="perm")
@@ -734,7 +734,7 @@ def _lu_tensors(lower_upper: TensorLike, perm: TensorLike, validate_args: bool) 
 def lu_matrix_inverse(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> TensorResult:
-    """The inverses of matrices given by what tf.linalg.lu makes of them."""
+    """Return the inverses of matrices given by what tf.linalg.lu makes of them."""
     with name_scope(name, "lu_matrix_inverse"):
         lower_upper, perm = _lu_tensors(lower_upper, perm, validate_args)
         shape = array_ops.shape(lower_upper)
@@ -745,7 +745,7 @@ def lu_matrix_inverse(
 def lu_reconstruct(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> TensorResult:
-    """The matrices of which tf.linalg.lu makes this."""
+    """Return the matrices of which tf.linalg.lu makes this."""
     from tfnb.library.control_flow.map_fn import map_fn
 
     with name_scope(name, "lu_reconstruct"):
@@ -791,7 +791,7 @@ _PADE = {
 
 
 def _pade(order: int, matrix: TensorLike) -> tuple[Nested, Nested]:
-    """The odd and the even part of the approximation's numerator."""
+    """Return the odd and the even part of the approximation's numerator."""
     b = [array_ops.constant(x, matrix.dtype) for x in _PADE[order]]
     unit = eye(
         array_ops.shape(matrix)[-2],
@@ -817,7 +817,7 @@ def _pade(order: int, matrix: TensorLike) -> tuple[Nested, Nested]:
 
 
 def _polynomial(powers: Sequence[TensorLike], factors: Sequence[Any]) -> TensorResult:
-    """The sum of the powers times their factors, the highest first; None stands for 1."""
+    """Return the sum of the powers times their factors, the highest first; None stands for 1."""
     total = None
     for power, factor in zip(powers[::-1], factors[::-1], strict=True):
         term = power if factor is None else factor * power
@@ -826,7 +826,7 @@ def _polynomial(powers: Sequence[TensorLike], factors: Sequence[Any]) -> TensorR
 
 
 def matrix_exponential(input: TensorLike, name: str | None = None) -> TensorResult:
-    """The exponentials of matrices, by Padé's approximation, scaling and squaring.
+    """Return the exponentials of matrices, by Padé's approximation, scaling and squaring.
 
     Raises:
       ValueError: the elements are no floating-point numbers.
@@ -895,7 +895,7 @@ def _scaled_pade(matrix: TensorLike, norms: TensorLike) -> tuple[Nested, Nested,
     parts.append(_pade(orders[-1], matrix / scale))
 
     def choose(limits: Sequence[float], cases: Sequence[Any]) -> TensorResult:
-        """The first case whose norm is below its limit, or the last."""
+        """Return the first case whose norm is below its limit, or the last."""
         if not limits:
             return cases[0]
         is_small = math_ops.less(norms, constant(limits[0]))

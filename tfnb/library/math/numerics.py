@@ -28,7 +28,7 @@ def verify_tensor_all_finite(
     x: TensorLike | None = None,
     message: str | None = None,
 ) -> TensorResult:
-    """A tensor that can only be computed where it holds no NaN and no infinity.
+    """Return a tensor that can only be computed where it holds no NaN and no infinity.
 
     Args:
       t: the tensor (``x`` is its newer name).
@@ -47,7 +47,7 @@ def verify_tensor_all_finite(
 
 
 def add_check_numerics_ops() -> TensorResult:
-    """An op that checks every tensor of floats in the graph.
+    """Return an op that checks every tensor of floats in the graph.
 
     Raises:
       ValueError: there are ops inside a cond or loop.

@@ -24,7 +24,7 @@ EXPORTS = {"tf": ["sort", "argsort"]}
 def sort(
     values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> TensorResult:
-    """The elements along an axis in order.
+    """Return the elements along an axis in order.
 
     Args:
       values: numbers.
@@ -43,7 +43,7 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The positions that the elements along an axis have in order; equal ones keep theirs.
+    """Return the positions that the elements along an axis have in order; equal ones keep theirs.
 
     Args:
       values: numbers.

@@ -127,7 +127,7 @@ def _streaming_hits(
     class_id: TensorLike,
     weights: TensorLike,
 ) -> tuple[Nested, Nested]:
-    """The number of an outcome so far, and an update."""
+    """Return the number of an outcome so far, and an update."""
     default_name = _name_at_k(outcome.removesuffix("s"), k, class_id)
     with name_scope(None, default_name, (predictions_idx, labels, weights)) as scope:
         hits = _hits(outcome, labels, predictions_idx, class_id, weights)
@@ -148,7 +148,7 @@ def _ratio_at_top_k(
     updates_collections: CollectionNames,
     name: str | None,
 ) -> tuple[TensorResult, TensorResult]:
-    """True positives / (true positives + another outcome)."""
+    """Return True positives / (true positives + another outcome)."""
     default_name = _name_at_k(kind, k, class_id)
     with name_scope(name, default_name, (predictions_idx, labels, weights)) as scope:
         labels = _with_examples_in_rows(labels, predictions_idx)
@@ -170,7 +170,7 @@ def precision_at_top_k(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the predicted classes that are labels.
+    """Return the part of the predicted classes that are labels.
 
     Args:
       labels: class numbers, int64, [..., num_labels] or a SparseTensor.
@@ -196,7 +196,7 @@ def recall_at_top_k(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the labels that is predicted; arguments as in :func:`precision_at_top_k`."""
+    """Return the part of the labels that is predicted; arguments as in :func:`precision_at_top_k`."""
     ratio = partial(_ratio_at_top_k, "recall", "false_negatives", labels, predictions_idx)
     return ratio(k, class_id, weights, metrics_collections, updates_collections, name)
 
@@ -211,7 +211,7 @@ def precision_at_k(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the ``k`` classes with the largest predictions that are labels.
+    """Return the part of the ``k`` classes with the largest predictions that are labels.
 
     Args:
       labels: class numbers, int64, [..., num_labels] or a SparseTensor.
@@ -243,7 +243,7 @@ def recall_at_k(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the labels that is among the ``k`` classes with the largest predictions.
+    """Return the part of the labels that is among the ``k`` classes with the largest predictions.
 
     Arguments as in :func:`precision_at_k`.
     """
@@ -266,7 +266,7 @@ def average_precision_at_k(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean over the examples of the average precision of the ``k`` best predictions.
+    """Return the mean over the examples of the average precision of the ``k`` best predictions.
 
     The average precision of an example is sum(precision at i, for each i <= k whose class is a
     label) / min(k, number of labels).
@@ -334,7 +334,7 @@ def _streaming_average_precision(
 
 
 def _average_precision(labels: TensorLike, predictions_idx: TensorLike) -> TensorResult:
-    """The average precision of each example."""
+    """Return the average precision of each example."""
     with name_scope(None, "average_precision", (predictions_idx, labels)) as scope:
         top = cast(predictions_idx, dtypes.int64, name="predictions_idx")
         if top.get_shape().ndims == 0:

@@ -52,7 +52,7 @@ def mean(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted mean of all values.
+    """Return the weighted mean of all values.
 
     Args:
       values: of any shape.
@@ -88,7 +88,7 @@ def _weighted(values: TensorLike, weights: TensorLike) -> tuple[Nested, Nested]:
 def _averaged(
     values: TensorLike, variables: tuple[VariableLike, VariableLike], added: tuple[Any, Any]
 ) -> tuple[Nested, Nested]:
-    """The quotient of two sums, and one with what is added to them once there are values."""
+    """Return the quotient of two sums, and one with what is added to them once there are values."""
     total, count = variables
     update_total = assign_add(total, added[0])
     with control_dependencies([values]):
@@ -104,7 +104,7 @@ def mean_tensor(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted mean of each element over all batches, in the shape of ``values``."""
+    """Return the weighted mean of each element over all batches, in the shape of ``values``."""
     with variable_scope(name, "mean", (values, weights)):
         values = cast(values, dtypes.float32)
         total = metric_variable(values.get_shape(), dtypes.float32, name="total_tensor")
@@ -141,7 +141,7 @@ def mean_absolute_error(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean of |predictions - labels|."""
+    """Return the mean of |predictions - labels|."""
     predictions, labels, weights = matching(predictions, labels, weights)
     error = abs_(predictions - labels)
     name = name or "mean_absolute_error"
@@ -156,7 +156,7 @@ def mean_squared_error(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean of (labels - predictions)**2."""
+    """Return the mean of (labels - predictions)**2."""
     predictions, labels, weights = matching(predictions, labels, weights)
     error = squared_difference(labels, predictions)
     name = name or "mean_squared_error"
@@ -171,7 +171,7 @@ def root_mean_squared_error(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The square root of the mean of (labels - predictions)**2."""
+    """Return the square root of the mean of (labels - predictions)**2."""
     predictions, labels, weights = matching(predictions, labels, weights)
     name = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, name=name)
@@ -187,7 +187,7 @@ def mean_relative_error(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean of |labels - predictions| / normalizer, 0 where the normalizer is 0."""
+    """Return the mean of |labels - predictions| / normalizer, 0 where the normalizer is 0."""
     predictions, labels, weights = matching(predictions, labels, weights)
     predictions, normalizer = remove_squeezable_dimensions(predictions, normalizer)
     predictions.get_shape().assert_is_compatible_with(normalizer.get_shape())
@@ -222,7 +222,7 @@ def percentage_below(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the values that is less than a threshold, between 0 and 1."""
+    """Return the part of the values that is less than a threshold, between 0 and 1."""
     is_below = cast(less(values, threshold), dtypes.float32)
     name = name or "percentage_below_threshold"
     return mean(is_below, weights, metrics_collections, updates_collections, name)
@@ -241,7 +241,7 @@ def mean_per_class_accuracy(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean over the classes of how often a label of the class was predicted.
+    """Return the mean over the classes of how often a label of the class was predicted.
 
     Returns:
       The value so far, and an update that gives the accuracy of each class after it.
@@ -276,7 +276,7 @@ def mean_iou(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean over the classes of intersection / union of labels and predictions.
+    """Return the mean over the classes of intersection / union of labels and predictions.
 
     Returns:
       The value so far, and an update that gives the confusion matrix after it.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def metric_variable(
     shape: TensorLike, dtype: DTypeLike, validate_shape: bool = True, name: str | None = None
 ) -> Variable:
-    """A local variable that begins with zeros."""
+    """Return a local variable that begins with zeros."""
     return Variable(
         lambda: zeros(shape, dtype),
         trainable=False,

@@ -68,7 +68,7 @@ def _counts_at(
     weights: TensorLike | None = None,
     outcomes: Sequence[str] = tuple(_OUTCOMES),
 ) -> tuple[Counts, Counts]:
-    """The counts of outcomes so far, and updates that give them after one more batch."""
+    """Return the counts of outcomes so far, and updates that give them after one more batch."""
     message = "predictions must be in [0, 1]"
     checks = [
         assert_greater_equal(predictions, cast(0.0, predictions.dtype), message=message),
@@ -121,7 +121,7 @@ def _outcome_at(
     updates_collections: CollectionNames,
     name: str | None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The counts of one outcome."""
+    """Return the counts of one outcome."""
     scope = _OUTCOMES[outcome][0]
     with variable_scope(name, scope, (predictions, labels, weights)):
         values, updates = _counts_at(labels, predictions, thresholds, weights, (outcome,))
@@ -138,7 +138,7 @@ def true_positives_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of positive predictions of true labels, for each threshold."""
+    """Return the weighted number of positive predictions of true labels, for each threshold."""
     count = partial(_outcome_at, "tp", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
@@ -152,7 +152,7 @@ def true_negatives_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of negative predictions of false labels, for each threshold."""
+    """Return the weighted number of negative predictions of false labels, for each threshold."""
     count = partial(_outcome_at, "tn", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
@@ -166,7 +166,7 @@ def false_positives_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of positive predictions of false labels, for each threshold."""
+    """Return the weighted number of positive predictions of false labels, for each threshold."""
     count = partial(_outcome_at, "fp", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
@@ -180,7 +180,7 @@ def false_negatives_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of negative predictions of true labels, for each threshold."""
+    """Return the weighted number of negative predictions of true labels, for each threshold."""
     count = partial(_outcome_at, "fn", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
@@ -194,7 +194,7 @@ def precision_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the positive predictions that is right, for each threshold."""
+    """Return the part of the positive predictions that is right, for each threshold."""
     ratio = partial(_ratio_at, "precision", "fp", labels, predictions, thresholds)
     return ratio(weights, metrics_collections, updates_collections, name)
 
@@ -208,7 +208,7 @@ def recall_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the true labels that was predicted, for each threshold."""
+    """Return the part of the true labels that was predicted, for each threshold."""
     ratio = partial(_ratio_at, "recall", "fn", labels, predictions, thresholds)
     return ratio(weights, metrics_collections, updates_collections, name)
 
@@ -224,7 +224,7 @@ def _ratio_at(
     updates_collections: CollectionNames,
     name: str | None,
 ) -> tuple[TensorResult, TensorResult]:
-    """True positives / (true positives + another outcome)."""
+    """Return True positives / (true positives + another outcome)."""
     with variable_scope(name, f"{kind}_at_thresholds", (predictions, labels, weights)):
         outcomes = ("tp", other)
         values, updates = _counts_at(labels, predictions, thresholds, weights, outcomes)
@@ -343,7 +343,7 @@ def auc(
     summation_method: str = "trapezoidal",
     thresholds: Sequence[float] | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The area under a curve, as a sum over thresholds.
+    """Return the area under a curve, as a sum over thresholds.
 
     Args:
       labels: booleans, or what is cast to them.
@@ -406,7 +406,7 @@ def _area(curve: str, method: str, num_thresholds: int, counts: Counts, name: st
 
 
 def _interpolated_area(tp: Any, fp: Any, fn: Any, num_thresholds: int) -> TensorResult:
-    """The area under the precision-recall curve, with points joined as true positives are.
+    """Return the area under the precision-recall curve, with points joined as true positives are.
 
     With P the positives, between two points TP = slope * P + intercept, so that the integral of
     precision over true positives has a logarithm.

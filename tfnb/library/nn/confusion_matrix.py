@@ -94,7 +94,7 @@ def fit_weights(weights: TensorLike, values: TensorLike, *, expand: bool = True)
 
 
 def _fitted_in_the_step(weights: TensorLike, values: TensorLike) -> TensorResult:
-    """The same where ranks are unknown."""
+    """Return the same where ranks are unknown."""
     weights_rank = rank(weights)
     rank_diff = weights_rank - rank(values)
     may_squeeze = _may_end_with_one(weights)

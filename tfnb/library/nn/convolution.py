@@ -55,7 +55,7 @@ def _rank_of(x: TensorLike) -> int | None:
 def _with_outer_batches(
     x: TensorLike, op: Callable[..., Any], inner_rank: int, name: str | None
 ) -> TensorResult:
-    """Applies an op of one batch dimension to an input with several."""
+    """Apply an op of one batch dimension to an input with several."""
     with name_scope(name, "squeeze_batch_dims", [x]):
         x = convert_to_tensor(x, name="input")
         dims = x.shape.dim_values
@@ -92,7 +92,7 @@ def conv2d(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> TensorResult:
-    """The 2-D convolution of images with a filter [height, width, in channels, out channels]."""
+    """Return the 2-D convolution of images with a filter [height, width, in channels, out channels]."""
     filter = renamed("filters", filters, "filter", filter)
     padding, explicit = convert_padding(padding)
     data_format = data_format or "NHWC"
@@ -122,7 +122,7 @@ def conv2d_backprop_filter(
     dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
 ) -> TensorResult:
-    """The gradient of conv2d with respect to the filter."""
+    """Return the gradient of conv2d with respect to the filter."""
     padding, explicit = convert_padding(padding)
     return conv2d_backprop_filter_op(
         input,
@@ -150,7 +150,7 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> TensorResult:
-    """The gradient of conv2d with respect to the input."""
+    """Return the gradient of conv2d with respect to the input."""
     filter = renamed("filters", filters, "filter", filter)
     padding, explicit = convert_padding(padding)
     return conv2d_backprop_input_op(
@@ -179,7 +179,7 @@ def conv2d_transpose(
     filters: TensorLike | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """The transpose of conv2d: its gradient with respect to the input."""
+    """Return the transpose of conv2d: its gradient with respect to the input."""
     value = renamed("input", input, "value", value)
     filter = renamed("filters", filters, "filter", filter)
     with name_scope(name, "conv2d_transpose", [value, filter, output_shape]) as scope:
@@ -224,7 +224,7 @@ def conv1d(
     input: TensorLike | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """The 1-D convolution of sequences with a filter [width, in channels, out channels]."""
+    """Return the 1-D convolution of sequences with a filter [width, in channels, out channels]."""
     value = renamed("input", input, "value", value)
     with name_scope(name, "conv1d", [value, filters]) as scope:
         format_2d, spatial = _format_1d(data_format, True)
@@ -256,7 +256,7 @@ def conv1d_transpose(
     dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """The transpose of conv1d."""
+    """Return the transpose of conv1d."""
     with name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as scope:
         format_2d, _ = _format_1d(data_format, False)
         spatial = 1 if format_2d == "NHWC" else 2
@@ -292,7 +292,7 @@ def conv3d(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> TensorResult:
-    """The 3-D convolution of volumes with a filter [depth, height, width, in, out channels]."""
+    """Return the 3-D convolution of volumes with a filter [depth, height, width, in, out channels]."""
     filter = renamed("filters", filters, "filter", filter)
     return conv3d_op(
         input,
@@ -317,7 +317,7 @@ def conv3d_transpose(
     filters: TensorLike | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """The transpose of conv3d."""
+    """Return the transpose of conv3d."""
     filter = renamed("filters", filters, "filter", filter)
     value = renamed("input", input, "value", value)
     with name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as scope:
@@ -345,7 +345,7 @@ def conv_transpose(
     dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """The transpose of convolution in 1, 2 or 3 dimensions.
+    """Return the transpose of convolution in 1, 2 or 3 dimensions.
 
     Raises:
       ValueError: the output shape has neither 3, 4 nor 5 dimensions.
@@ -392,7 +392,7 @@ def convolution(
     filters: TensorLike | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """The convolution in 1, 2 or 3 dimensions, as many as the filter has.
+    """Return the convolution in 1, 2 or 3 dimensions, as many as the filter has.
 
     Raises:
       ValueError: the number of dimensions cannot be known or is another.
@@ -500,7 +500,7 @@ def atrous_conv2d(
     padding: PaddingLike,
     name: str | None = None,
 ) -> TensorResult:
-    """The 2-D convolution with a filter whose cells are `rate` apart."""
+    """Return the 2-D convolution with a filter whose cells are `rate` apart."""
     rates = np.broadcast_to(rate, (2,)).tolist()
     return convolution(value, filters, padding, dilation_rate=rates, name=name)
 
@@ -513,7 +513,7 @@ def atrous_conv2d_transpose(
     padding: str,
     name: str | None = None,
 ) -> TensorResult:
-    """The transpose of atrous_conv2d.
+    """Return the transpose of atrous_conv2d.
 
     Raises:
       ValueError: channels, rate or padding do not fit.

@@ -42,7 +42,7 @@ def ctc_loss_v2(
     blank_index: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """The loss of each row of a batch; its gradient comes from the ops it is made of.
+    """Return the loss of each row of a batch; its gradient comes from the ops it is made of.
 
     Args:
       labels: integers [batch, longest], or a SparseTensor.
@@ -82,7 +82,7 @@ def ctc_loss_v2(
 
 
 def _class_of(blank: int, logits: TensorLike) -> TensorResult:
-    """The blank's class, counted from the first one."""
+    """Return the blank's class, counted from the first one."""
     classes = logits.shape[-1].value
     if classes is None:
         return blank if blank >= 0 else array_ops.shape(logits)[2] + blank
@@ -94,7 +94,7 @@ def _class_of(blank: int, logits: TensorLike) -> TensorResult:
 def _sparse_loss(
     labels: SparseTensor, logits: TensorLike, lengths: TensorLike, time_major: bool, blank: int
 ) -> TensorResult:
-    """The loss by the op, whose blank is the last class."""
+    """Return the loss by the op, whose blank is the last class."""
     logits = convert_to_tensor(logits, name="logits")
     place = _class_of(blank, logits)
     if not (isinstance(place, int) and place + 1 == logits.shape[-1].value):
@@ -158,7 +158,7 @@ def _dense_loss(
 
 
 def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> list[Nested]:
-    """The different labels of each row, filled up with zeros, and each label's place among them."""
+    """Return the different labels of each row, filled up with zeros, and each label's place among them."""
     with name_scope(name, "ctc_unique_labels", [labels]):
         labels = convert_to_tensor(labels, name="labels")
 

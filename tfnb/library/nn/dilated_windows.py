@@ -30,7 +30,7 @@ def with_space_to_batch(
     spatial_dims: Any = None,
     data_format: str | None = None,
 ) -> TensorResult:
-    """Applies an op of sliding windows with its windows spread: on every n-th cell at a time.
+    """Apply an op of sliding windows with its windows spread: on every n-th cell at a time.
 
     Args:
       input: a tensor.

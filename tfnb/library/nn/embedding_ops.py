@@ -30,7 +30,7 @@ EXPORTS = {
 
 
 def _clip(params: TensorLike, ids: TensorLike, max_norm: TensorLike) -> TensorResult:
-    """The rows, none longer than ``max_norm``."""
+    """Return the rows, none longer than ``max_norm``."""
     if max_norm is None:
         return params
     from tfnb.library.math.clip_ops import clip_by_norm

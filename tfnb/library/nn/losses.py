@@ -104,19 +104,19 @@ def add_loss(loss: TensorLike, loss_collection: str | None = GraphKeys.LOSSES) -
 def get_losses(
     scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
 ) -> list[TensorResult]:
-    """The losses of the graph, or those whose names begin with ``scope``."""
+    """Return the losses of the graph, or those whose names begin with ``scope``."""
     return get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[TensorResult]:
-    """What the regularizers of variables gave."""
+    """Return what the regularizers of variables gave."""
     return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 def get_regularization_loss(
     scope: str | None = None, name: str = "total_regularization_loss"
 ) -> TensorResult:
-    """The sum of the regularization losses, 0 if there are none."""
+    """Return the sum of the regularization losses, 0 if there are none."""
     losses = get_regularization_losses(scope)
     return add_n(losses, name=name) if losses else constant(0.0)
 
@@ -124,7 +124,7 @@ def get_regularization_loss(
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> TensorResult:
-    """The sum of all losses of the graph.
+    """Return the sum of all losses of the graph.
 
     Raises:
       ValueError: there are none.
@@ -348,7 +348,7 @@ def mean_pairwise_squared_error(
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> TensorResult:
-    """The mean of (d_i - d_j)**2 over the pairs of one example, d = predictions - labels.
+    """Return the mean of (d_i - d_j)**2 over the pairs of one example, d = predictions - labels.
 
     Args:
       labels: [batch, ...].
@@ -390,7 +390,7 @@ def sigmoid_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """The cross entropy of classes that do not exclude each other.
+    """Return the cross entropy of classes that do not exclude each other.
 
     Args:
       multi_class_labels: [batch, classes], 0 or 1.
@@ -422,7 +422,7 @@ def softmax_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """The cross entropy of classes of which each example has one.
+    """Return the cross entropy of classes of which each example has one.
 
     Args:
       onehot_labels: [batch, classes], no gradient flows into them.
@@ -456,7 +456,7 @@ def sparse_softmax_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """The cross entropy of classes of which each example has one, given by its number.
+    """Return the cross entropy of classes of which each example has one, given by its number.
 
     Args:
       labels: [batch] or [batch, 1], integers from 0.
@@ -481,7 +481,7 @@ def sparse_softmax_cross_entropy(
 
 
 def scale_regularization_loss(regularization_loss: TensorLike) -> TensorResult:
-    """The sum of regularization losses over the number of replicas, of which there is one."""
+    """Return the sum of regularization losses over the number of replicas, of which there is one."""
     return reduce_sum(regularization_loss) / 1
 
 
@@ -490,7 +490,7 @@ def compute_average_loss(
     sample_weight: TensorLike | None = None,
     global_batch_size: TensorLike | None = None,
 ) -> TensorResult:
-    """The weighted sum of losses, divided by the number of examples.
+    """Return the weighted sum of losses, divided by the number of examples.
 
     Args:
       per_example_loss: at least of rank 1.

@@ -83,7 +83,7 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Nested, Nested]:
-    """The mean and the variance over some axes."""
+    """Return the mean and the variance over some axes."""
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "moments", [x, axes]):
         # Sums of squares overflow float16 soon.
@@ -141,7 +141,7 @@ def normalize_moments(
     shift: TensorLike,
     name: str | None = None,
 ) -> tuple[Nested, Nested]:
-    """The mean and the variance from sufficient statistics."""
+    """Return the mean and the variance from sufficient statistics."""
     with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         divisor = reciprocal(counts, name="divisor")
         if shift is None:
@@ -161,7 +161,7 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Nested, Nested]:
-    """The mean and the variance over some axes, elements counting by their weights."""
+    """Return the mean and the variance over some axes, elements counting by their weights."""
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "weighted_moments", [x, frequency_weights, axes]):
         x = convert_to_tensor(x, name="x")
@@ -416,7 +416,7 @@ def _dropout(
     name: str | None,
     default_name: str,
 ) -> TensorResult:
-    """Drops elements by numbers of ``sampler``; ``skip`` is called where none are needed."""
+    """Drop elements by numbers of ``sampler``; ``skip`` is called where none are needed."""
     with name_scope(name, default_name, [x]):
         is_number = isinstance(rate, numbers.Real)
         if is_number and (rate < 0 or rate >= 1):
@@ -456,7 +456,7 @@ def _dropout(
 
 
 def _noise_shape(x: TensorLike, noise_shape: ShapeLike) -> Any:
-    """The shape of the random choices; unknown dimensions are those of x."""
+    """Return the shape of the random choices; unknown dimensions are those of x."""
     if noise_shape is None:
         return array_ops.shape(x)
     try:

@@ -31,7 +31,7 @@ EXPORTS = {"nn": ["nce_loss", "sampled_softmax_loss"]}
 
 
 def _sum_rows(x: TensorLike) -> TensorResult:
-    """The sum of each row, as a product with ones, which is quick in both directions."""
+    """Return the sum of each row, as a product with ones, which is quick in both directions."""
     columns = array_ops.shape(x)[1]
     ones = array_ops.ones(array_ops.stack([columns, 1]), x.dtype)
     return array_ops.reshape(matmul(x, ones), [-1])
@@ -122,7 +122,7 @@ def _sampled_logits(
 def _without_hits(
     labels: TensorLike, sampled: TensorLike, logits: TensorLike, num_true: int, num_sampled: int
 ) -> TensorResult:
-    """The logits of drawn classes, very low where the class is a true one of its row."""
+    """Return the logits of drawn classes, very low where the class is a true one of its row."""
     indices, ids, values = compute_accidental_hits(labels, sampled, num_true=num_true)
     rows = array_ops.reshape(indices, [-1, 1])
     columns = array_ops.reshape(cast(ids, dtypes.int32), [-1, 1])
@@ -150,7 +150,7 @@ def nce_loss(
     partition_strategy: str = "mod",
     name: str = "nce_loss",
 ) -> TensorResult:
-    """The noise-contrastive loss of each row: a logistic one per true and per drawn class.
+    """Return the noise-contrastive loss of each row: a logistic one per true and per drawn class.
 
     Args:
       weights: [num_classes, dim], or a list of parts of it.
@@ -198,7 +198,7 @@ def sampled_softmax_loss(
     name: str = "sampled_softmax_loss",
     seed: int | None = None,
 ) -> TensorResult:
-    """The softmax loss of each row over its true classes and some drawn ones; for training only.
+    """Return the softmax loss of each row over its true classes and some drawn ones; for training only.
 
     The arguments are those of :func:`nce_loss`, and the sampler's seed.
     """

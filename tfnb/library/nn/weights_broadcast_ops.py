@@ -23,7 +23,7 @@ _REFUSAL = "weights can not be broadcast to values."
 
 
 def assert_broadcastable(weights: TensorLike, values: TensorLike) -> TensorResult:
-    """An operation that fails if weights do not fit values.
+    """Return an operation that fails if weights do not fit values.
 
     Raises:
       ValueError: that is known already.
@@ -52,7 +52,7 @@ def assert_broadcastable(weights: TensorLike, values: TensorLike) -> TensorResul
 
 
 def _described(value: TensorLike, name: str) -> tuple[Nested, Nested, Nested]:
-    """A tensor, its shape and its rank."""
+    """Return a tensor, its shape and its rank."""
     with name_scope(None, name, (value,)) as scope:
         tensor = convert_to_tensor(value, name=scope)
         return tensor, shape(tensor, name="shape"), rank(tensor, name="rank")

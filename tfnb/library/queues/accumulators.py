@@ -66,7 +66,7 @@ class ConditionalAccumulatorBase:
         )
 
     def set_global_step(self, new_global_step: TensorLike, name: str | None = None) -> VariableLike:
-        """An op that says which step gradients must be of."""
+        """Return an op that says which step gradients must be of."""
         return self._op("set_global_step")(
             self._accumulator_ref, _int64(convert_to_tensor(new_global_step)), name=name
         )
@@ -107,7 +107,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_grad(
         self, grad: TensorLike, local_step: TensorLike = 0, name: str | None = None
     ) -> TensorResult:
-        """An op that adds a gradient, unless ``local_step`` is older than the accumulator's.
+        """Return an op that adds a gradient, unless ``local_step`` is older than the accumulator's.
 
         Raises:
           ValueError: the shape does not fit.
@@ -118,7 +118,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         return self._op("apply_gradient")(self._accumulator_ref, step, grad, name=name)
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Any:
-        """The mean or sum; the op waits until there are ``num_required`` gradients."""
+        """Return the mean or sum; the op waits until there are ``num_required`` gradients."""
         found = self._op("take_gradient")(
             self._accumulator_ref, num_required, dtype=self._dtype, name=name
         )
@@ -174,7 +174,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         local_step: TensorLike = 0,
         name: str | None = None,
     ) -> TensorResult:
-        """An op that adds rows, unless ``local_step`` is older than the accumulator's.
+        """Return an op that adds rows, unless ``local_step`` is older than the accumulator's.
 
         Args:
           grad_indices: which rows, a vector.

@@ -71,7 +71,7 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None
     ) -> TensorResult:
-        """An op that gives each key a component.
+        """Return an op that gives each key a component.
 
         Args:
           component_index: which component.
@@ -121,7 +121,7 @@ class Barrier:
         return found
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> TensorResult:
-        """An op that refuses new keys; it may also forget keys that lack a component."""
+        """Return an op that refuses new keys; it may also forget keys that lack a component."""
         return barrier_ops.barrier_close(
             self._barrier_ref,
             cancel_pending_enqueues=cancel_pending_enqueues,

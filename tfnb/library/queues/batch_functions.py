@@ -29,7 +29,7 @@ def nondifferentiable_batch_function(
     autograph: bool = True,
     enable_large_batch_splitting: bool = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator: the function is called for batches, padded to an allowed size.
+    """Return a decorator: the function is called for batches, padded to an allowed size.
 
     What one step brings is a batch of its own. The function takes tensors whose first dimension is
     that of the batch, and gives such tensors.

@@ -96,7 +96,7 @@ class QueueBase:
         return self._names
 
     def _components(self, values: TensorLike) -> list[Nested]:
-        """The components of an element as tensors, in order.
+        """Return the components of an element as tensors, in order.
 
         Raises:
           ValueError: names are missing or unknown.
@@ -121,14 +121,14 @@ class QueueBase:
         ]
 
     def _element(self, found: Any) -> Any:
-        """What a dequeue returns: a dict by names, one tensor, or a list."""
+        """Return what a dequeue returns: a dict by names, one tensor, or a list."""
         tensors = list(found) if isinstance(found, list | tuple) else [found]
         if self._names is not None:
             return dict(zip(self._names, tensors))
         return tensors[0] if len(tensors) == 1 else tensors
 
     def enqueue(self, vals: TensorLike, name: str | None = None) -> TensorResult:
-        """An op that puts one element in; it waits while the queue is full.
+        """Return an op that puts one element in; it waits while the queue is full.
 
         Args:
           vals: a tensor for each component; a dict where the queue has names.
@@ -146,7 +146,7 @@ class QueueBase:
             return queue_ops.queue_enqueue(self._queue_ref, values, name=scope)
 
     def enqueue_many(self, vals: TensorLike, name: str | None = None) -> TensorResult:
-        """An op that puts in one element for each row of ``vals``."""
+        """Return an op that puts in one element for each row of ``vals``."""
         with name_scope(name, f"{self._name}_EnqueueMany", _listed(vals)) as scope:
             values = self._components(vals)
             lead = values[0].shape.with_rank_at_least(1)[0]
@@ -191,7 +191,7 @@ class QueueBase:
             tensor.set_shape(TensorShape([None]).concatenate(shape))
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> TensorResult:
-        """An op that closes the queue for enqueues."""
+        """Return an op that closes the queue for enqueues."""
         return queue_ops.queue_close_v2(
             self._queue_ref,
             cancel_pending_enqueues=cancel_pending_enqueues,
@@ -208,7 +208,7 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: TensorLike, queues: Sequence[QueueBase]) -> QueueBase:
-        """The queue at ``index`` of several that hold the same kind of element.
+        """Return the queue at ``index`` of several that hold the same kind of element.
 
         Raises:
           TypeError: ``queues`` holds something else, or queues of other dtypes or names.
@@ -237,7 +237,7 @@ def _listed(values: TensorLike) -> list[TensorResult]:
 
 
 def _common(shapes: Sequence[TensorShape]) -> TensorShape:
-    """What all the shapes have in common."""
+    """Return what all the shapes have in common."""
     ranks = {shape.rank for shape in shapes}
     if None in ranks or len(ranks) > 1:
         return TensorShape(None)
@@ -253,7 +253,7 @@ def _as_types(given: Any) -> list[Nested]:
 def _as_shapes(
     given: Any, *, may_be_unknown: bool = False, may_lack_rank: bool = False
 ) -> list[TensorShape] | None:
-    """A list of shapes out of what a user gave; one shape stands for a list of it.
+    """Return a list of shapes out of what a user gave; one shape stands for a list of it.
 
     Raises:
       ValueError: a shape is less known than it has to be.

@@ -54,7 +54,7 @@ class RecordInput:
         self._name = name
 
     def get_yield_op(self) -> Nested:
-        """A vector of records, or with ``batches`` a list of lists of scalars."""
+        """Return a vector of records, or with ``batches`` a list of lists of scalars."""
         records = record_input(name=self._name, **self._attrs)
         if self._batches is None:
             return records

@@ -42,12 +42,12 @@ class ReaderBase:
         return self._supports_serialize
 
     def _op(self, name: str) -> Any:
-        """An op for the kind of handle this reader has."""
+        """Return an op for the kind of handle this reader has."""
         is_resource = self._reader_ref.dtype is dtypes.resource
         return getattr(reader_ops, f"reader_{name}_v2" if is_resource else f"reader_{name}")
 
     def read(self, queue: TensorLike, name: str | None = None) -> TensorResult:
-        """The next record, as (key, value); takes a name from the queue where it needs one."""
+        """Return the next record, as (key, value); takes a name from the queue where it needs one."""
         return self._op("read")(self._reader_ref, _handle(queue), name=name)
 
     def read_up_to(
@@ -65,15 +65,15 @@ class ReaderBase:
         return self._op("num_work_units_completed")(self._reader_ref, name=name)
 
     def serialize_state(self, name: str | None = None) -> TensorResult:
-        """The state as a scalar string, where :attr:`supports_serialize`."""
+        """Return the state as a scalar string, where :attr:`supports_serialize`."""
         return self._op("serialize_state")(self._reader_ref, name=name)
 
     def restore_state(self, state: Nested, name: str | None = None) -> TensorResult:
-        """An op that puts the reader into a state."""
+        """Return an op that puts the reader into a state."""
         return self._op("restore_state")(self._reader_ref, state, name=name)
 
     def reset(self, name: str | None = None) -> TensorResult:
-        """An op that puts the reader back to its beginning."""
+        """Return an op that puts the reader back to its beginning."""
         return self._op("reset")(self._reader_ref, name=name)
 
 

@@ -43,7 +43,7 @@ _HANDLERS: dict[str, Callable[..., Any]] = {}
 
 
 def handles(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers the handler of the functions with these names."""
+    """Register the handler of the functions with these names."""
 
     def register(function: Callable[..., Nested]) -> Callable[..., Any]:
         for name in names:
@@ -56,7 +56,7 @@ def handles(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def call(
     function: Callable[..., Nested], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> TensorResult:
-    """The result of a function with ragged arguments.
+    """Return the result of a function with ragged arguments.
 
     Raises:
       TypeError: the function takes no ragged tensors.
@@ -78,7 +78,7 @@ def call(
 
 
 def _as_tensor(value: TensorLike) -> TensorResult:
-    """Converts lists of numbers to tensors, so that they can be broadcast over rows."""
+    """Convert lists of numbers to tensors, so that they can be broadcast over rows."""
     is_list = isinstance(value, (list, np.ndarray))
     has_ragged = is_list and any(isinstance(one, RaggedTensor) for one in value)
     return convert_to_tensor(value) if is_list and not has_ragged else value
@@ -113,7 +113,7 @@ _ELEMENTWISE = frozenset((
 
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> TensorResult:
-    """Applies a function to the innermost values of ragged tensors and keeps their rows.
+    """Apply a function to the innermost values of ragged tensors and keep their rows.
 
     Dense arguments with one value per row are broadcast over the rows.
 
@@ -172,7 +172,7 @@ def _leaves(value: TensorLike) -> list[Nested]:
 
 
 def _spread(value: Tensor, model: RaggedTensor) -> TensorResult:
-    """A dense tensor broadcast to match the innermost values."""
+    """Return a dense tensor broadcast to match the innermost values."""
     rank, wanted = value.shape.ndims, model.shape.ndims
     if rank is None or wanted is None or rank == 0:
         return value
@@ -395,7 +395,7 @@ def _stacked_rows(parts: Sequence[RaggedTensor]) -> RaggedTensor:
 
 
 def _row_by_row(parts: Sequence[RaggedTensor], stacks: bool) -> RaggedTensor:
-    """Joins row by row: row i of the first tensor, row i of the second, ..."""
+    """Join row by row: row i of the first tensor, row i of the second, ..."""
     count = len(parts)
     rows = parts[0].nrows()
     all_rows = _one_after_another(parts)
@@ -418,7 +418,7 @@ def _row_by_row(parts: Sequence[RaggedTensor], stacks: bool) -> RaggedTensor:
 def expand_dims(
     input: TensorLike, axis: Any = None, name: str | None = None, dim: TensorLike | None = None
 ) -> Any:
-    """Adds a dimension of size 1."""
+    """Add a dimension of size 1."""
     axis = dim if axis is None else axis
     if not isinstance(input, RaggedTensor):
         return array_ops.expand_dims(input, axis, name=name)
@@ -473,13 +473,13 @@ def gather(
 def size(
     input: RaggedTensor, name: str | None = None, out_type: DTypeLike | None = None
 ) -> TensorResult:
-    """The number of values."""
+    """Return the number of values."""
     return array_ops.size(input.flat_values, name=name, out_type=out_type)
 
 
 @handles("rank")
 def rank(input: RaggedTensor, name: str | None = None) -> TensorResult:
-    """The number of dimensions."""
+    """Return the number of dimensions."""
     with name_scope(name, "RaggedRank", [input]):
         return input.ragged_rank + array_ops.rank(input.flat_values)
 
@@ -488,7 +488,7 @@ def rank(input: RaggedTensor, name: str | None = None) -> TensorResult:
 def boolean_mask(
     data: TensorLike, mask: TensorLike, name: str | None = None, axis: Any = None
 ) -> Any:
-    """The values where a mask of the same rows is true.
+    """Return the values where a mask of the same rows is true.
 
     Args:
       data: a tensor, dense or ragged.

@@ -50,7 +50,7 @@ def constant(
     name: str | None = None,
     row_splits_dtype: DTypeLike = dtypes.int64,
 ) -> TensorResult:
-    """A ragged tensor of nested lists, ``[[1, 2], [], [3]]``.
+    """Return a ragged tensor of nested lists, ``[[1, 2], [], [3]]``.
 
     Args:
       pylist: the lists; a tensor if they are not nested.
@@ -89,7 +89,7 @@ def constant_value(
     inner_shape: TensorLike | None = None,
     row_splits_dtype: DTypeLike = "int64",
 ) -> TensorResult:
-    """What fetching :func:`constant` gives; arguments as there, with NumPy's types."""
+    """Return what fetching :func:`constant` gives; arguments as there, with NumPy's types."""
     splits_dtype = dtypes.as_dtype(row_splits_dtype).as_numpy_dtype
 
     def make(values: TensorLike, wanted: Any, shape: TensorLike) -> Any:
@@ -207,7 +207,7 @@ def _nested(
 def placeholder(
     dtype: Any, ragged_rank: int, value_shape: TensorLike | None = None, name: str | None = None
 ) -> TensorResult:
-    """A ragged tensor that must be fed, with a ``RaggedTensorValue``.
+    """Return a ragged tensor that must be fed, with a ``RaggedTensorValue``.
 
     Args:
       dtype: of the values.

@@ -80,7 +80,7 @@ class RaggedTensorValue(NamedTuple):
         return f"tf.RaggedTensorValue(values={self.values!r}, row_splits={self.row_splits!r})"
 
     def to_list(self) -> list[Nested]:
-        """The rows as nested lists."""
+        """Return the rows as nested lists."""
         inner = self.values
         rows = inner.to_list() if isinstance(inner, RaggedTensorValue) else inner.tolist()
         splits = np.asarray(self.row_splits).tolist()
@@ -117,7 +117,7 @@ class RaggedTensor(CompositeTensor):
 
     @classmethod
     def of_splits(cls, values: Any, splits: Any) -> RaggedTensor:
-        """The ragged tensor of values and row splits that fit; internal to tfnb."""
+        """Return the ragged tensor of values and row splits that fit; internal to tfnb."""
         splits.shape.assert_has_rank(1)
         return cls(values, splits, internal=True)
 
@@ -332,7 +332,7 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         row_splits_dtype: DTypeLike = dtypes.int64,
     ) -> RaggedTensor:
-        """A dense tensor as a ragged one.
+        """Return a dense tensor as a ragged one.
 
         Args:
           tensor: the tensor.
@@ -411,7 +411,7 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         row_splits_dtype: DTypeLike = dtypes.int64,
     ) -> RaggedTensor:
-        """A sparse matrix whose rows begin without gaps.
+        """Return a sparse matrix whose rows begin without gaps.
 
         Raises:
           TypeError: it is no sparse tensor.
@@ -497,12 +497,12 @@ class RaggedTensor(CompositeTensor):
         return (self._row_splits, *rest)
 
     def value_rowids(self, name: str | None = None) -> TensorResult:
-        """The row of each value."""
+        """Return the row of each value."""
         with name_scope(name, "RaggedValueRowIds", [self]):
             return row_splits_to_segment_ids(self._row_splits)
 
     def nested_value_rowids(self, name: str | None = None) -> tuple[TensorResult, ...]:
-        """The rows of all ragged dimensions, the outermost first."""
+        """Return the rows of all ragged dimensions, the outermost first."""
         with name_scope(name, "RaggedNestedValueRowIds", [self]):
             return tuple(row_splits_to_segment_ids(splits) for splits in self.nested_row_splits)
 
@@ -542,14 +542,14 @@ class RaggedTensor(CompositeTensor):
             return self.with_values(width)
 
     def nested_row_lengths(self, name: str | None = None) -> tuple[TensorResult, ...]:
-        """The lengths of rows of all ragged dimensions, the outermost first."""
+        """Return the lengths of rows of all ragged dimensions, the outermost first."""
         with name_scope(name, "RaggedNestedRowLengths", [self]):
             return tuple(splits[1:] - splits[:-1] for splits in self.nested_row_splits)
 
     def bounding_shape(
         self, axis: int | None = None, name: str | None = None, out_type: DTypeLike | None = None
     ) -> Any:
-        """The sizes of the smallest dense tensor that could hold it, or one of them."""
+        """Return the sizes of the smallest dense tensor that could hold it, or one of them."""
         dtype = self._row_splits.dtype if out_type is None else dtypes.as_dtype(out_type)
         with name_scope(name, "RaggedBoundingBox", [self, axis]):
             sizes = [self.nrows()]
@@ -562,7 +562,7 @@ class RaggedTensor(CompositeTensor):
             return whole if axis is None else whole[axis]
 
     def consumers(self) -> list[Operation]:
-        """The operations that take one of its tensors."""
+        """Return the operations that take one of its tensors."""
         return list(dict.fromkeys(op for part in self.parts() for op in part.consumers()))
 
     @property
@@ -586,20 +586,20 @@ class RaggedTensor(CompositeTensor):
     # -- other forms -------------------------------------------------------------------------------
 
     def with_values(self, new_values: TensorLike) -> RaggedTensor:
-        """The same rows of other values."""
+        """Return the same rows of other values."""
         new_values = _as_values(new_values)
         found = RaggedTensor(new_values, self._row_splits, internal=True)
         found.known_row_length = self.known_row_length
         return found
 
     def with_flat_values(self, new_values: TensorLike) -> RaggedTensor:
-        """The same rows of other innermost values."""
+        """Return the same rows of other innermost values."""
         if isinstance(self._values, RaggedTensor):
             return self.with_values(self._values.with_flat_values(new_values))
         return self.with_values(new_values)
 
     def with_row_splits_dtype(self, dtype: DTypeLike) -> RaggedTensor:
-        """The same with splits of another type."""
+        """Return the same with splits of another type."""
         inner = self._values
         if isinstance(inner, RaggedTensor):
             inner = inner.with_row_splits_dtype(dtype)
@@ -629,7 +629,7 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         shape: ShapeLike | None = None,
     ) -> TensorResult:
-        """A dense tensor; places without a value get the default, 0 or the empty text.
+        """Return a dense tensor; places without a value get the default, 0 or the empty text.
 
         Args:
           default_value: what such places get.
@@ -666,7 +666,7 @@ class RaggedTensor(CompositeTensor):
             return found
 
     def to_sparse(self, name: str | None = None) -> SparseTensor:
-        """A sparse tensor with an element for each value."""
+        """Return a sparse tensor with an element for each value."""
         with name_scope(name, "RaggedToSparse", [self]):
             splits = [math_ops.cast(one, dtypes.int64) for one in self.nested_row_splits]
             found = ragged_tensor_to_sparse(splits, self.flat_values)
@@ -759,7 +759,7 @@ def _operator(name: str, swapped: bool = False) -> Callable[..., Any]:
     function = getattr(operator, f"__{name}__")
 
     def operate(first: RaggedTensor, *second: Any) -> TensorResult:
-        """The operator for each pair of values."""
+        """Return the operator for each pair of values."""
         from tfnb.library.ragged.dispatch import map_flat_values
 
         operands = [
@@ -818,7 +818,7 @@ def _values_and(values: TensorLike, partition: TensorLike, name: str) -> tuple[N
 
 
 def _merged_with_next(value: TensorLike, axis: int) -> Any:
-    """A dimension and the one behind it as one."""
+    """Return a dimension and the one behind it as one."""
     if not isinstance(value, RaggedTensor):
         sizes = array_ops.shape(value)
         shape = array_ops.concat([sizes[:axis], [-1], sizes[axis + 2 :]], 0)
@@ -836,14 +836,14 @@ def _merged_with_next(value: TensorLike, axis: int) -> Any:
 
 
 def splits_of_lengths(lengths: TensorLike) -> TensorResult:
-    """The splits of rows that have these lengths."""
+    """Return the splits of rows that have these lengths."""
     return array_ops.concat([_zero(lengths)[None], math_ops.cumsum(lengths)], axis=0)
 
 
 def row_splits_to_segment_ids(
     splits: TensorLike, name: str | None = None, out_type: DTypeLike | None = None
 ) -> TensorResult:
-    """The row of each value, from where rows begin."""
+    """Return the row of each value, from where rows begin."""
     with name_scope(name, "RaggedSplitsToSegmentIds"):
         splits = convert_to_tensor(splits, preferred_dtype=dtypes.int64, name="splits")
         if splits.dtype not in (dtypes.int32, dtypes.int64):
@@ -856,7 +856,7 @@ def row_splits_to_segment_ids(
 
 
 def same_rows(first: RaggedTensor, second: RaggedTensor) -> RaggedTensor:
-    """The first, once it is sure that both have rows of the same lengths.
+    """Return the first, once it is sure that both have rows of the same lengths.
 
     Raises:
       ValueError: they have another number of ragged dimensions.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def _rows(value: TensorLike, indices: TensorLike) -> TensorResult:
-    """The rows of these numbers."""
+    """Return the rows of these numbers."""
     if isinstance(value, RaggedTensor):
         return ragged_gather_rows(value, math_ops.cast(indices, value.row_splits.dtype))
     return array_ops.gather(value, indices)
@@ -313,7 +313,7 @@ def _reduce_variance(
     keepdims: TensorLike = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The mean of the squares less the square of the mean."""
+    """Return the mean of the squares less the square of the mean."""
     mean = math_ops.reduce_mean(input_tensor, axis=axis, keepdims=keepdims)
     squares = math_ops.reduce_mean(math_ops.square(input_tensor), axis=axis, keepdims=keepdims)
     return squares - math_ops.square(mean)
@@ -326,7 +326,7 @@ def _reduce_std(
     keepdims: TensorLike = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The root of the variance."""
+    """Return the root of the variance."""
     return math_ops.sqrt(_reduce_variance(input_tensor, axis, keepdims))
 
 
@@ -338,7 +338,7 @@ def _reduce_logsumexp(
     name: str | None = None,
     **old: Any,
 ) -> TensorResult:
-    """The logarithm of the sum of exponentials."""
+    """Return the logarithm of the sum of exponentials."""
     axis = old.get("reduction_indices") if axis is None else axis
     keep = bool(keepdims or old.get("keep_dims"))
     return math_ops.log(math_ops.reduce_sum(math_ops.exp(input_tensor), axis=axis, keepdims=keep))

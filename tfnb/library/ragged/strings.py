@@ -96,7 +96,7 @@ def unicode_decode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The code points of strings.
+    """Return the code points of strings.
 
     Args:
       input: the strings.
@@ -123,7 +123,7 @@ def unicode_decode_with_offsets(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The code points of strings, and the byte where each begins; see :func:`unicode_decode`."""
+    """Return the code points of strings, and the byte where each begins; see :func:`unicode_decode`."""
     with name_scope(name, "UnicodeDecodeWithOffsets", [input]):
         return _decoded(
             input, input_encoding, errors, replacement_char, replace_control_characters, True
@@ -194,7 +194,7 @@ def unicode_split(
     replacement_char: int = 65533,
     name: str | None = None,
 ) -> TensorResult:
-    """The characters of strings, each as a string; see :func:`unicode_decode`."""
+    """Return the characters of strings, each as a string; see :func:`unicode_decode`."""
     with name_scope(name, "UnicodeSplit", [input]):
         points = _decoded(input, input_encoding, errors, replacement_char, False, False)
         return _characters(points, input_encoding)
@@ -207,14 +207,14 @@ def unicode_split_with_offsets(
     replacement_char: int = 65533,
     name: str | None = None,
 ) -> Nested:
-    """The characters of strings, and the byte where each begins."""
+    """Return the characters of strings, and the byte where each begins."""
     with name_scope(name, "UnicodeSplitWithOffsets", [input]):
         points, offsets = _decoded(input, input_encoding, errors, replacement_char, False, True)
         return _characters(points, input_encoding), offsets
 
 
 def bytes_split(input: TensorLike, name: str | None = None) -> TensorResult:
-    """The bytes of strings, each as a string."""
+    """Return the bytes of strings, each as a string."""
     with name_scope(name, "StringsByteSplit", [input]):
         # In this encoding every byte is a character of the same number.
         points = _decoded(input, "ISO-8859-1", "strict", 65533, False, False)

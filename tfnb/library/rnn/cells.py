@@ -214,7 +214,7 @@ class BasicRNNCell(LayerRNNCell):
         return self._num_units
 
     def build(self, inputs_shape: TensorLike) -> None:
-        """Makes ``kernel`` and ``bias``."""
+        """Make ``kernel`` and ``bias``."""
         depth = _depth_of(inputs_shape)
         self._kernel = self.add_variable(_KERNEL, shape=[depth + self._num_units, self._num_units])
         self._bias = self.add_variable(
@@ -273,7 +273,7 @@ class GRUCell(LayerRNNCell):
         return self._num_units
 
     def build(self, inputs_shape: TensorLike) -> None:
-        """Makes kernel and bias of the gates and of the candidate."""
+        """Make kernel and bias of the gates and of the candidate."""
         depth = _depth_of(inputs_shape)
         units = self._num_units
         given = self._bias_initializer
@@ -373,7 +373,7 @@ class BasicLSTMCell(LayerRNNCell):
         return self._num_units
 
     def build(self, inputs_shape: TensorLike) -> None:
-        """Makes ``kernel`` and ``bias``."""
+        """Make ``kernel`` and ``bias``."""
         depth = _depth_of(inputs_shape)
         units = self._num_units
         self._kernel = self.add_variable(_KERNEL, shape=[depth + units, 4 * units])
@@ -471,7 +471,7 @@ class LSTMCell(LayerRNNCell):
         return self._output_size
 
     def build(self, inputs_shape: TensorLike) -> None:
-        """Makes ``kernel`` and ``bias``, the peepholes' weights and the projection."""
+        """Make ``kernel`` and ``bias``, the peepholes' weights and the projection."""
         depth = _depth_of(inputs_shape)
         units = self._num_units
 

@@ -45,7 +45,7 @@ _PARALLEL_ITERATIONS = 32
 
 
 def transpose_batch_time(x: TensorLike) -> TensorResult:
-    """The first two dimensions the other way around.
+    """Return the first two dimensions the other way around.
 
     Raises:
       ValueError: there are fewer than two.
@@ -64,7 +64,7 @@ def transpose_batch_time(x: TensorLike) -> TensorResult:
 
 
 def _batch_size(inputs: list[TensorLike]) -> Nested:
-    """The size of the second dimension: a number if one of the inputs knows it, else a tensor."""
+    """Return the size of the second dimension: a number if one of the inputs knows it, else a tensor."""
     for value in inputs:
         static = value.get_shape()
         if static.ndims is None:

@@ -38,7 +38,7 @@ def _as_vector(part: TensorLike, what: str) -> tuple[Nested, Nested]:
 
 
 def joined_shape(prefix: TensorLike, suffix: TensorLike) -> TensorResult:
-    """The tensor of one shape behind another; each is a size, a shape or a tensor.
+    """Return the tensor of one shape behind another; each is a size, a shape or a tensor.
 
     Raises:
       ValueError: one of them is not known.
@@ -51,7 +51,7 @@ def joined_shape(prefix: TensorLike, suffix: TensorLike) -> TensorResult:
 
 
 def joined_static_shape(prefix: TensorLike, suffix: TensorLike) -> list[int | None] | None:
-    """What is known of the shape that :func:`joined_shape` gives."""
+    """Return what is known of the shape that :func:`joined_shape` gives."""
     _, first = _as_vector(prefix, "prefix")
     _, second = _as_vector(suffix, "suffix")
     shape = as_shape(first).concatenate(as_shape(second))
@@ -70,7 +70,7 @@ def zero_states(state_size: Any, batch_size: TensorLike, dtype: Any) -> TensorRe
 
 
 def shape_from(size: Any) -> TensorShape:
-    """The shape that a size means: a number, a shape, or a tensor that holds one."""
+    """Return the shape that a size means: a number, a shape, or a tensor that holds one."""
     if isinstance(size, Tensor):
         from tfnb.framework.constant_value import constant_value_as_shape
 
@@ -79,7 +79,7 @@ def shape_from(size: Any) -> TensorShape:
 
 
 def dtype_of_state(explicit: DTypeLike | None, state: Nested) -> Any:
-    """The type of outputs: the one that was given, else that of the states.
+    """Return the type of outputs: the one that was given, else that of the states.
 
     Raises:
       ValueError: there is no state, or the states have several types.

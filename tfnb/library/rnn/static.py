@@ -109,7 +109,7 @@ def static_rnn(
 
 
 def _static_batch(inputs: TensorLike, first: TensorLike) -> int | None:
-    """The size of the first dimension, if it is known; checks the others."""
+    """Return the size of the first dimension, if it is known; checks the others."""
     if first.get_shape().ndims == 1:
         size: int | None = first.get_shape().as_list()[0]
         return size
@@ -225,7 +225,7 @@ def static_bidirectional_rnn(
 
 
 def _reversed(steps: TensorLike, lengths: TensorLike) -> list[Nested]:
-    """The steps backwards, each row from the end of its own sequence."""
+    """Return the steps backwards, each row from the end of its own sequence."""
     if lengths is None:
         return list(reversed(steps))
     flat_steps = [nest.flatten(step) for step in steps]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def keep_where(finished: TensorLike, current: TensorLike, candidate: TensorLike) -> TensorResult:
-    """The candidate, but the current value in the rows that are finished.
+    """Return the candidate, but the current value in the rows that are finished.
 
     What has no rows, a scalar or a TensorArray, is always the candidate.
     """

@@ -52,7 +52,7 @@ class CellWrapper(RNNCell):
         return self.cell.output_size
 
     def zero_state(self, batch_size: TensorLike, dtype: Any) -> TensorResult:
-        """The cell's."""
+        """Return the cell's."""
         with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
             return self.cell.zero_state(batch_size, dtype)
 
@@ -173,7 +173,7 @@ class DropoutWrapper(CellWrapper):
     def _dropped(
         self, values: TensorLike, place: str, keep_prob: TensorLike, chosen: Any = None
     ) -> TensorResult:
-        """The values with dropout, where they are chosen."""
+        """Return the values with dropout, where they are chosen."""
         shallow = values if chosen is None else chosen
         counter = iter(range(len(nest.flatten(shallow))))
 
@@ -263,7 +263,7 @@ class DeviceWrapper(CellWrapper):
         self._device = device
 
     def zero_state(self, batch_size: TensorLike, dtype: Any) -> TensorResult:
-        """The cell's, on the device."""
+        """Return the cell's, on the device."""
         with (
             name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]),
             device_scope(self._device),

@@ -77,7 +77,7 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Any = None,
     ) -> None:
-        """Adds the default graph, and the variables of a session; the first graph to add.
+        """Add the default graph, and the variables of a session; the first graph to add.
 
         Args:
           sess: the session.
@@ -123,7 +123,7 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Any = None,
     ) -> None:
-        """Adds the default graph, which shares the variables of the first one added.
+        """Add the default graph, which shares the variables of the first one added.
 
         Arguments as in :meth:`add_meta_graph_and_variables`.
 
@@ -181,7 +181,7 @@ class SavedModelBuilder:
         experimental_image_format: bool = False,
         experimental_image_writer_options: Any = None,
     ) -> str:
-        """Writes the graphs.
+        """Write the graphs.
 
         Args:
           as_text: whether as text.
@@ -217,7 +217,7 @@ def _saver_or_default(saver: Any) -> Any:
 
 
 def _add_init_op(op: Any) -> None:
-    """Puts the op that a loader runs into the collection where a loader looks."""
+    """Put the op that a loader runs into the collection where a loader looks."""
     if op is None:
         return
     if not isinstance(op, Operation):
@@ -297,7 +297,7 @@ def simple_save(
     outputs: Mapping[str, Any],
     legacy_init_op: Operation | None = None,
 ) -> None:
-    """Writes a session's graph and variables as a SavedModel for serving.
+    """Write a session's graph and variables as a SavedModel for serving.
 
     Args:
       session: the session.

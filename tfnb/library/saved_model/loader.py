@@ -49,12 +49,12 @@ def maybe_saved_model_directory(export_dir: PathLike) -> bool:
 
 
 def contains_saved_model(export_dir: PathLike) -> bool:
-    """The same as :func:`maybe_saved_model_directory`."""
+    """Return the same as :func:`maybe_saved_model_directory`."""
     return maybe_saved_model_directory(export_dir)
 
 
 def parse_saved_model(export_dir: PathLike) -> Any:
-    """The SavedModel message of a folder.
+    """Return the SavedModel message of a folder.
 
     Raises:
       OSError: there is none, or it cannot be read.
@@ -138,7 +138,7 @@ class SavedModelLoader:
         return self._saved_model
 
     def get_meta_graph_def_from_tags(self, tags: Iterable[str]) -> Any:
-        """The graph that has exactly these tags.
+        """Return the graph that has exactly these tags.
 
         Raises:
           RuntimeError: there is none.
@@ -174,7 +174,7 @@ class SavedModelLoader:
     def run_init_ops(
         self, sess: SessionLike, tags: Iterable[str], import_scope: str | None = None
     ) -> None:
-        """Runs the op that readies a graph that was added, with the model's own assets."""
+        """Run the op that readies a graph that was added, with the model's own assets."""
         meta_graph_def = self.get_meta_graph_def_from_tags(tags)
         init_op = _init_op(sess.graph, meta_graph_def, import_scope)
         if init_op is not None:
@@ -185,7 +185,7 @@ class SavedModelLoader:
     def _asset_feeds(
         self, meta_graph_def: meta_graph_pb2.MetaGraphDef, import_scope: str | None
     ) -> tuple[dict[str, str], dict[str, str | None]]:
-        """What to feed for the assets, and the files that the paths must lead to.
+        """Return what to feed for the assets, and the files that the paths must lead to.
 
         Raises:
           InvalidArgumentError: an asset is not in the folder of assets.
@@ -218,7 +218,7 @@ class SavedModelLoader:
 
 
 def _asset_file(folder: str, name: str) -> str:
-    """The file that an asset's name stands for, resolved.
+    """Return the file that an asset's name stands for, resolved.
 
     Raises:
       InvalidArgumentError: it is not in the folder: the name is absolute or has ``..``, or a link
@@ -247,7 +247,7 @@ def _asset_file(folder: str, name: str) -> str:
 def _init_op(
     graph: Graph, meta_graph_def: meta_graph_pb2.MetaGraphDef, import_scope: str | None
 ) -> Any:
-    """The op that readies a model: under its own signature, or in one of two collections."""
+    """Return the op that readies a model: under its own signature, or in one of two collections."""
     signature = meta_graph_def.signature_def.get(constants.INIT_OP_SIGNATURE_KEY)
     if signature is not None:
         name = signature.outputs[constants.INIT_OP_SIGNATURE_KEY].name
@@ -277,7 +277,7 @@ class MethodNameUpdater:
     def replace_method_name(
         self, signature_key: str, method_name: str, tags: Iterable[str] | str | None = None
     ) -> None:
-        """Gives signatures of a name another method name.
+        """Give signatures of a name another method name.
 
         Args:
           signature_key: the signatures' name.
@@ -306,7 +306,7 @@ class MethodNameUpdater:
             )
 
     def save(self, new_export_dir: Any = None) -> None:
-        """Writes the graphs back, or into another folder."""
+        """Write the graphs back, or into another folder."""
         folder = self._export_dir if new_export_dir is None else os.fspath(new_export_dir)
         as_text = not os.path.exists(file_system.local_path(_paths(self._export_dir)[0]))
         name = os.path.basename(_paths(folder)[int(as_text)])

@@ -22,7 +22,7 @@ EXPORTS = {
 
 
 def main_op() -> Operation:
-    """An op that gives all variables their initial values and fills all tables."""
+    """Return an op that gives all variables their initial values and fills all tables."""
     return group(
         global_variables_initializer(),
         local_variables_initializer(),

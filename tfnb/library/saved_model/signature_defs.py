@@ -36,7 +36,7 @@ SignatureDef = meta_graph_pb2.SignatureDef
 
 
 def build_tensor_info(tensor: TensorLike) -> TensorInfo:
-    """The message that names a tensor or a sparse tensor, with type and shape."""
+    """Return the message that names a tensor or a sparse tensor, with type and shape."""
     info = TensorInfo(
         dtype=cast("Any", dtypes.as_dtype(tensor.dtype).as_datatype_enum),
         tensor_shape=shape_to_proto(tensor.get_shape()),
@@ -53,7 +53,7 @@ def build_tensor_info(tensor: TensorLike) -> TensorInfo:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
-    """The tensor, or sparse tensor, that a message names.
+    """Return the tensor, or sparse tensor, that a message names.
 
     Args:
       tensor_info: the message.
@@ -91,7 +91,7 @@ def build_signature_def(
     method_name: str | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> SignatureDef:
-    """A signature of parts.
+    """Return a signature of parts.
 
     Args:
       inputs: name of an input -> what :func:`build_tensor_info` gives.
@@ -114,7 +114,7 @@ def build_signature_def(
 def predict_signature_def(
     inputs: Mapping[str, Any] | None, outputs: Mapping[str, Any] | None
 ) -> SignatureDef:
-    """A signature of any tensors.
+    """Return a signature of any tensors.
 
     Args:
       inputs: name -> tensor.
@@ -135,7 +135,7 @@ def predict_signature_def(
 
 
 def regression_signature_def(examples: TensorLike, predictions: TensorLike) -> SignatureDef:
-    """A signature from serialized Examples to numbers.
+    """Return a signature from serialized Examples to numbers.
 
     Raises:
       ValueError: an argument is missing or of another type.
@@ -153,7 +153,7 @@ def regression_signature_def(examples: TensorLike, predictions: TensorLike) -> S
 def classification_signature_def(
     examples: TensorLike, classes: TensorLike, scores: TensorLike
 ) -> SignatureDef:
-    """A signature from serialized Examples to classes, scores, or both.
+    """Return a signature from serialized Examples to classes, scores, or both.
 
     Raises:
       ValueError: an argument is missing or of another type.

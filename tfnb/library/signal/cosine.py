@@ -52,7 +52,7 @@ def dct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The discrete cosine transform of the last axis.
+    """Return the discrete cosine transform of the last axis.
 
     Args:
       input: float32 or float64 signals of shape (..., samples).
@@ -79,7 +79,7 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The inverse of :func:`dct`, up to a factor 2 n unless `norm` is "ortho".
+    """Return the inverse of :func:`dct`, up to a factor 2 n unless `norm` is "ortho".
 
     Args:
       input: float32 or float64 values of shape (..., samples).

@@ -26,7 +26,7 @@ EXPORTS = {"signal": ["frame", "overlap_and_add"]}
 
 
 def scalar(value: TensorLike, name: str) -> Tensor:
-    """The value as a tensor of rank 0.
+    """Return the value as a tensor of rank 0.
 
     Raises:
       ValueError: it has another rank.
@@ -37,7 +37,7 @@ def scalar(value: TensorLike, name: str) -> Tensor:
 
 
 def _known(value: TensorLike) -> TensorResult:
-    """The value where it is known while the graph is built, else the tensor."""
+    """Return the value where it is known while the graph is built, else the tensor."""
     found = constant_value(value)
     return value if found is None else found
 
@@ -66,7 +66,7 @@ def _static_shape(
     pad_end: bool,
     axis: TensorLike,
 ) -> list[Any] | None:
-    """The shape of the frames as far as it is known."""
+    """Return the shape of the frames as far as it is known."""
     rank = signal.shape.ndims
     if rank is None:
         return None
@@ -183,7 +183,7 @@ def frame(
 
 
 def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None = None) -> Tensor:
-    """Adds frames up, each shifted against the one before.
+    """Add frames up, each shifted against the one before.
 
     Args:
       signal: the frames, of shape (..., frames, frame_length).

@@ -60,7 +60,7 @@ def linear_to_mel_weight_matrix(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """The matrix that turns a spectrum of evenly spaced frequencies into one of mel bands.
+    """Return the matrix that turns a spectrum of evenly spaced frequencies into one of mel bands.
 
     Each band is a triangle of height 1 between the middles of its neighbours.
 

@@ -52,7 +52,7 @@ def stft(
     pad_end: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The short-time Fourier transform: the spectrum of every windowed frame.
+    """Return the short-time Fourier transform: the spectrum of every windowed frame.
 
     Args:
       signals: real signals of shape (..., samples).
@@ -88,7 +88,7 @@ def stft(
 def inverse_stft_window_fn(
     frame_step: TensorLike, forward_window_fn: WindowFunction = hann_window, name: str | None = None
 ) -> WindowFunction:
-    """A window function for :func:`inverse_stft` that undoes the one of :func:`stft`.
+    """Return a window function for :func:`inverse_stft` that undoes the one of :func:`stft`.
 
     The forward window is divided by the sum of the squares of the windows that overlap (Griffin
     and Lim, equation 7).
@@ -129,7 +129,7 @@ def inverse_stft(
     window_fn: WindowFunction | None = hann_window,
     name: str | None = None,
 ) -> Tensor:
-    """The signals whose short-time Fourier transform is given.
+    """Return the signals whose short-time Fourier transform is given.
 
     Args:
       stfts: complex spectra of shape (..., frames, fft_length // 2 + 1).
@@ -162,7 +162,7 @@ def inverse_stft(
 
 
 def _with_length(frames: TensorLike, frame_length: Tensor) -> TensorResult:
-    """The last axis cut or filled up with zeros to the length."""
+    """Return the last axis cut or filled up with zeros to the length."""
     known = constant_value(frame_length)
     dims = frames.shape.dim_values
     if known is None or dims is None or dims[-1] is None:
@@ -189,7 +189,7 @@ def mdct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The modified discrete cosine transform of frames that overlap by half.
+    """Return the modified discrete cosine transform of frames that overlap by half.
 
     Args:
       signals: real signals of shape (..., samples).
@@ -234,7 +234,7 @@ def inverse_mdct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The signals whose :func:`mdct` with the same window is given.
+    """Return the signals whose :func:`mdct` with the same window is given.
 
     Args:
       mdcts: values of shape (..., frames, frame_length // 2).

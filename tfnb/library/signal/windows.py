@@ -49,7 +49,7 @@ def kaiser_window(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> TensorResult:
-    """The Kaiser window: I0(beta sqrt(1 - t^2)) / I0(beta) for t from -1 to 1.
+    """Return the Kaiser window: I0(beta sqrt(1 - t^2)) / I0(beta) for t from -1 to 1.
 
     Args:
       window_length: the number of weights, an integer or a scalar tensor.
@@ -82,7 +82,7 @@ def kaiser_bessel_derived_window(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """The window made from the cumulative sums of a Kaiser window; suited to the MDCT.
+    """Return the window made from the cumulative sums of a Kaiser window; suited to the MDCT.
 
     Args:
       window_length: the number of weights, an even integer or a scalar tensor.
@@ -105,7 +105,7 @@ def kaiser_bessel_derived_window(
 def vorbis_window(
     window_length: TensorLike, dtype: DTypeLike = dtypes.float32, name: str | None = None
 ) -> TensorResult:
-    """The window of the Vorbis format: sin(pi/2 sin^2(pi (n + 1/2) / N)).
+    """Return the window of the Vorbis format: sin(pi/2 sin^2(pi (n + 1/2) / N)).
 
     Args:
       window_length: the number of weights, an integer or a scalar tensor.
@@ -129,7 +129,7 @@ def hann_window(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """The Hann window: 0.5 - 0.5 cos(2 pi n / N).
+    """Return the Hann window: 0.5 - 0.5 cos(2 pi n / N).
 
     Args:
       window_length: the number of weights, an integer or a scalar tensor.
@@ -149,7 +149,7 @@ def hamming_window(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """The Hamming window: 0.54 - 0.46 cos(2 pi n / N).
+    """Return the Hamming window: 0.54 - 0.46 cos(2 pi n / N).
 
     Args:
       window_length: the number of weights, an integer or a scalar tensor.

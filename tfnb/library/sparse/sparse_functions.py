@@ -101,7 +101,7 @@ def _parts(value: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def sparse_add(a: TensorLike, b: TensorLike, threshold: Any = None, thresh: Any = None) -> Any:
-    """The sum of two tensors of which at least one is sparse.
+    """Return the sum of two tensors of which at least one is sparse.
 
     Args:
       a: a dense or sparse tensor.
@@ -143,14 +143,14 @@ def _merged(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def sparse_maximum(sp_a: TensorLike, sp_b: TensorLike, name: str | None = None) -> SparseTensor:
-    """The greater of two sparse tensors, a missing element being zero."""
+    """Return the greater of two sparse tensors, a missing element being zero."""
     with name_scope(name, "SparseSparseMaximum", [sp_a.indices, sp_a.values]) as scope:
         found = math.sparse_sparse_maximum(*_parts(sp_a), *_parts(sp_b), name=scope)
     return SparseTensor(found[0], found[1], sp_a.dense_shape)
 
 
 def sparse_minimum(sp_a: TensorLike, sp_b: TensorLike, name: str | None = None) -> SparseTensor:
-    """The smaller of two sparse tensors, a missing element being zero."""
+    """Return the smaller of two sparse tensors, a missing element being zero."""
     with name_scope(name, "SparseSparseMinimum", [sp_a.indices, sp_a.values]) as scope:
         found = math.sparse_sparse_minimum(*_parts(sp_a), *_parts(sp_b), name=scope)
     return SparseTensor(found[0], found[1], sp_a.dense_shape)
@@ -209,7 +209,7 @@ def sparse_reduce_sum(
     reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The sum over some dimensions, dense; over all without ``axis``."""
+    """Return the sum over some dimensions, dense; over all without ``axis``."""
     found: Tensor = _reduce(
         math.sparse_reduce_sum_op, sp_input, axis, keepdims, reduction_axes, keep_dims
     )
@@ -223,7 +223,7 @@ def sparse_reduce_max(
     reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The greatest element over some dimensions, dense; missing elements do not count."""
+    """Return the greatest element over some dimensions, dense; missing elements do not count."""
     found: Tensor = _reduce(
         math.sparse_reduce_max_op, sp_input, axis, keepdims, reduction_axes, keep_dims
     )
@@ -237,7 +237,7 @@ def sparse_reduce_sum_sparse(
     reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> SparseTensor:
-    """The sum over some dimensions, sparse."""
+    """Return the sum over some dimensions, sparse."""
     return SparseTensor(
         *_reduce(
             math.sparse_reduce_sum_sparse_op, sp_input, axis, keepdims, reduction_axes, keep_dims
@@ -252,7 +252,7 @@ def sparse_reduce_max_sparse(
     reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> SparseTensor:
-    """The greatest element over some dimensions, sparse."""
+    """Return the greatest element over some dimensions, sparse."""
     return SparseTensor(
         *_reduce(
             math.sparse_reduce_max_sparse_op, sp_input, axis, keepdims, reduction_axes, keep_dims
@@ -266,7 +266,7 @@ def sparse_reduce_max_sparse(
 def sparse_reshape(
     sp_input: TensorLike, shape: TensorLike, name: str | None = None
 ) -> SparseTensor:
-    """The same elements in another shape; one size may be -1."""
+    """Return the same elements in another shape; one size may be -1."""
     sp_input = _as_sparse(sp_input)
     shape = cast(shape, dtypes.int64)
     with name_scope(name, "SparseReshape", [sp_input]) as scope:
@@ -278,7 +278,7 @@ def sparse_reshape(
 
 
 def _known_reshaped(sp_input: SparseTensor, shape: TensorLike, whole: Any) -> TensorResult:
-    """The shape after a reshape as a constant, if it is known.
+    """Return the shape after a reshape as a constant, if it is known.
 
     Raises:
       ValueError: several sizes are left open, or the number of elements is another one.
@@ -368,7 +368,7 @@ def sparse_split(
     name: str | None = None,
     split_dim: Any = None,
 ) -> list[SparseTensor]:
-    """A sparse tensor in pieces along a dimension; all arguments are given by name.
+    """Return a sparse tensor in pieces along a dimension; all arguments are given by name.
 
     Args:
       keyword_required: not to be given.
@@ -397,7 +397,7 @@ def sparse_split(
 def sparse_transpose(
     sp_input: TensorLike, perm: TensorLike | None = None, name: str | None = None
 ) -> SparseTensor:
-    """The sparse tensor with its dimensions in another order; reversed without ``perm``."""
+    """Return the sparse tensor with its dimensions in another order; reversed without ``perm``."""
     with name_scope(name, "SparseTranspose", [sp_input]):
         if perm is None:
             rank = sp_input.get_shape().ndims
@@ -425,7 +425,7 @@ def sparse_transpose(
 def sparse_expand_dims(
     sp_input: TensorLike, axis: TensorLike | None = None, name: str | None = None
 ) -> SparseTensor:
-    """The sparse tensor with a new dimension of size 1.
+    """Return the sparse tensor with a new dimension of size 1.
 
     Args:
       sp_input: the sparse tensor.
@@ -471,7 +471,7 @@ def sparse_eye(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> SparseTensor:
-    """A sparse matrix with ones on its diagonal."""
+    """Return a sparse matrix with ones on its diagonal."""
     from tfnb.ops.array.constant_ops import ones
     from tfnb.ops.math.cwise_binary_ops import minimum
     from tfnb.ops.math.sequence_ops import range_
@@ -489,7 +489,7 @@ def sparse_eye(
 
 
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
-    """A sparse tensor of the elements that are not zero."""
+    """Return a sparse tensor of the elements that are not zero."""
     from tfnb.ops.array.gather_ops import gather_nd
     from tfnb.ops.math.comparison_ops import not_equal
 
@@ -501,7 +501,7 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
 
 
 def sparse_to_indicator(sp_input: TensorLike, vocab_size: int, name: str | None = None) -> Tensor:
-    """True at the numbers that stand along the last dimension."""
+    """Return True at the numbers that stand along the last dimension."""
     sp_input = _as_sparse(sp_input)
     with name_scope(name, "SparseToIndicator", [sp_input]) as scope:
         marks = fill(expand_dims(shape_of(sp_input.indices)[0], 0), True)
@@ -561,7 +561,7 @@ def sparse_merge(
 
 
 def sparse_retain(sp_input: TensorLike, to_retain: TensorLike) -> SparseTensor:
-    """The elements where a vector of bools is true."""
+    """Return the elements where a vector of bools is true."""
     sp_input = _as_sparse(sp_input)
     to_retain = convert_to_tensor(to_retain)
     merged = to_retain.shape
@@ -576,7 +576,7 @@ def sparse_retain(sp_input: TensorLike, to_retain: TensorLike) -> SparseTensor:
 
 
 def sparse_reset_shape(sp_input: TensorLike, new_shape: TensorLike | None = None) -> SparseTensor:
-    """The same elements in a larger shape, or the smallest that holds them.
+    """Return the same elements in a larger shape, or the smallest that holds them.
 
     Raises:
       ValueError: the new shape has another rank, or is smaller where that is known.
@@ -613,7 +613,7 @@ def sparse_reset_shape(sp_input: TensorLike, new_shape: TensorLike | None = None
 
 
 def sparse_mask(a: TensorLike, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
-    """The slices of an IndexedSlices whose indices are not in a list."""
+    """Return the slices of an IndexedSlices whose indices are not in a list."""
     from tfnb.ops.array.unique_ops import setdiff1d
 
     with name_scope(name, "sparse_mask", [a, mask_indices]) as scope:
@@ -623,7 +623,7 @@ def sparse_mask(a: TensorLike, mask_indices: TensorLike, name: str | None = None
 
 
 def map_values(op: Callable[..., TensorResult], *args: Any, **kwargs: Any) -> SparseTensor:
-    """Applies a function to the values of sparse tensors of one form."""
+    """Apply a function to the values of sparse tensors of one form."""
     sparse: list[SparseTensor] = []
 
     def value_of(argument: Any) -> TensorResult:
@@ -648,7 +648,7 @@ def map_values(op: Callable[..., TensorResult], *args: Any, **kwargs: Any) -> Sp
 def serialize_sparse(
     sp_input: TensorLike, name: str | None = None, out_type: DTypeLike = dtypes.string
 ) -> TensorResult:
-    """The three parts of a sparse tensor as a vector of strings or variants."""
+    """Return the three parts of a sparse tensor as a vector of strings or variants."""
     sp_input = _as_sparse(sp_input)
     return ops.serialize_sparse_op(*_parts(sp_input), out_type=out_type, name=name)
 
@@ -667,7 +667,7 @@ def deserialize_many_sparse(
     rank: int | None = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """The inverse of :func:`serialize_many_sparse`."""
+    """Return the inverse of :func:`serialize_many_sparse`."""
     indices, values, whole = ops.deserialize_many_sparse_op(
         serialized_sparse, dtype=dtype, name=name
     )
@@ -684,7 +684,7 @@ _OPERATORS = {"truediv": math.sparse_dense_cwise_div, "mul": sparse_dense_cwise_
 
 
 def apply_operator(name: str, sparse: SparseTensor, dense: Any) -> SparseTensor:
-    """A sparse tensor times ("mul") or divided by ("truediv") a dense one."""
+    """Return a sparse tensor times ("mul") or divided by ("truediv") a dense one."""
     with name_scope(None, name, [*_parts(sparse), dense]) as scope:
         dense = convert_to_tensor(dense, dtype=sparse.values.dtype.base_dtype, name="y")
         indices, values, shape = _parts(sparse)

@@ -94,7 +94,7 @@ class TableInitializer:
         return f"hash_table_{uuid.uuid4()}"
 
     def initialize(self, table: Any) -> TensorResult:
-        """Makes the op that fills a table."""
+        """Make the op that fills a table."""
         raise NotImplementedError
 
     def _check(self, table: Any) -> None:
@@ -135,7 +135,7 @@ class KeyValueTensorInitializer(TableInitializer):
         super().__init__(self._keys.dtype, self._values.dtype)
 
     def initialize(self, table: Any) -> TensorResult:
-        """Makes the op that fills a table.
+        """Make the op that fills a table.
 
         Raises:
           TypeError: the table has other types.
@@ -222,7 +222,7 @@ class TextFileInitializer(TableInitializer):
         return f"{name}_{self._offset}" if self._offset else name
 
     def initialize(self, table: Any) -> TensorResult:
-        """Makes the op that fills a table.
+        """Make the op that fills a table.
 
         Raises:
           TypeError: the table has other types.
@@ -340,11 +340,11 @@ class StaticHashTable:
         return self._value_dtype
 
     def __getitem__(self, keys: TensorLike) -> TensorResult:
-        """The values of keys."""
+        """Return the values of keys."""
         return self.lookup(keys)
 
     def lookup(self, keys: TensorLike, name: str | None = None) -> TensorResult:
-        """The values of keys, sparse if the keys are.
+        """Return the values of keys, sparse if the keys are.
 
         Args:
           keys: a tensor or a SparseTensor.
@@ -467,7 +467,7 @@ class StaticVocabularyTable:
         return dtypes.int64
 
     def __getitem__(self, keys: TensorLike) -> TensorResult:
-        """The numbers of words."""
+        """Return the numbers of words."""
         return self.lookup(keys)
 
     def size(self, name: str | None = None) -> Any:
@@ -477,7 +477,7 @@ class StaticVocabularyTable:
             return known + self._num_oov_buckets
 
     def lookup(self, keys: TensorLike, name: str | None = None) -> TensorResult:
-        """The numbers of words, sparse if the words are.
+        """Return the numbers of words, sparse if the words are.
 
         Args:
           keys: a tensor or a SparseTensor.
@@ -558,7 +558,7 @@ class _ChangingTable:
         return self._value_dtype
 
     def __getitem__(self, keys: TensorLike) -> TensorResult:
-        """The values of keys."""
+        """Return the values of keys."""
         return self._lookup(keys, None, None)
 
     def _lookup(
@@ -580,7 +580,7 @@ class _ChangingTable:
         return values
 
     def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> TensorResult:
-        """The op that adds entries, or replaces them."""
+        """Return the op that adds entries, or replaces them."""
         keys = convert_to_tensor(keys, dtype=self._key_dtype, name="keys")
         with name_scope(name, f"{self.name}_lookup_table_insert", [self._handle, keys]):
             values = convert_to_tensor(values, dtype=self._value_dtype, name="values")
@@ -588,7 +588,7 @@ class _ChangingTable:
                 return lookup_ops.lookup_table_insert_v2(self._handle, keys, values)
 
     def remove(self, keys: TensorLike, name: str | None = None) -> TensorResult:
-        """The op that forgets keys."""
+        """Return the op that forgets keys."""
         keys = convert_to_tensor(keys, dtype=self._key_dtype, name="keys")
         with name_scope(
             name, f"{self.name}_lookup_table_remove", (self._handle, keys, self._default_value)
@@ -627,7 +627,7 @@ class _TableSaveable(SaveableObject):
     def restore(
         self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
     ) -> TensorResult:
-        """Makes the op that fills the table anew."""
+        """Make the op that fills the table anew."""
         handle = self.op.resource_handle
         with name_scope(f"{self.name}_table_restore"), colocate_with(handle):
             return lookup_ops.lookup_table_import_v2(handle, *restored_tensors[:2])
@@ -682,7 +682,7 @@ class MutableHashTable(_ChangingTable):
         dynamic_default_values: TensorLike | None = None,
         name: str | None = None,
     ) -> TensorResult:
-        """The values of keys.
+        """Return the values of keys.
 
         Args:
           keys: a tensor.
@@ -744,17 +744,17 @@ class DenseHashTable(_ChangingTable):
             self._save(name)
 
     def lookup(self, keys: TensorLike, name: str | None = None) -> TensorResult:
-        """The values of keys."""
+        """Return the values of keys."""
         return self._lookup(keys, None, name)
 
     def insert_or_assign(
         self, keys: TensorLike, values: TensorLike, name: str | None = None
     ) -> TensorResult:
-        """The op that adds entries, or replaces them."""
+        """Return the op that adds entries, or replaces them."""
         return self.insert(keys, values, name)
 
     def erase(self, keys: TensorLike, name: str | None = None) -> TensorResult:
-        """The op that forgets keys."""
+        """Return the op that forgets keys."""
         return self.remove(keys, name)
 
 
@@ -767,5 +767,5 @@ def tables_initializer(name: str = "init_all_tables") -> TensorResult:
 
 
 def initialize_all_tables(name: str = "init_all_tables") -> TensorResult:
-    """The old name of :func:`tables_initializer`."""
+    """Return the old name of :func:`tables_initializer`."""
     return tables_initializer(name)

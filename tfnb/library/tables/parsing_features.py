@@ -178,7 +178,7 @@ class _Columns:
             )
 
     def default_tensors(self) -> list[Nested]:
-        """What dense features that are missing are replaced with; empty for required ones."""
+        """Return what dense features that are missing are replaced with; empty for required ones."""
         return [
             self._default(key, shape, dtype)
             for key, shape, dtype in zip(
@@ -228,7 +228,7 @@ def parse_example(
     name: str | None = None,
     example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
-    """The features of serialized Example messages, each as a tensor or SparseTensor.
+    """Return the features of serialized Example messages, each as a tensor or SparseTensor.
 
     Args:
       serialized: a vector of messages, or a single one.
@@ -266,7 +266,7 @@ def parse_example(
 
 
 def columns_of_example(features: Mapping[str, Any]) -> _Columns:
-    """What has to be read of Example messages.
+    """Return what has to be read of Example messages.
 
     Raises:
       ValueError: a feature is not allowed, or two of them contradict each other.
@@ -306,7 +306,7 @@ def put_together(features: Mapping[str, Any], found: Mapping[str, Any]) -> dict[
 
 
 def _scalar(value: Tensor, name: str) -> Tensor:
-    """A tensor that is checked to be a scalar.
+    """Return a tensor that is checked to be a scalar.
 
     Raises:
       ValueError: it has dimensions.
@@ -332,7 +332,7 @@ def parse_single_example(
     name: str | None = None,
     example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
-    """The features of one serialized Example message.
+    """Return the features of one serialized Example message.
 
     Raises:
       ValueError: there are no features, one is not allowed, or the input is no scalar.
@@ -416,7 +416,7 @@ def parse_sequence_example(
     example_names: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The features of serialized SequenceExample messages.
+    """Return the features of serialized SequenceExample messages.
 
     Returns:
       The context's features, the feature lists, and how long each dense feature list was.
@@ -442,7 +442,7 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The features of one serialized SequenceExample message: its context and feature lists.
+    """Return the features of one serialized SequenceExample message: its context and feature lists.
 
     Raises:
       ValueError: there are no features, one is not allowed, or the input is no scalar.

@@ -131,14 +131,14 @@ class RaggedFeature(_RaggedFeature):
         return super().__new__(cls, dtype, value_key, tuple(partitions), splits_dtype, validate)
 
     def columns(self, key: str) -> list[tuple[str, Nested]]:
-        """What has to be read for it: keys and types, the values first."""
+        """Return what has to be read for it: keys and types, the values first."""
         return [
             (self.value_key or key, self.dtype),
             *((by.key, dtypes.int64) for by in self.partitions if type(by) in _MAKERS),
         ]
 
     def tensor(self, key: str, found: Mapping[str, Any]) -> TensorResult:
-        """The values that were read, cut by the partitions that were read."""
+        """Return the values that were read, cut by the partitions that were read."""
         values = found[self.value_key or key]
         if not isinstance(values, RaggedTensor):
             for by in reversed(self.partitions):
@@ -155,7 +155,7 @@ class RaggedFeature(_RaggedFeature):
         return values
 
     def _cut(self, values: TensorLike, by: Any, found: Mapping[str, Any]) -> TensorResult:
-        """The values of one message in rows."""
+        """Return the values of one message in rows."""
         if not isinstance(by, UniformRowLength):
             rows = math_ops.cast(found[by.key], self.row_splits_dtype)
             return _MAKERS[type(by)](values, rows, validate=self.validate)
@@ -167,7 +167,7 @@ class RaggedFeature(_RaggedFeature):
     def _cut_batch(
         self, batch: RaggedTensor, by: Any, found: Mapping[str, Any], key: str, outer: TensorLike
     ) -> RaggedTensor:
-        """The values of each message of a batch in rows of its own."""
+        """Return the values of each message of a batch in rows of its own."""
         validate = self.validate
         if isinstance(by, UniformRowLength):
             if batch.ragged_rank > 1:

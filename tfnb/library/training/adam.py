@@ -53,7 +53,7 @@ class AdamOptimizer(RuleOptimizer):
         self._epsilon_t: Any = None
 
     def _get_beta_accumulators(self) -> tuple[Nested, Nested]:
-        """The variables that hold beta1 and beta2 to the power of the step."""
+        """Return the variables that hold beta1 and beta2 to the power of the step."""
         with init_scope():
             graph = get_default_graph()
             return (

@@ -63,7 +63,7 @@ class _Batch:
         self.shapes = _common_shapes(self.lists, enqueue_many) if shapes is None else shapes
 
     def fill(self, queue: QueueBase, num_threads: int | None) -> None:
-        """Adds a queue runner: one thread per source, or ``num_threads`` for a single source."""
+        """Add a queue runner: one thread per source, or ``num_threads`` for a single source."""
         put = queue.enqueue_many if self.enqueue_many else queue.enqueue
 
         def one(tensors: list[TensorLike]) -> Nested:
@@ -85,7 +85,7 @@ class _Batch:
 
 
 def _as_list(tensors: TensorLike) -> list[Nested]:
-    """The tensors in a fixed order; those of a dict sorted by name."""
+    """Return the tensors in a fixed order; those of a dict sorted by name."""
     if isinstance(tensors, Mapping):
         return [tensors[name] for name in sorted(tensors)]
     return list(tensors) if isinstance(tensors, list | tuple) else [tensors]
@@ -108,7 +108,7 @@ def _checked_keep_input(keep_input: TensorLike, enqueue_many: bool) -> TensorRes
 
 
 def _selected(tensors: list[TensorLike], keep_input: TensorLike) -> list[Nested]:
-    """The rows for which ``keep_input`` is true."""
+    """Return the rows for which ``keep_input`` is true."""
     chosen = cast(keep_input, dtypes.int32)
     return [dynamic_partition(tensor, chosen, num_partitions=2)[1] for tensor in tensors]
 

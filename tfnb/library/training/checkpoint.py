@@ -37,7 +37,7 @@ def _session(given: Any) -> Any:
 
 
 def _saveables(values: dict[str, Any]) -> dict[str, Any]:
-    """What a saver takes for the values of keys: variables themselves, how tables are saved."""
+    """Return what a saver takes for the values of keys: variables themselves, how tables are saved."""
     return {
         key: one if isinstance(one, Variable) else one.object_saveable(key)
         for key, one in values.items()
@@ -103,7 +103,7 @@ class Checkpoint:
     def write(
         self, file_prefix: Any, session: SessionLike | None = None, options: Any = None
     ) -> str:
-        """Saves; the number of the checkpoint and the file ``checkpoint`` stay as they are.
+        """Save; the number of the checkpoint and the file ``checkpoint`` stay as they are.
 
         Args:
           file_prefix: the prefix of the files.
@@ -156,7 +156,7 @@ class Checkpoint:
         return path
 
     def restore(self, save_path: PathLike) -> LoadStatus:
-        """Finds out what of a checkpoint belongs to which object.
+        """Find out what of a checkpoint belongs to which object.
 
         Args:
           save_path: what :meth:`save` returned, or the prefix of a checkpoint of a ``Saver``;
@@ -283,7 +283,7 @@ class LoadStatus:
         return self
 
     def run_restore_ops(self, session: SessionLike | None = None) -> None:
-        """Gives the objects their values: all of them, or none if one is wrong.
+        """Give the objects their values: all of them, or none if one is wrong.
 
         Args:
           session: the session; the default one if None.
@@ -307,7 +307,7 @@ class LoadStatus:
         savers[key].restore(session, self._path)
 
     def initialize_or_restore(self, session: SessionLike | None = None) -> None:
-        """Gives the objects their values, and initializes the other variables and tables.
+        """Give the objects their values, and initialize the other variables and tables.
 
         Args:
           session: the session; the default one if None.

@@ -62,7 +62,7 @@ class WantedTensor:
     reshaped: bool = False
 
     def parsed_spec(self) -> tuple[tuple[int, ...] | None, TensorSlice | None]:
-        """The shape of the whole and the part, or (None, None) for everything."""
+        """Return the shape of the whole and the part, or (None, None) for everything."""
         if not self.spec:
             return None, None
         whole, where, _ = parse_shape_and_slice(self.spec)
@@ -88,7 +88,7 @@ class Difference:
 
 
 def wanted_tensors(graph: Graph, restore_op: Operation) -> list[WantedTensor]:
-    """What the nodes that ``restore_op`` waits for read from a checkpoint.
+    """Return what the nodes that ``restore_op`` waits for read from a checkpoint.
 
     Nodes whose names of tensors are not constants are left out.
     """
@@ -172,7 +172,7 @@ def _note_taker(wanted: WantedTensor, op: Operation, position: int, reshaped: bo
 def differences(
     wanted: Iterable[WantedTensor], reader: CheckpointReader, read_all: bool = False
 ) -> Iterator[Difference]:
-    """What a graph wants and a checkpoint does not have like that.
+    """Yield what a graph wants and a checkpoint does not have like that.
 
     Args:
       wanted: what the graph wants.
@@ -205,7 +205,7 @@ _DAMAGES: dict[type[errors.OpError], str] = {
 
 
 def same_class(error: errors.OpError, op: Operation | None, text: str) -> errors.OpError:
-    """An error of the class of another, of an operation and with a text."""
+    """Return an error of the class of another, of an operation and with a text."""
     cls: Any = type(error)
     code = (error.error_code,) if cls is errors.OpError else ()
     found: errors.OpError = cls(None if op is None else op.node_def, op, text, *code)
@@ -275,7 +275,7 @@ def _shown(shape: tuple[int, ...] | TensorShape) -> str:
 
 
 def table(found: list[Difference], wanted: list[WantedTensor], reader: CheckpointReader) -> str:
-    """The differences as a table for people, a few lines long."""
+    """Return the differences as a table for people, a few lines long."""
     stored = list(reader.names())
     used = {one.name for one in wanted}
     unused = [name for name in stored if name not in used and not name.startswith("_CHECKPOINT")]

@@ -51,7 +51,7 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> saver_pb2.CheckpointState:
-    """The message that the file ``checkpoint`` holds.
+    """Return the message that the file ``checkpoint`` holds.
 
     Args:
       save_dir: the folder of the file; relative paths are made relative to it.
@@ -93,7 +93,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Writes the file ``checkpoint``; arguments as in :func:`generate_checkpoint_state_proto`.
+    """Write the file ``checkpoint``; arguments as in :func:`generate_checkpoint_state_proto`.
 
     Raises:
       RuntimeError: the checkpoint itself has that name.
@@ -145,7 +145,7 @@ def _relative(path: str, folder: str) -> str:
 def get_checkpoint_state(
     checkpoint_dir: PathLike, latest_filename: str | None = None
 ) -> saver_pb2.CheckpointState | None:
-    """What the file ``checkpoint`` of a folder says; None where it is missing or unreadable.
+    """Return what the file ``checkpoint`` of a folder says; None where it is missing or unreadable.
 
     Args:
       checkpoint_dir: the folder; relative paths in the file are put behind it.
@@ -176,7 +176,7 @@ def get_checkpoint_state(
 
 
 def latest_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = None) -> str | None:
-    """The path of the last checkpoint of a folder, or None.
+    """Return the path of the last checkpoint of a folder, or None.
 
     Args:
       checkpoint_dir: the folder.
@@ -196,7 +196,7 @@ def latest_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = No
 
 
 def _files_of(checkpoint_prefix: str) -> list[str]:
-    """The index of a checkpoint of the second format, else the files of one of the first."""
+    """Return the index of a checkpoint of the second format, else the files of one of the first."""
     return file_system.matching_files(index_path(checkpoint_prefix)) or file_system.matching_files(
         checkpoint_prefix
     )
@@ -218,7 +218,7 @@ def remove_checkpoint(
     checkpoint_format_version: int = saver_pb2.SaverDef.V2,
     meta_graph_suffix: str = "meta",
 ) -> None:
-    """Removes the files of a checkpoint and its MetaGraphDef, as far as they exist.
+    """Remove the files of a checkpoint and its MetaGraphDef, as far as they exist.
 
     Args:
       checkpoint_prefix: its prefix.
@@ -238,7 +238,7 @@ def _remove_matching(pattern: str) -> None:
 
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
-    """The name of the MetaGraphDef beside a checkpoint, ``model-5.meta``.
+    """Return the name of the MetaGraphDef beside a checkpoint, ``model-5.meta``.
 
     >>> meta_graph_filename("a/model-5-?????-of-00002")
     'a/model-5.meta'
@@ -280,7 +280,7 @@ def checkpoints_iterator(
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
 ) -> Iterator[str]:
-    """Gives the last checkpoint of a folder whenever there is a new one.
+    """Give the last checkpoint of a folder whenever there is a new one.
 
     Args:
       checkpoint_dir: the folder.

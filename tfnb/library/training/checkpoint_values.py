@@ -45,7 +45,7 @@ class CheckpointReader:
         return {name: dtype for name, (_, dtype) in self._stored.items()}
 
     def get_tensor(self, tensor_str: str) -> Any:
-        """The value of a tensor.
+        """Return the value of a tensor.
 
         Raises:
           NotFoundError: there is no such tensor.
@@ -74,18 +74,18 @@ def _name_of_type(dtype: DType) -> str:
 
 
 def NewCheckpointReader(filepattern: str) -> CheckpointReader:
-    """A reader of the checkpoint with a prefix."""
+    """Return a reader of the checkpoint with a prefix."""
     return CheckpointReader(filepattern)
 
 
 def checkpoint_path_of(ckpt_dir_or_file: PathLike) -> str | None:
-    """The prefix of a checkpoint, or that of a folder's last one."""
+    """Return the prefix of a checkpoint, or that of a folder's last one."""
     path: str = os.fspath(ckpt_dir_or_file)
     return latest_checkpoint(path) if os.path.isdir(path) else path
 
 
 def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
-    """A reader of a checkpoint, or of a folder's last one.
+    """Return a reader of a checkpoint, or of a folder's last one.
 
     Raises:
       ValueError: the folder has none.
@@ -99,7 +99,7 @@ def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
 
 
 def load_variable(ckpt_dir_or_file: PathLike, name: str) -> VariableLike:
-    """The value of a variable in a checkpoint, or in a folder's last one."""
+    """Return the value of a variable in a checkpoint, or in a folder's last one."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 

@@ -105,7 +105,7 @@ def add_collection_def(
     excluded: Iterable[TensorLike] = (),
     override_contents: list[Any] | None = None,
 ) -> None:
-    """Writes a collection into a MetaGraphDef; one that cannot be written is left out.
+    """Write a collection into a MetaGraphDef; one that cannot be written is left out.
 
     Args:
       meta_graph_def: the message to add to.
@@ -173,7 +173,7 @@ def restore_collections(
     wanted: Callable[[str], bool],
     variables_have_trainable: bool,
 ) -> None:
-    """Adds what a MetaGraphDef's collections hold to those of a graph that has its nodes.
+    """Add what a MetaGraphDef's collections hold to those of a graph that has its nodes.
 
     Args:
       meta_graph_def: the message.
@@ -225,7 +225,7 @@ def _restored(
     variables: dict[bytes, VariableLike],
     variables_have_trainable: bool,
 ) -> list[Nested]:
-    """What a collection holds; ``variables`` are those that were made, by their messages."""
+    """Return what a collection holds; ``variables`` are those that were made, by their messages."""
     functions = _FUNCTIONS.get(key)
     if functions is None or kind != "bytes_list":
         if kind == "node_list":

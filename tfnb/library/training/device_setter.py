@@ -42,7 +42,7 @@ def replica_device_setter(
     ps_ops: Sequence[str] | None = None,
     ps_strategy: Callable[[Any], int] | None = None,
 ) -> Callable[[Any], str] | None:
-    """A function for ``tf.device`` that puts variables on parameter servers.
+    """Return a function for ``tf.device`` that puts variables on parameter servers.
 
     Args:
       ps_tasks: how many parameter servers there are.

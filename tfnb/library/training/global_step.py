@@ -28,12 +28,12 @@ EXPORTS = {
 
 
 def global_step(sess: SessionLike, global_step_tensor: TensorLike) -> int:
-    """The number of steps taken in a session."""
+    """Return the number of steps taken in a session."""
     return int(sess.run(global_step_tensor))
 
 
 def get_global_step(graph: Graph | None = None) -> VariableLike:
-    """The global step of a graph, or None if it has none.
+    """Return the global step of a graph, or None if it has none.
 
     Raises:
       TypeError: what has its name is no integer scalar.
@@ -54,7 +54,7 @@ def get_global_step(graph: Graph | None = None) -> VariableLike:
 
 
 def create_global_step(graph: Graph | None = None) -> VariableLike:
-    """Makes the global step, an int64 variable that is not trained.
+    """Make the global step, an int64 variable that is not trained.
 
     Raises:
       ValueError: the graph has one.
@@ -75,7 +75,7 @@ def create_global_step(graph: Graph | None = None) -> VariableLike:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> VariableLike:
-    """The global step, which is made if there is none."""
+    """Return the global step, which is made if there is none."""
     graph = graph or get_default_graph()
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
@@ -104,7 +104,7 @@ _READ_KEY = "global_step_read_op_cache"
 
 
 def get_or_create_global_step_read(graph: Graph | None = None) -> VariableLike:
-    """A tensor with the global step at the beginning of a run, or None if there is no such step.
+    """Return a tensor with the global step at the beginning of a run, or None if there is no such step.
 
     It is a copy, which later assignments of the same run do not change.
     """

@@ -14,7 +14,7 @@ EXPORTS = {"train": ["write_graph"], "io": ["write_graph"]}
 
 
 def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
-    """Writes a graph, or another message, to a file; the file is whole or not there.
+    """Write a graph, or another message, to a file; the file is whole or not there.
 
     Args:
       graph_or_graph_def: a graph, or a message.

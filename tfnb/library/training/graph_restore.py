@@ -36,7 +36,7 @@ _PART = re.compile(r"(.+)/part_(\d+)$")
 
 
 def restore_variables(sess: SessionLike, checkpoint: str) -> list[str]:
-    """Gives the variables of a session's graph the values of a checkpoint.
+    """Give the variables of a session's graph the values of a checkpoint.
 
     Args:
       sess: the session.
@@ -71,7 +71,7 @@ def restore_variables(sess: SessionLike, checkpoint: str) -> list[str]:
 
 
 def saver_in(graph: Graph) -> Saver | None:
-    """A saver that restores by the nodes that one left in the graph; None if there are none."""
+    """Return a saver that restores by the nodes that one left in the graph; None if there are none."""
     for op in graph.get_operations():
         if op.type != "NoOp" or op.name.rpartition("/")[2] != "restore_all":
             continue
@@ -90,7 +90,7 @@ def saver_in(graph: Graph) -> Saver | None:
 def _saveables(
     variables: list[Operation], reader: CheckpointReader
 ) -> tuple[list[SaveableObject], list[str]]:
-    """What the checkpoint has values for, and the names of the other variables."""
+    """Return what the checkpoint has values for, and the names of the other variables."""
     keys = object_checkpoint.keys_of_variables(reader) or {}
     found: list[SaveableObject] = []
     missing: list[str] = []

@@ -62,7 +62,7 @@ class VocabInfo(NamedTuple):
 
 
 def init_from_checkpoint(ckpt_dir_or_file: PathLike, assignment_map: Any) -> None:
-    """Makes the initializers of variables read a checkpoint.
+    """Make the initializers of variables read a checkpoint.
 
     Args:
       ckpt_dir_or_file: the checkpoint, or a folder, of which the last one is taken.
@@ -95,7 +95,7 @@ def _is_variable(value: TensorLike) -> bool:
 
 
 def _variable_of(target: TensorLike) -> Any:
-    """The variable, or list of parts, that a value of the map means; None for a scope."""
+    """Return the variable, or list of parts, that a value of the map means; None for a scope."""
     if _is_variable(target):
         return target
     if isinstance(target, PartitionedVariable):
@@ -160,7 +160,7 @@ def _init_scope(
 
 
 def _init(variable: VariableLike, path: str, name: str) -> None:
-    """Makes a variable, or every part of one, start with what a checkpoint has."""
+    """Make a variable, or every part of one, start with what a checkpoint has."""
     for part in variable if isinstance(variable, list) else [variable]:
         info = part._save_slice_info if isinstance(variable, list) else None
         _set_initializer(part, path, name, "" if info is None else info.spec)
@@ -182,7 +182,7 @@ def warm_start(
     var_name_to_vocab_info: Mapping[str, Any] | None = None,
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
 ) -> None:
-    """Makes the initializers of some variables read a checkpoint.
+    """Make the initializers of some variables read a checkpoint.
 
     Args:
       ckpt_to_initialize_from: the checkpoint, or a folder, of which the last one is taken.
@@ -296,7 +296,7 @@ def _words(path: str, count: int) -> list[bytes]:
 def _init_words(
     ckpt_dir_or_file: PathLike, variable: VariableLike, name: str, info: VocabInfo
 ) -> None:
-    """Makes a variable start with what a checkpoint has for the same words."""
+    """Make a variable start with what a checkpoint has for the same words."""
     shapes = load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map()
     if name not in shapes:
         raise ValueError(f"Tensor {name} is not found in {ckpt_dir_or_file} checkpoint {shapes}")

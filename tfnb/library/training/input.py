@@ -44,7 +44,7 @@ EXPORTS = {
 
 
 def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variable:
-    """A local variable with the names of the files that match, looked up when it is initialized.
+    """Return a local variable with the names of the files that match, looked up when it is initialized.
 
     Args:
       pattern: a pattern, or a vector of patterns.
@@ -95,7 +95,7 @@ def input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """A queue of the rows of a tensor, again and again.
+    """Return a queue of the rows of a tensor, again and again.
 
     Args:
       input_tensor: its rows are the elements.
@@ -152,7 +152,7 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """A queue of strings, mostly names of files; see :func:`input_producer`.
+    """Return a queue of strings, mostly names of files; see :func:`input_producer`.
 
     Raises:
       ValueError: ``string_tensor`` is an empty list; an empty tensor fails when the queue runs.
@@ -188,7 +188,7 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> QueueBase:
-    """A queue of the numbers from 0 to ``limit - 1``; see :func:`input_producer`."""
+    """Return a queue of the numbers from 0 to ``limit - 1``; see :func:`input_producer`."""
     with name_scope(name, "input_producer", [limit]) as scope:
         return input_producer(
             range_(limit),

@@ -112,7 +112,7 @@ def polynomial_decay(
 def piecewise_constant(
     x: TensorLike, boundaries: TensorLike, values: TensorLike, name: str | None = None
 ) -> Tensor:
-    """The first value up to the first boundary, the next up to the next, and so on.
+    """Return the first value up to the first boundary, the next up to the next, and so on.
 
     Raises:
       ValueError: the numbers of boundaries and values, or their types, do not fit.
@@ -259,7 +259,7 @@ def _base_and_power(
     dtype: DTypeLike,
     staircase: bool,
 ) -> tuple[Nested, Nested]:
-    """The decay rate, and how many decay periods have passed."""
+    """Return the decay rate, and how many decay periods have passed."""
     steps = math_ops.cast(decay_steps, dtype)
     base = math_ops.cast(decay_rate, dtype)
     p = math_ops.cast(global_step, dtype) / steps
@@ -267,5 +267,5 @@ def _base_and_power(
 
 
 def _cosine(fraction: Any) -> TensorResult:
-    """The cosine of a part of half a turn."""
+    """Return the cosine of a part of half a turn."""
     return cos(convert_to_tensor(math.pi) * fraction)

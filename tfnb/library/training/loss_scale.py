@@ -43,11 +43,11 @@ class LossScale:
         self._weights: dict[str, Any] = {}
 
     def __call__(self) -> Any:
-        """The factor as a tensor."""
+        """Return the factor as a tensor."""
         raise NotImplementedError("LossScale is abstract: use FixedLossScale or DynamicLossScale.")
 
     def update(self, grads: TensorLike) -> tuple[TensorResult, TensorResult]:
-        """What changes the factor after a step, and whether the step's gradients are to be used.
+        """Return what changes the factor after a step, and whether the step's gradients are to be used.
 
         Args:
           grads: the gradients of the step, a list, unscaled.
@@ -55,7 +55,7 @@ class LossScale:
         raise NotImplementedError("LossScale is abstract: use FixedLossScale or DynamicLossScale.")
 
     def get_config(self) -> Config:
-        """What it was made with."""
+        """Return what it was made with."""
         raise NotImplementedError("LossScale is abstract: use FixedLossScale or DynamicLossScale.")
 
     @classmethod
@@ -64,7 +64,7 @@ class LossScale:
         return cls(**config)
 
     def _add_weight(self, name: str, initial_value: TensorLike, dtype: DTypeLike) -> VariableLike:
-        """A variable that is neither trained nor read late."""
+        """Return a variable that is neither trained nor read late."""
         made: TensorLike = Variable(
             initial_value, name=name, dtype=dtype, trainable=False, use_resource=True
         )
@@ -79,7 +79,7 @@ class FixedLossScale(LossScale):
     """The same factor all the time."""
 
     def __init__(self, loss_scale_value: float) -> None:
-        """Checks the factor.
+        """Check the factor.
 
         Args:
           loss_scale_value: at least 1.
@@ -95,7 +95,7 @@ class FixedLossScale(LossScale):
         self._loss_scale_value = float(loss_scale_value)
 
     def __call__(self) -> TensorResult:
-        """The factor as a tensor."""
+        """Return the factor as a tensor."""
         return convert_to_tensor(self._loss_scale_value)
 
     def update(self, grads: TensorLike) -> tuple[Nested, Nested]:
@@ -106,7 +106,7 @@ class FixedLossScale(LossScale):
         return f"FixedLossScale({self._loss_scale_value})"
 
     def get_config(self) -> Config:
-        """The factor."""
+        """Return the factor."""
         return {"loss_scale_value": self._loss_scale_value}
 
 
@@ -119,7 +119,7 @@ class DynamicLossScale(LossScale):
         increment_period: int = 2000,
         multiplier: float = 2.0,
     ) -> None:
-        """Makes the variables.
+        """Make the variables.
 
         Args:
           initial_loss_scale: the first factor.
@@ -151,11 +151,11 @@ class DynamicLossScale(LossScale):
         return self._multiplier
 
     def __call__(self) -> TensorResult:
-        """The factor as a tensor."""
+        """Return the factor as a tensor."""
         return convert_to_tensor(self._current_loss_scale)
 
     def update(self, grads: TensorLike) -> tuple[Nested, Nested]:
-        """What changes the factor, and whether all gradients are finite."""
+        """Return what changes the factor, and whether all gradients are finite."""
         scale, steps = self._current_loss_scale, self._num_good_steps
         finite = _all_finite(nest.flatten(grads))
 
@@ -182,7 +182,7 @@ class DynamicLossScale(LossScale):
         )
 
     def get_config(self) -> Config:
-        """What it was made with."""
+        """Return what it was made with."""
         return {
             "initial_loss_scale": self._initial_loss_scale,
             "increment_period": self._increment_period,
@@ -218,7 +218,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
     """
 
     def __init__(self, opt: Any, loss_scale: Any) -> None:
-        """Puts the scale around an optimizer.
+        """Put the scale around an optimizer.
 
         Args:
           opt: the optimizer.
@@ -276,7 +276,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         return control_flow.group(cond(is_good, applied, no_op), changed, name=name)
 
     def variables(self) -> list[Nested]:
-        """The variables of the optimizer inside and of the scale."""
+        """Return the variables of the optimizer inside and of the scale."""
         return [*self._optimizer.variables(), *self._loss_scale._weights.values()]
 
 
@@ -291,7 +291,7 @@ def _times(grad: TensorLike, factor: TensorLike) -> Any:
 def enable_mixed_precision_graph_rewrite(
     opt: Any, loss_scale: Any = "dynamic"
 ) -> MixedPrecisionLossScaleOptimizer:
-    """An optimizer whose losses are scaled.
+    """Return an optimizer whose losses are scaled.
 
     The nodes of the graph keep their types: TensorFlow makes them halves on GPUs only.
 
@@ -312,4 +312,4 @@ def enable_mixed_precision_graph_rewrite(
 
 
 def disable_mixed_precision_graph_rewrite() -> None:
-    """Changes nothing: the types of nodes are never rewritten."""
+    """Change nothing: the types of nodes are never rewritten."""

@@ -68,7 +68,7 @@ def export_meta_graph(
     strip_default_attrs: bool = False,
     save_debug_info: bool = False,
 ) -> Any:
-    """The MetaGraphDef of a graph, optionally written to a file.
+    """Return the MetaGraphDef of a graph, optionally written to a file.
 
     Args:
       filename: where to write it; None for nowhere.
@@ -116,7 +116,7 @@ def export_scoped_meta_graph(
     meta_info_def: Any = None,
     collection_list: Sequence[str] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """The MetaGraphDef of a graph or a scope of it, and the variables in it by name.
+    """Return the MetaGraphDef of a graph or a scope of it, and the variables in it by name.
 
     The collection ``unbound_inputs_col_name`` gets the names of inputs from outside the scope; the
     other arguments are those of :func:`export_meta_graph`.
@@ -166,7 +166,7 @@ def create_meta_graph_def(
     clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False,
 ) -> Any:
-    """A MetaGraphDef of parts; arguments as in :func:`export_meta_graph`.
+    """Return a MetaGraphDef of parts; arguments as in :func:`export_meta_graph`.
 
     Raises:
       TypeError: an argument is of another type.
@@ -201,7 +201,7 @@ def create_meta_graph_def(
 
 
 def stripped_op_list_for_graph(graph_def: graph_pb2.GraphDef) -> op_def_pb2.OpList:
-    """The definitions of the ops that a graph and its functions use."""
+    """Return the definitions of the ops that a graph and its functions use."""
     functions = {function.signature.name for function in graph_def.library.function}
     used = {node.op for node in graph_def.node}
     for function in graph_def.library.function:
@@ -211,7 +211,7 @@ def stripped_op_list_for_graph(graph_def: graph_pb2.GraphDef) -> op_def_pb2.OpLi
 
 
 def strip_default_valued_attrs(meta_graph_def: meta_graph_pb2.MetaGraphDef) -> None:
-    """Takes out attributes with default values, so that older readers know what is left."""
+    """Take out attributes with default values, so that older readers know what is left."""
     library = meta_graph_def.graph_def.library.function
     functions = {function.signature.name for function in library}
     nodes = [*meta_graph_def.graph_def.node]
@@ -246,7 +246,7 @@ def _part_of(
     clear_devices: bool,
     unbound: list[str],
 ) -> Any:
-    """The nodes of a scope, named as they are inside of it."""
+    """Return the nodes of a scope, named as they are inside of it."""
     found = graph_pb2.GraphDef()
     found.versions.CopyFrom(graph_def.versions)
     if graph_def.HasField("library"):
@@ -287,7 +287,7 @@ def _strip_node(node: Any, export_scope: str, unbound: list[str]) -> None:
 def _nodes_of_other_savers(
     graph_def: graph_pb2.GraphDef, saver_def: saver_pb2.SaverDef | None
 ) -> set[str]:
-    """The nodes in the scopes of savers other than that of ``saver_def``."""
+    """Return the nodes in the scopes of savers other than that of ``saver_def``."""
     saving = {node.name for node in graph_def.node if node.op in _SAVING_OPS}
     scopes = {f"{scope}/" for scope in {_scope_of(name) for name in saving} - saving}
     if saver_def is not None:
@@ -312,7 +312,7 @@ def import_meta_graph(
     unbound_inputs_col_name: str | None = "unbound_inputs",
     restore_collections_predicate: Callable[[str], bool] | None = None,
 ) -> Saver | None:
-    """Adds a MetaGraphDef to the default graph: its nodes, and what its collections hold.
+    """Add a MetaGraphDef to the default graph: its nodes, and what its collections hold.
 
     Args:
       meta_graph_or_file: the message, or the path of a file with one, binary or text.
@@ -386,7 +386,7 @@ def import_scoped_meta_graph(
     restore_collections_predicate: Callable[[str], bool] | None = None,
     return_elements: Iterable[str] | None = None,
 ) -> tuple[dict[str, Any], Any]:
-    """Adds a MetaGraphDef to a graph, the default one if None; see :func:`import_meta_graph`.
+    """Add a MetaGraphDef to a graph, the default one if None; see :func:`import_meta_graph`.
 
     Returns:
       The variables by their names in the message, and what ``return_elements`` asked for.
@@ -451,7 +451,7 @@ def _as_meta_graph_def(meta_graph_or_file: PathLike) -> Any:
 
 
 def read_meta_graph_file(filename: str) -> Any:
-    """The MetaGraphDef of a file, binary or text.
+    """Return the MetaGraphDef of a file, binary or text.
 
     Raises:
       OSError: the file is missing, or is no MetaGraphDef.

@@ -104,7 +104,7 @@ class ExponentialMovingAverage:
         zero_debias: bool = False,
         name: str = "ExponentialMovingAverage",
     ) -> None:
-        """Makes an object that keeps averages.
+        """Make an object that keeps averages.
 
         Args:
           decay: how much of the average is kept at each update.
@@ -124,7 +124,7 @@ class ExponentialMovingAverage:
         return self._name
 
     def apply(self, var_list: Sequence[VariableLike] | None = None) -> Operation:
-        """An operation that updates the averages of these variables, which are made if needed.
+        """Return an operation that updates the averages of these variables, which are made if needed.
 
         Raises:
           TypeError: one of them is no floating-point number.
@@ -166,11 +166,11 @@ class ExponentialMovingAverage:
         return average
 
     def average(self, var: VariableLike) -> VariableLike:
-        """The variable that holds the average of ``var``, or None."""
+        """Return the variable that holds the average of ``var``, or None."""
         return self._averages.get(_key(var))
 
     def average_name(self, var: VariableLike) -> str:
-        """The name of the average of ``var``, also before it is made."""
+        """Return the name of the average of ``var``, also before it is made."""
         average = self.average(var)
         if average is not None:
             return str(average.name).removesuffix(":0")
@@ -178,7 +178,7 @@ class ExponentialMovingAverage:
         return get_default_graph().unique_name(wanted, mark_as_used=False)
 
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
-        """What a Saver must be given, so that variables are restored from their averages."""
+        """Return what a Saver must be given, so that variables are restored from their averages."""
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
         averaged = {_key(variable): variable for variable in moving_avg_variables}

@@ -34,7 +34,7 @@ def keys_of_variables(reader: CheckpointReader) -> dict[str, str] | None:
 
 
 def renamed(reader: CheckpointReader, wanted: list[WantedTensor]) -> list[WantedTensor] | None:
-    """What a graph wants, under the keys of a checkpoint of objects; None for other checkpoints."""
+    """Return what a graph wants, under the keys of a checkpoint of objects; None for other checkpoints."""
     keys = keys_of_variables(reader)
     if keys is None:
         return None
@@ -42,7 +42,7 @@ def renamed(reader: CheckpointReader, wanted: list[WantedTensor]) -> list[Wanted
 
 
 def feeds(wanted: list[WantedTensor]) -> dict[Any, Any]:
-    """What to feed so that the reading ops ask for these names."""
+    """Return what to feed so that the reading ops ask for these names."""
     by_reader: dict[Operation, list[str]] = {}
     for one in wanted:
         by_reader.setdefault(one.reader, []).append(one.name)

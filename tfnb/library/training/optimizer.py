@@ -68,7 +68,7 @@ _TRAINABLE_DTYPES = frozenset({dtypes.float16, dtypes.bfloat16, dtypes.float32, 
 
 
 def _key(variable: VariableLike) -> Any:
-    """What a variable's slots are found by."""
+    """Return what a variable's slots are found by."""
     op = getattr(variable, "op", None)
     return variable._unique_id if op is None else (op.graph, op.name)
 
@@ -95,14 +95,14 @@ class _Trained:
         self.variable = variable
 
     def target(self) -> Any:
-        """What gradients are taken with respect to."""
+        """Return what gradients are taken with respect to."""
         variable = self.variable
         if self.is_resource or isinstance(variable, Tensor):
             return variable
         return variable._ref()
 
     def update_op(self, optimizer: Optimizer, grad: TensorLike) -> TensorResult:
-        """The operation that changes the variable."""
+        """Return the operation that changes the variable."""
         variable = self.variable
         if isinstance(variable, Tensor):
             raise NotImplementedError("Trying to update a Tensor ", variable)
@@ -141,7 +141,7 @@ class Optimizer:
     def __init__(
         self, use_locking: bool, name: str, use_own_namescope_for_non_slot_vars: bool = False
     ) -> None:
-        """Makes an optimizer.
+        """Make an optimizer.
 
         Args:
           use_locking: whether updates lock the variables.
@@ -166,7 +166,7 @@ class Optimizer:
         self._non_slot_dict: dict[tuple[str, Any], Any] = {}
 
     def get_name(self) -> str:
-        """The optimizer's name."""
+        """Return the optimizer's name."""
         return self._name
 
     # -- what users call -----------------------------------------------------------------------
@@ -182,7 +182,7 @@ class Optimizer:
         name: str | None = None,
         grad_loss: TensorLike | None = None,
     ) -> Operation:
-        """An operation that changes variables so that the loss becomes smaller.
+        """Return an operation that changes variables so that the loss becomes smaller.
 
         Args:
           loss: a tensor.
@@ -274,7 +274,7 @@ class Optimizer:
         name: str | None = None,
         skip_gradients_aggregation: bool = False,
     ) -> Any:
-        """An operation that changes variables by their gradients.
+        """Return an operation that changes variables by their gradients.
 
         Args:
           grads_and_vars: pairs as from ``compute_gradients``; those without gradient are left out.
@@ -320,15 +320,15 @@ class Optimizer:
             return applied
 
     def get_slot(self, var: VariableLike, name: str) -> VariableLike:
-        """The slot of that name for a variable, or None."""
+        """Return the slot of that name for a variable, or None."""
         return self._slots.get(name, {}).get(_key(var))
 
     def get_slot_names(self) -> list[str]:
-        """The names of the slots."""
+        """Return the names of the slots."""
         return sorted(self._slots)
 
     def variables(self) -> list[TensorResult]:
-        """The optimizer's own variables in the default graph, by name."""
+        """Return the optimizer's own variables in the default graph, by name."""
         graph = get_default_graph()
         own = list(self._non_slot_variables())
         for slots in self._slots.values():
@@ -338,42 +338,42 @@ class Optimizer:
     # -- what subclasses override --------------------------------------------------------------
 
     def _valid_dtypes(self) -> Iterable[DType]:
-        """The types that loss, gradients and variables may have."""
+        """Return the types that loss, gradients and variables may have."""
         return _TRAINABLE_DTYPES
 
     def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
-        """Makes the slots of all variables that will be changed."""
+        """Make the slots of all variables that will be changed."""
 
     def _prepare(self) -> None:
-        """Makes the tensors that updates need, once per ``apply_gradients``."""
+        """Make the tensors that updates need, once per ``apply_gradients``."""
 
     def _apply_dense(self, grad: TensorLike, var: VariableLike) -> TensorResult:
-        """The update of a reference variable by a dense gradient."""
+        """Return the update of a reference variable by a dense gradient."""
         raise NotImplementedError
 
     def _resource_apply_dense(self, grad: TensorLike, handle: TensorLike) -> TensorResult:
-        """The update of a resource variable by a dense gradient."""
+        """Return the update of a resource variable by a dense gradient."""
         raise NotImplementedError
 
     def _apply_sparse(self, grad: TensorLike, var: VariableLike) -> TensorResult:
-        """The update of a reference variable by slices with different indices."""
+        """Return the update of a reference variable by slices with different indices."""
         raise NotImplementedError
 
     def _resource_apply_sparse(
         self, grad: TensorLike, handle: TensorLike, indices: TensorLike
     ) -> TensorResult:
-        """The update of a resource variable by rows with different indices."""
+        """Return the update of a resource variable by rows with different indices."""
         raise NotImplementedError
 
     def _apply_sparse_duplicate_indices(self, grad: TensorLike, var: VariableLike) -> TensorResult:
-        """The update of a reference variable by slices whose indices may be the same."""
+        """Return the update of a reference variable by slices whose indices may be the same."""
         values, indices = _deduplicated(grad.values, grad.indices)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
 
     def _resource_apply_sparse_duplicate_indices(
         self, grad: TensorLike, handle: TensorLike, indices: TensorLike
     ) -> TensorResult:
-        """The update of a resource variable by rows whose indices may be the same."""
+        """Return the update of a resource variable by rows whose indices may be the same."""
         values, indices = _deduplicated(grad, indices)
         return self._resource_apply_sparse(values, handle, indices)
 
@@ -393,7 +393,7 @@ class Optimizer:
                 )
 
     def _call_if_callable(self, param: Any) -> Any:
-        """A hyperparameter, which may be given as a function without arguments."""
+        """Return a hyperparameter, which may be given as a function without arguments."""
         return param() if callable(param) else param
 
     def _slot_dict(self, slot_name: str) -> dict[VariableLike, VariableLike]:
@@ -402,7 +402,7 @@ class Optimizer:
     def _get_or_make_slot(
         self, var: VariableLike, val: TensorLike, slot_name: str, op_name: str
     ) -> VariableLike:
-        """A slot that begins with a value."""
+        """Return a slot that begins with a value."""
         slots = self._slot_dict(slot_name)
         if _key(var) not in slots:
             slots[_key(var)] = slot_creator.create_slot(var, val, op_name)
@@ -417,7 +417,7 @@ class Optimizer:
         slot_name: str,
         op_name: str,
     ) -> VariableLike:
-        """A slot whose first value an initializer makes."""
+        """Return a slot whose first value an initializer makes."""
         slots = self._slot_dict(slot_name)
         if _key(var) not in slots:
             slots[_key(var)] = slot_creator.create_slot_with_initializer(
@@ -426,7 +426,7 @@ class Optimizer:
         return slots[_key(var)]
 
     def _zeros_slot(self, var: VariableLike, slot_name: str, op_name: str) -> VariableLike:
-        """A slot that begins with zeros."""
+        """Return a slot that begins with zeros."""
         slots = self._slot_dict(slot_name)
         if _key(var) not in slots:
             slots[_key(var)] = slot_creator.create_zeros_slot(var, op_name)
@@ -435,7 +435,7 @@ class Optimizer:
     def _create_non_slot_variable(
         self, initial_value: TensorLike, name: str, colocate_with: TensorLike
     ) -> VariableLike:
-        """A variable of the optimizer that belongs to no trained variable."""
+        """Return a variable of the optimizer that belongs to no trained variable."""
         key = (name, colocate_with.graph)
         found = self._non_slot_dict.get(key)
         if found is None:
@@ -464,7 +464,7 @@ class Optimizer:
 
 
 def _as_gradient(grad: TensorLike) -> TensorResult:
-    """A gradient as tensor or slices; None stays None.
+    """Return a gradient as tensor or slices; None stays None.
 
     Raises:
       TypeError: it can be neither.
@@ -511,7 +511,7 @@ class RuleOptimizer(Optimizer):
             setattr(self, f"{attribute}_tensor", tensor)
 
     def _rule(self) -> ApplyOps:
-        """The op; a subclass may choose by how it was made."""
+        """Return the op; a subclass may choose by how it was made."""
         return self.rule
 
     def _extra_inputs(self, var: VariableLike, dtype: DType) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def local_resources() -> list[Any]:
 
 
 def initialize_resources(resources: Sequence[Any], name: str = "init") -> TensorResult:
-    """An operation that makes resources."""
+    """Return an operation that makes resources."""
     if not resources:
         return no_op(name=name)
     return group(*(resource.create for resource in resources), name=name)
@@ -40,7 +40,7 @@ def initialize_resources(resources: Sequence[Any], name: str = "init") -> Tensor
 def report_uninitialized_resources(
     resources: Sequence[Any] | None = None, name: str = "report_uninitialized_resources"
 ) -> TensorResult:
-    """The names of the resources that were not made yet, a vector."""
+    """Return the names of the resources that were not made yet, a vector."""
     if resources is None:
         resources = [*shared_resources(), *local_resources()]
     with name_scope(name), device("/cpu:0"):

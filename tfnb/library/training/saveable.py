@@ -92,7 +92,7 @@ class SaveableObject:
     def restore(
         self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
     ) -> TensorResult:
-        """Makes the op that puts restored tensors back.
+        """Make the op that puts restored tensors back.
 
         Args:
           restored_tensors: one tensor per spec.
@@ -111,7 +111,7 @@ class ReferenceVariableSaveable(SaveableObject):
     def restore(
         self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
     ) -> TensorResult:
-        """An Assign; with shapes to give, whatever shape the variable has."""
+        """Return an Assign; with shapes to give, whatever shape the variable has."""
         value = restored_tensors[0]
         if restored_shapes is not None:
             value = reshape(value, restored_shapes[0])
@@ -143,7 +143,7 @@ class ResourceVariableSaveable(SaveableObject):
     def restore(
         self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
     ) -> TensorResult:
-        """An AssignVariableOp behind a copy to the variable's device.
+        """Return an AssignVariableOp behind a copy to the variable's device.
 
         Raises:
           ValueError: the static shapes contradict each other.
@@ -172,7 +172,7 @@ def _read_on_cpu(variable: ResourceVariable) -> Callable[[], Any]:
 
 
 def set_cpu0(device_string: str) -> str:
-    """The first CPU of the task that a device belongs to."""
+    """Return the first CPU of the task that a device belongs to."""
     spec = DeviceSpec.from_string(device_string)
     return spec.replace(device_type="CPU", device_index=0).to_string()
 
@@ -181,12 +181,12 @@ def set_cpu0(device_string: str) -> str:
 
 
 def all_saveable_objects(scope: str | None = None) -> list[Any]:
-    """The global variables, and what else the default graph says is to be saved."""
+    """Return the global variables, and what else the default graph says is to be saved."""
     return global_variables(scope) + get_collection(GraphKeys.SAVEABLE_OBJECTS, scope)
 
 
 def op_list_to_dict(op_list: Any, convert_variable_to_tensor: bool = True) -> dict[str, Any]:
-    """Gives each object of a list the name it has in a checkpoint.
+    """Give each object of a list the name it has in a checkpoint.
 
     Args:
       op_list: variables, parts of variables, partitioned variables, saveable objects.
@@ -248,7 +248,7 @@ def _comes_from_variable(tensor: TensorLike) -> bool:
 
 
 def saveable_objects_for_op(op: TensorLike, name: str | None) -> Iterator[SaveableObject]:
-    """The saveable objects behind one name: several for a variable in parts.
+    """Yield the saveable objects behind one name: several for a variable in parts.
 
     Raises:
       TypeError: the name is no string, or ``op`` nothing that can be saved.
@@ -301,7 +301,7 @@ def _saveables_of_slices(parts: list[TensorLike], name: str) -> Iterator[Saveabl
 
 
 def validate_and_slice_inputs(names_to_saveables: Any) -> list[SaveableObject]:
-    """The saveable objects of a dict or list, sorted by name.
+    """Return the saveable objects of a dict or list, sorted by name.
 
     Raises:
       TypeError: something in it cannot be saved.
@@ -327,5 +327,5 @@ def validate_and_slice_inputs(names_to_saveables: Any) -> list[SaveableObject]:
 
 
 def operations_of(saveables: Iterable[SaveableObject]) -> list[Operation | Nested]:
-    """What is behind saveable objects, to enter their graph's name scope with."""
+    """Return what is behind saveable objects, to enter their graph's name scope with."""
     return [saveable.op for saveable in saveables]

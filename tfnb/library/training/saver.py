@@ -120,7 +120,7 @@ class Saver:
             self._write_version = self.saver_def.version
 
     def build(self) -> None:
-        """Makes the nodes, unless they are there."""
+        """Make the nodes, unless they are there."""
         if self._is_built:
             return
         self._is_built = True
@@ -186,7 +186,7 @@ class Saver:
         self._last_checkpoints = last_checkpoints_with_time
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Counts those of a former run's checkpoints that are still there as this saver's."""
+        """Count those of a former run's checkpoints that are still there as this saver's."""
         found = []
         for path in checkpoint_paths:
             times = checkpoint_state.get_checkpoint_mtimes([path])
@@ -217,11 +217,11 @@ class Saver:
     # -- messages ----------------------------------------------------------------------------------
 
     def as_saver_def(self) -> Any:
-        """The message that names the nodes."""
+        """Return the message that names the nodes."""
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The message, with names as they are inside ``export_scope``; None for another scope."""
+        """Return the message, with names as they are inside ``export_scope``; None for another scope."""
         if export_scope is None:
             return self.saver_def
         names = [getattr(self.saver_def, field) for field in _NODE_FIELDS]
@@ -235,7 +235,7 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """A saver for nodes that are there.
+        """Return a saver for nodes that are there.
 
         Args:
           saver_def: the message that names them.
@@ -254,7 +254,7 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> Any:
-        """The MetaGraphDef of the default graph with this saver.
+        """Return the MetaGraphDef of the default graph with this saver.
 
         Arguments as in ``tf.train.export_meta_graph``.
         """
@@ -285,7 +285,7 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Saves the variables of a session.
+        """Save the variables of a session.
 
         Args:
           sess: the session.
@@ -377,7 +377,7 @@ class Saver:
     # -- restoring ---------------------------------------------------------------------------------
 
     def restore(self, sess: SessionLike, save_path: Any) -> None:
-        """Gives the variables the values of a checkpoint: all of them, or none if one is wrong.
+        """Give the variables the values of a checkpoint: all of them, or none if one is wrong.
 
         Args:
           sess: the session.
@@ -470,7 +470,7 @@ def _check_is_session(sess: SessionLike) -> None:
 
 
 def _explained(error: errors.OpError, table: str) -> errors.OpError:
-    """The same error with the sentence that TensorFlow puts before it, and the table behind it."""
+    """Return the same error with the sentence that TensorFlow puts before it, and the table behind it."""
     reason = ""
     if isinstance(error, errors.NotFoundError):
         reason = _MISSING

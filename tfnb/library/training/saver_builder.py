@@ -56,7 +56,7 @@ class BulkSaverBuilder:
         build_save: bool = True,
         build_restore: bool = True,
     ) -> saver_pb2.SaverDef:
-        """Adds the nodes to the default graph.
+        """Add the nodes to the default graph.
 
         Args:
           names_to_saveables: name -> variable or saveable, or a list of them.

@@ -40,7 +40,7 @@ class SparseElement:
 def store_sparse_tensors(
     lists: Sequence[Sequence[TensorLike]], enqueue_many: bool, keep_input: TensorLike
 ) -> tuple[list[list[Nested]], list[SparseElement | None]]:
-    """The lists with a vector of a handle (or rows of them) in place of each sparse tensor.
+    """Return the lists with a vector of a handle (or rows of them) in place of each sparse tensor.
 
     Also gives, for each position, what :func:`restore_sparse_tensors` needs; None for dense ones.
     """
@@ -67,7 +67,7 @@ def store_sparse_tensors(
 def _store(
     tensor: SparseTensor, enqueue_many: bool, keep_input: TensorLike, known: SparseElement | None
 ) -> tuple[Nested, Nested]:
-    """The handle, and the op that makes it."""
+    """Return the handle, and the op that makes it."""
     add = add_many_sparse_to_tensors_map if enqueue_many else add_sparse_to_tensors_map
     shared_name = "" if known is None else known.map_op.name
     made: list[TensorLike] = []
@@ -92,7 +92,7 @@ def _store(
 
 
 def _selected(tensor: SparseTensor, keep_input: TensorLike) -> SparseTensor:
-    """The entries of those rows for which ``keep_input`` is true."""
+    """Return the entries of those rows for which ``keep_input`` is true."""
     rows = tensor.indices[:, 0]
     kept = reshape(where(gather(keep_input, rows)), [-1])
     return SparseTensor(
@@ -103,7 +103,7 @@ def _selected(tensor: SparseTensor, keep_input: TensorLike) -> SparseTensor:
 def restore_sparse_tensors(
     stored: TensorLike, elements: Sequence[SparseElement | None]
 ) -> list[TensorResult]:
-    """What a queue gave, a tensor or a list, with sparse tensors in the place of handles."""
+    """Return what a queue gave, a tensor or a list, with sparse tensors in the place of handles."""
     is_list = isinstance(stored, list)
     tensors = [
         tensor if element is None else _take(tensor, element)

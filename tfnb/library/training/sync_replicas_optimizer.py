@@ -87,7 +87,7 @@ class SyncReplicasOptimizer(Optimizer):
         name: str | None = None,
         skip_gradients_aggregation: bool = False,
     ) -> Any:
-        """What a worker runs: adds its gradients and waits for a token.
+        """Return what a worker runs: adds its gradients and waits for a token.
 
         Args:
           grads_and_vars: what :meth:`compute_gradients` gives.
@@ -168,7 +168,7 @@ class SyncReplicasOptimizer(Optimizer):
         return train_op
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """What the chief starts: applies the means and gives out tokens.
+        """Return what the chief starts: applies the means and gives out tokens.
 
         Raises:
           ValueError: :meth:`apply_gradients` was not called.
@@ -178,7 +178,7 @@ class SyncReplicasOptimizer(Optimizer):
         return self._chief_queue_runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Any:
-        """What the chief runs in the beginning: gives out the first tokens.
+        """Return what the chief runs in the beginning: gives out the first tokens.
 
         Args:
           num_tokens: how many; ``replicas_to_aggregate`` if -1.
@@ -217,7 +217,7 @@ class SyncReplicasOptimizer(Optimizer):
     def make_session_run_hook(
         self, is_chief: bool, num_tokens: int = -1
     ) -> _SyncReplicasOptimizerHook:
-        """What a monitored session calls to begin with the right tokens.
+        """Return what a monitored session calls to begin with the right tokens.
 
         Args:
           is_chief: whether the worker is the one that applies updates.
@@ -237,7 +237,7 @@ class _SyncReplicasOptimizerHook:
         self._init_tokens_op: Operation | None = None
 
     def begin(self) -> None:
-        """Builds what is run later; the graph is still open."""
+        """Build what is run later; the graph is still open."""
         optimizer = self._optimizer
         if not optimizer._gradients_applied:
             raise ValueError("SyncReplicasOptimizer.apply_gradient should be called before using "
@@ -249,7 +249,7 @@ class _SyncReplicasOptimizerHook:
             self._init_op = optimizer.local_step_init_op
 
     def after_create_session(self, session: SessionLike, coord: Any) -> None:
-        """Initializes, gives out the first tokens and starts the chief's threads."""
+        """Initialize, give out the first tokens and start the chief's threads."""
         session.run(self._init_op)
         if self._is_chief:
             session.run(self._init_tokens_op)

@@ -116,7 +116,7 @@ class ObjectGraph:
         return found
 
     def _with_values(self) -> set[int]:
-        """The positions of the objects that have values, or hold some that have."""
+        """Return the positions of the objects that have values, or hold some that have."""
         holders: dict[int, list[int]] = {}
         for holder, children in enumerate(self.children):
             for _, position in children:
@@ -132,7 +132,7 @@ class ObjectGraph:
         return found
 
     def to_proto(self) -> Any:
-        """The message that a checkpoint holds beside the values."""
+        """Return the message that a checkpoint holds beside the values."""
         proto = saved_object_graph_pb2.TrackableObjectGraph()
         with_values = self._with_values()
         for one, path, children in zip(self.objects, self.paths, self.children, strict=True):
@@ -157,7 +157,7 @@ class ObjectGraph:
 
 
 def attribute_of(value: TensorLike) -> str:
-    """The name of what is saved of an object itself; "" where nothing is."""
+    """Return the name of what is saved of an object itself; "" where nothing is."""
     if isinstance(value, Variable):
         return VARIABLE_VALUE
     is_saved = getattr(value, "object_saveable", None) is not None and value.saveable is not None
@@ -207,7 +207,7 @@ def _escaped(name: str) -> str:
 
 
 def key_of(path: tuple[str, ...], attribute: str = VARIABLE_VALUE) -> str:
-    """The key of an object's value.
+    """Return the key of an object's value.
 
     >>> key_of(("model", "a/b"))
     'model/a.Sb/.ATTRIBUTES/VARIABLE_VALUE'
@@ -216,7 +216,7 @@ def key_of(path: tuple[str, ...], attribute: str = VARIABLE_VALUE) -> str:
 
 
 def slot_key(variable: tuple[str, ...], optimizer: tuple[str, ...], name: str) -> str:
-    """The key of a slot's value."""
+    """Return the key of a slot's value."""
     inner = f"{_joined(variable)}/.OPTIMIZER_SLOT/{_joined(optimizer)}/{_escaped(name)}"
     return f"{inner}/.ATTRIBUTES/{VARIABLE_VALUE}"
 
@@ -237,7 +237,7 @@ class Match:
 
 
 def match(graph: ObjectGraph, proto: Any) -> Match:
-    """Finds the objects of a checkpoint among those that there are, by their names."""
+    """Find the objects of a checkpoint among those that there are, by their names."""
     node_of: dict[int, int] = {0: 0}  # position of an object -> node
     waiting = [0]
     while waiting:

@@ -58,7 +58,7 @@ def convert_variables_to_constants(
     variable_names_whitelist: Collection[str] | None = None,
     variable_names_blacklist: Collection[str] | None = None,
 ) -> graph_pb2.GraphDef:
-    """The part of a graph that some nodes need, with the values of a session for its variables.
+    """Return the part of a graph that some nodes need, with the values of a session for its variables.
 
     Args:
       sess: the session that has the values.
@@ -89,7 +89,7 @@ def convert_variables_to_constants(
 
 
 def _value_of(graph: Graph, node: Any) -> TensorResult:
-    """The tensor of a session's graph that has the value of a variable."""
+    """Return the tensor of a session's graph that has the value of a variable."""
     if node.op in _REF_VARIABLES:
         return graph.get_tensor_by_name(f"{node.name}:0")
     try:
@@ -119,7 +119,7 @@ class _Freezer:
         self.types: dict[tuple[str, int], DType] = {}
 
     def run(self) -> graph_pb2.GraphDef:
-        """The rewritten graph."""
+        """Return the rewritten graph."""
         self._spread()
         found = graph_pb2.GraphDef()
         for node in self.graph_def.node:
@@ -171,7 +171,7 @@ class _Freezer:
         return {position: dtype for position, dtype in found.items() if dtype is not None}
 
     def _spread_through_call(self, node: Any) -> bool:
-        """Notes the handles that a loop hands through; whether that was new."""
+        """Note the handles that a loop hands through; whether that was new."""
         known = len(self.types)
         types = self._types_of_inputs(node)
         for position in outputs_of_call(node.op, types):

@@ -38,7 +38,7 @@ def is_call(op: str) -> bool:
 
 
 def outputs_of_call(op: str, inputs: Iterable[int]) -> list[int]:
-    """The outputs of a call that are the handles at some inputs, as a loop hands them through."""
+    """Return the outputs of a call that are the handles at some inputs, as a loop hands them through."""
     return list(inputs) if op in _LOOPS else []
 
 
@@ -57,7 +57,7 @@ class FunctionFreezer:
         self.made: list[TensorLike] = []
 
     def rewrite_call(self, node: Any, types: Mapping[int, DType]) -> None:
-        """Makes a node call functions that take values.
+        """Make a node call functions that take values.
 
         Args:
           node: the node, which is changed.
@@ -143,7 +143,7 @@ class _Body:
         }
 
     def _spread(self, node: Any) -> bool:
-        """Notes what hands a handle on; whether that was new."""
+        """Note what hands a handle on; whether that was new."""
         types = self._types(node)
         outputs = list(types) if node.op == "Identity" else outputs_of_call(node.op, types)
         known = len(self.values)
@@ -169,7 +169,7 @@ class _Body:
 
 
 def rewrite_reader(node: Any, dtype: DType, add_axis: Callable[[str, int], str]) -> bool:
-    """Makes a node that reads a variable take its value; False for other nodes.
+    """Make a node that reads a variable take its value; False for other nodes.
 
     Args:
       node: the node, which is changed.
@@ -203,7 +203,7 @@ def rewrite_reader(node: Any, dtype: DType, add_axis: Callable[[str, int], str])
 
 
 def add_scalar(node: Any, value: int) -> None:
-    """Makes an empty node an int32 constant."""
+    """Make an empty node an int32 constant."""
     node.op = "Const"
     node.attr["dtype"].type = dtypes.int32.as_datatype_enum
     node.attr["value"].tensor.CopyFrom(make_tensor_proto(value, dtype=dtypes.int32, shape=()))

@@ -58,7 +58,7 @@ class Initializer:
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> TensorResult:
-        """The first value of a variable.
+        """Return the first value of a variable.
 
         Args:
           shape: the shape of what is made.
@@ -68,12 +68,12 @@ class Initializer:
         raise NotImplementedError
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {}
 
     @classmethod
     def from_config(cls, config: Config) -> Self:
-        """An initializer from what ``get_config`` gave."""
+        """Return an initializer from what ``get_config`` gave."""
         return cls(**config)
 
 
@@ -96,11 +96,11 @@ class Zeros(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> Tensor:
-        """A tensor of zeros."""
+        """Return a tensor of zeros."""
         return array_ops.zeros(shape, self.dtype if dtype is None else dtype)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"dtype": self.dtype.name}
 
 
@@ -116,11 +116,11 @@ class Ones(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> Tensor:
-        """A tensor of ones."""
+        """Return a tensor of ones."""
         return array_ops.ones(shape, self.dtype if dtype is None else dtype)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"dtype": self.dtype.name}
 
 
@@ -149,7 +149,7 @@ class Constant(Initializer):
         partition_info: PartitionInfo | None = None,
         verify_shape: bool | None = None,
     ) -> Tensor:
-        """The value in the wanted shape; the last element fills what is left."""
+        """Return the value in the wanted shape; the last element fills what is left."""
         return array_ops.constant_v1(
             self.value,
             dtype=self.dtype if dtype is None else dtype,
@@ -158,7 +158,7 @@ class Constant(Initializer):
         )
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"value": self.value, "dtype": self.dtype.name}
 
 
@@ -188,7 +188,7 @@ class RandomUniform(Initializer):
         return random_ops.random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {
             "minval": self.minval,
             "maxval": self.maxval,
@@ -223,7 +223,7 @@ class RandomNormal(Initializer):
         return random_ops.random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {
             "mean": self.mean,
             "stddev": self.stddev,
@@ -271,7 +271,7 @@ class UniformUnitScaling(Initializer):
         return random_ops.random_uniform(shape, -bound, bound, dtype, seed=self.seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"factor": self.factor, "seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -326,7 +326,7 @@ class VarianceScaling(Initializer):
         return random_ops.random_uniform(shape, -bound, bound, dtype, seed=self.seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {
             "scale": self.scale,
             "mode": self.mode,
@@ -344,7 +344,7 @@ class GlorotUniform(VarianceScaling):
         super().__init__(mode="fan_avg", distribution="uniform", seed=seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -356,7 +356,7 @@ class GlorotNormal(VarianceScaling):
         super().__init__(mode="fan_avg", seed=seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -376,7 +376,7 @@ class Orthogonal(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> TensorResult:
-        """A matrix of as many columns as the last dimension.
+        """Return a matrix of as many columns as the last dimension.
 
         Raises:
           ValueError: the shape has less than two dimensions.
@@ -402,7 +402,7 @@ class Orthogonal(Initializer):
         return self.gain * array_ops.reshape(q, shape)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -419,7 +419,7 @@ class Identity(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> TensorResult:
-        """A matrix with the gain on its diagonal.
+        """Return a matrix with the gain on its diagonal.
 
         Raises:
           ValueError: the shape is none of a matrix.
@@ -439,12 +439,12 @@ class Identity(Initializer):
         return self.gain * value
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"gain": self.gain, "dtype": self.dtype.name}
 
 
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """Normal numbers with LeCun's scale, the number of inputs."""
+    """Return normal numbers with LeCun's scale, the number of inputs."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
@@ -454,7 +454,7 @@ def lecun_uniform(seed: int | None = None) -> VarianceScaling:
 
 
 def he_normal(seed: int | None = None) -> VarianceScaling:
-    """Normal numbers with He's scale, half the number of inputs."""
+    """Return normal numbers with He's scale, half the number of inputs."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 

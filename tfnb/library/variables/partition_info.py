@@ -16,11 +16,11 @@ class PartitionInfo:
         self.var_offset = list(var_offset)
 
     def single_offset(self, shape: Sequence[int]) -> int:
-        """The offset along the dimension that is cut."""
+        """Return the offset along the dimension that is cut."""
         return self.var_offset[self.single_slice_dim(shape) or 0]
 
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
-        """The dimension that is cut; None if none is."""
+        """Return the dimension that is cut; None if none is."""
         cut = [i for i, (a, b) in enumerate(zip(shape, self.full_shape)) if a != b]
         if len(cut) > 1:
             raise ValueError(f"More than one dimension is cut: {shape} of {self.full_shape}")

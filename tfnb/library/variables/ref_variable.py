@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 def check_arguments(
     initial_value: TensorLike, collections: CollectionNames, constraint: Constraint, trainable: bool
 ) -> Any:
-    """The collections a new variable is added to.
+    """Return the collections a new variable is added to.
 
     Raises:
       ValueError: there is no initial value, or an argument is of another kind.
@@ -76,7 +76,7 @@ def check_arguments(
 
 
 def name_of_scope(scope: str) -> str:
-    """The name an op gets from a scope: without the slash at its end."""
+    """Return the name an op gets from a scope: without the slash at its end."""
     return scope.removesuffix("/")
 
 
@@ -182,12 +182,12 @@ class RefVariable(Variable):
         return found
 
     def value(self) -> Tensor:
-        """The value, read once for the whole graph."""
+        """Return the value, read once for the whole graph."""
         found: Tensor = self._snapshot
         return found
 
     def read_value(self) -> Tensor:
-        """The value, read by an op of its own."""
+        """Return the value, read by an op of its own."""
         found: Tensor = identity_op(self._variable, name="read")
         return found
 
@@ -241,7 +241,7 @@ class RefVariable(Variable):
         return found
 
     def set_shape(self, shape: TensorLike) -> None:
-        """Adds what is known of the shape."""
+        """Add what is known of the shape."""
         self._ref().set_shape(shape)
         self.value().set_shape(shape)
 
@@ -254,7 +254,7 @@ class RefVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> TensorResult:
-        """Gives the variable a value.
+        """Give the variable a value.
 
         Args:
           value: the value.
@@ -272,7 +272,7 @@ class RefVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> TensorResult:
-        """Adds to the variable; arguments as in :meth:`assign`."""
+        """Add to the variable; arguments as in :meth:`assign`."""
         found = state_ops.assign_add(self._variable, delta, use_locking=use_locking, name=name)
         return found if read_value else found.op
 
@@ -288,7 +288,7 @@ class RefVariable(Variable):
         return found if read_value else found.op
 
     def count_up_to(self, limit: int) -> Tensor:
-        """The value of a counter, which is then increased; an error ends it at the limit."""
+        """Return the value of a counter, which is then increased; an error ends it at the limit."""
         found: Tensor = state_ops.count_up_to(self._variable, limit=limit)
         return found
 
@@ -317,19 +317,19 @@ class RefVariable(Variable):
     def scatter_add(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Adds the rows of an IndexedSlices."""
+        """Add the rows of an IndexedSlices."""
         return self._scatter("add", sparse_delta, use_locking, name)
 
     def scatter_max(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Puts the greater of what is there and the rows of an IndexedSlices."""
+        """Put the greater of what is there and the rows of an IndexedSlices."""
         return self._scatter("max", sparse_delta, use_locking, name)
 
     def scatter_min(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Puts the smaller of what is there and the rows of an IndexedSlices."""
+        """Put the smaller of what is there and the rows of an IndexedSlices."""
         return self._scatter("min", sparse_delta, use_locking, name)
 
     def scatter_mul(
@@ -347,13 +347,13 @@ class RefVariable(Variable):
     def scatter_update(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Puts the rows of an IndexedSlices."""
+        """Put the rows of an IndexedSlices."""
         return self._scatter("update", sparse_delta, use_locking, name)
 
     def batch_scatter_update(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Puts the rows of an IndexedSlices, separately for every leading batch."""
+        """Put the rows of an IndexedSlices, separately for every leading batch."""
         return state_ops.batch_scatter_update(
             self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name
         )
@@ -369,7 +369,7 @@ class RefVariable(Variable):
     def scatter_nd_add(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> TensorResult:
-        """Adds updates at coordinates."""
+        """Add updates at coordinates."""
         return state_ops.scatter_nd_add_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
@@ -377,7 +377,7 @@ class RefVariable(Variable):
     def scatter_nd_update(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> TensorResult:
-        """Puts updates at coordinates."""
+        """Put updates at coordinates."""
         return state_ops.scatter_nd_update_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
@@ -438,7 +438,7 @@ class RefVariable(Variable):
         self._graph_key = graph._graph_key
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The VariableDef message; None for another scope than ``export_scope``."""
+        """Return the VariableDef message; None for another scope than ``export_scope``."""
         from tfnb.proto import variable_pb2
 
         if export_scope is not None and not self._variable.name.startswith(export_scope):

@@ -199,21 +199,21 @@ class ResourceVariable(Variable):
         return found
 
     def value(self) -> Tensor:
-        """The value, read by an op of its own unless it is cached on a device."""
+        """Return the value, read by an op of its own unless it is cached on a device."""
         if self._cached_value is not None:
             return self._cached_value
         with colocate_with(None, ignore_existing=True):
             return self._read_variable_op()
 
     def read_value(self) -> Tensor:
-        """The value, read by an op of its own."""
+        """Return the value, read by an op of its own."""
         with name_scope("Read"):
             value = self._read_variable_op()
         found: Tensor = identity_op(value)
         return found
 
     def read_value_no_copy(self) -> Tensor:
-        """The value, read by an op of its own; no read copies here."""
+        """Return the value, read by an op of its own; no read copies here."""
         return self.read_value()
 
     def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
@@ -533,7 +533,7 @@ class ResourceVariable(Variable):
         self._graph_key = graph._graph_key
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The VariableDef message; None for another scope than ``export_scope``."""
+        """Return the VariableDef message; None for another scope than ``export_scope``."""
         from tfnb.proto import variable_pb2
 
         if export_scope is not None and not self.handle.name.startswith(export_scope):

@@ -32,7 +32,7 @@ def make_template(
     custom_getter_: Any = None,
     **kwargs: Any,
 ) -> Template:
-    """A function whose variables are made once, in a scope of its own.
+    """Return a function whose variables are made once, in a scope of its own.
 
     Args:
       name_: the name of the scope; made unique.
@@ -74,7 +74,7 @@ class Template:
                 self._scope = scope
 
     def __call__(self, *args: Any, **kwargs: Any) -> TensorResult:
-        """Calls the function in its scope."""
+        """Call the function in its scope."""
         if self._scope is not None:
             with vs.variable_scope(self._scope, reuse=not self._is_first_call):
                 return self._call(args, kwargs)

@@ -155,48 +155,48 @@ class VariableScope:
         self._reuse = True
 
     def set_initializer(self, initializer: Initializer) -> None:
-        """Sets the default initializer."""
+        """Set the default initializer."""
         self._initializer = initializer
 
     def set_dtype(self, dtype: DTypeLike) -> None:
-        """Sets the default type."""
+        """Set the default type."""
         self._dtype = dtype
 
     def set_use_resource(self, use_resource: bool) -> None:
-        """Sets whether variables stand behind handles."""
+        """Set whether variables stand behind handles."""
         self._use_resource = use_resource
 
     def set_regularizer(self, regularizer: Regularizer) -> None:
-        """Sets the default regularizer."""
+        """Set the default regularizer."""
         self._regularizer = regularizer
 
     def set_caching_device(self, caching_device: DeviceLike) -> None:
-        """Sets the device that variables are read on."""
+        """Set the device that variables are read on."""
         self._caching_device = caching_device
 
     def set_partitioner(self, partitioner: Partitioner) -> None:
-        """Sets what cuts variables into parts."""
+        """Set what cuts variables into parts."""
         self._partitioner = partitioner
 
     def set_custom_getter(self, custom_getter: CustomGetter) -> None:
-        """Sets what is asked for a variable first."""
+        """Set what is asked for a variable first."""
         self._custom_getter = custom_getter
 
     def get_collection(self, name: str) -> list[TensorResult]:
-        """The entries of a collection whose names are in this scope."""
+        """Return the entries of a collection whose names are in this scope."""
         scope = f"{self._name}/" if self._name else ""
         return get_default_graph().get_collection(name, scope)
 
     def trainable_variables(self) -> list[VariableLike]:
-        """The trainable variables of this scope."""
+        """Return the trainable variables of this scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
     def global_variables(self) -> list[VariableLike]:
-        """The global variables of this scope."""
+        """Return the global variables of this scope."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
     def local_variables(self) -> list[VariableLike]:
-        """The local variables of this scope."""
+        """Return the local variables of this scope."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def get_variable(
@@ -219,7 +219,7 @@ class VariableScope:
         synchronization: VariableSynchronization = VariableSynchronization.AUTO,
         aggregation: VariableAggregation = VariableAggregation.NONE,
     ) -> VariableLike:
-        """The variable of this name in this scope; see :func:`get_variable`."""
+        """Return the variable of this name in this scope; see :func:`get_variable`."""
 
         def either(given: Any, default: Any) -> Any:
             return default if given is None else given
@@ -264,7 +264,7 @@ class _ScopeStore(threading.local):
         self.counts: dict[str, int] = {}
 
     def open(self, name: str) -> None:
-        """Counts one more scope of this name."""
+        """Count one more scope of this name."""
         self.counts[name] = self.counts.get(name, 0) + 1
 
     def close_below(self, name: str) -> None:
@@ -275,7 +275,7 @@ class _ScopeStore(threading.local):
 
 
 def _hoisting_getter(graph: Any) -> Callable[..., Any] | None:
-    """What makes the variables of a function's body outside of it; None in other graphs."""
+    """Return what makes the variables of a function's body outside of it; None in other graphs."""
     if not (graph.building_function and graph.hoists_variables):
         return None
 
@@ -331,7 +331,7 @@ def _of_graph(key: tuple[str], make: Callable[[], Nested]) -> Any:
 
 
 def stores_of(graph: Graph) -> tuple[list[_VariableStore], list[_ScopeStore]]:
-    """A graph's table of variables and its table of scopes, each in a list; empty if unused."""
+    """Return a graph's table of variables and its table of scopes, each in a list; empty if unused."""
     return graph.get_collection(_STORE_KEY), graph.get_collection(_SCOPE_KEY)
 
 
@@ -346,7 +346,7 @@ def _get_scope_store() -> _ScopeStore:
 
 
 def get_variable_scope() -> VariableScope:
-    """The current variable scope."""
+    """Return the current variable scope."""
     return _get_scope_store().current_scope
 
 
@@ -433,7 +433,7 @@ def _unique_scope(prefix: str) -> str:
 def pure_variable_scope(
     name: str | None, default_name: str, custom_getter: CustomGetter
 ) -> _PureVariableScope:
-    """A scope of a name, or of one made unique, that opens no name scope."""
+    """Return a scope of a name, or of one made unique, that opens no name scope."""
     options = dict.fromkeys(_SCOPE_OPTIONS) | {"custom_getter": custom_getter}
     return _PureVariableScope(name or _unique_scope(default_name), None, None, options)
 
@@ -626,7 +626,7 @@ def get_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> VariableLike:
-    """The variable of this name in the current scope: found or made, as the scope's ``reuse`` says.
+    """Return the variable of this name in the current scope: found or made, as the scope's ``reuse`` says.
 
     Args:
       name: its name in the scope.

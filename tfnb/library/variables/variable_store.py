@@ -85,7 +85,7 @@ class _VariableStore:
     def get_variable(
         self, name: str, custom_getter: CustomGetter = None, **kwargs: Any
     ) -> VariableLike:
-        """The variable of this name, found or made; see :func:`get_variable`.
+        """Return the variable of this name, found or made; see :func:`get_variable`.
 
         Raises:
           ValueError: it may not be made, may not be found, or is another one than is asked for.
@@ -326,7 +326,7 @@ def _already_exists(name: str, variable: VariableLike) -> str:
 
 
 def _accepted(function: Any) -> set[str] | None:
-    """The names of a function's parameters; None if it takes any."""
+    """Return the names of a function's parameters; None if it takes any."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):

@@ -121,7 +121,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
 
 
 def _create(**kwargs: Any) -> VariableLike:
-    """The variable that ``tf.Variable(**kwargs)`` stands for."""
+    """Return the variable that ``tf.Variable(**kwargs)`` stands for."""
     creator: Any = _default_creator
     for one in get_default_graph().kept.get(_CREATORS, ()):
         creator = functools.partial(one, creator)
@@ -283,11 +283,11 @@ class Variable(metaclass=_VariableType):
         raise NotImplementedError
 
     def value(self) -> Tensor:
-        """The value as a tensor."""
+        """Return the value as a tensor."""
         raise NotImplementedError
 
     def read_value(self) -> Tensor:
-        """The value, read by an op of its own."""
+        """Return the value, read by an op of its own."""
         raise NotImplementedError
 
     @property
@@ -361,7 +361,7 @@ class Variable(metaclass=_VariableType):
         raise NotImplementedError
 
     def get_shape(self) -> TensorShape:
-        """The static shape."""
+        """Return the static shape."""
         return self.shape
 
     def is_initialized(self, name: str | None = None) -> TensorResult:
@@ -369,11 +369,11 @@ class Variable(metaclass=_VariableType):
         return state_ops.is_variable_initialized_op(ref=self, name=name)
 
     def eval(self, session: SessionLike | None = None) -> Any:
-        """The value in a session; without one in the default session."""
+        """Return the value in a session; without one in the default session."""
         return self._as_graph_element().eval(session=session)
 
     def initialized_value(self) -> Tensor:
-        """The value, or the initial value where the variable has none yet."""
+        """Return the value, or the initial value where the variable has none yet."""
         from tfnb.library.control_flow.cond import cond
 
         with control_dependencies(None):
@@ -385,7 +385,7 @@ class Variable(metaclass=_VariableType):
         return found
 
     def load(self, value: TensorLike, session: SessionLike | None = None) -> None:
-        """Gives the variable a value in a session, outside of any step of the program.
+        """Give the variable a value in a session, outside of any step of the program.
 
         Raises:
           ValueError: there is no session.
@@ -405,7 +405,7 @@ class Variable(metaclass=_VariableType):
         return self._save_slice_info
 
     def ref(self) -> Any:
-        """A hashable stand-in for the variable."""
+        """Return a hashable stand-in for the variable."""
         from tfnb.framework.tensor import Reference
 
         return Reference(self)
@@ -416,7 +416,7 @@ class Variable(metaclass=_VariableType):
 
     @staticmethod
     def from_proto(variable_def: variable_pb2.VariableDef, import_scope: str | None = None) -> Any:
-        """The variable of the default graph that a VariableDef message describes."""
+        """Return the variable of the default graph that a VariableDef message describes."""
         from tfnb.library.variables.ref_variable import RefVariable
         from tfnb.library.variables.resource_variable import ResourceVariable
 
@@ -468,7 +468,7 @@ class SaveSliceInfo:
 
     @classmethod
     def from_spec(cls, spec: str) -> SaveSliceInfo:
-        """Reads what ``spec`` writes.
+        """Read what ``spec`` writes.
 
         Args:
           spec: the whole's sizes, then a pair of start and size for each dimension:
@@ -501,7 +501,7 @@ class SaveSliceInfo:
         )
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The SaveSliceInfoDef message; None for another scope than ``export_scope``."""
+        """Return the SaveSliceInfoDef message; None for another scope than ``export_scope``."""
         from tfnb.framework.scope_names import strip_name_scope
         from tfnb.proto import variable_pb2
 
@@ -521,7 +521,7 @@ Variable.SaveSliceInfo = SaveSliceInfo
 
 
 def guard_against_uninitialized(name: str, initial_value: Tensor) -> Tensor:
-    """An initial value in which other variables are read only once they have values.
+    """Return an initial value in which other variables are read only once they have values.
 
     Args:
       name: the name of the variable that it is for.
@@ -611,7 +611,7 @@ def _initialized_value_of(op: Operation) -> Tensor | None:
 
 
 def overload_operators(cls: type[Variable]) -> None:
-    """Gives a class of variables the operators of tensors, applied to the variable's value."""
+    """Give a class of variables the operators of tensors, applied to the variable's value."""
     for operator in Tensor.OVERLOADABLE_OPERATORS:
         if operator in ("__eq__", "__ne__"):
             # As tensors, variables are equal only to themselves.
@@ -642,7 +642,7 @@ def _getitem(variable: VariableLike, slice_spec: TensorLike) -> TensorResult:
 
 
 def global_variables(scope: str | None = None) -> list[VariableLike]:
-    """The variables of ``GLOBAL_VARIABLES``.
+    """Return the variables of ``GLOBAL_VARIABLES``.
 
     Args:
       scope: a regular expression that names must match at their beginning.
@@ -651,32 +651,32 @@ def global_variables(scope: str | None = None) -> list[VariableLike]:
 
 
 def all_variables() -> list[VariableLike]:
-    """The old name of :func:`global_variables`."""
+    """Return the old name of :func:`global_variables`."""
     return global_variables()
 
 
 def local_variables(scope: str | None = None) -> list[VariableLike]:
-    """The variables of ``LOCAL_VARIABLES``, which are not saved."""
+    """Return the variables of ``LOCAL_VARIABLES``, which are not saved."""
     return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[VariableLike]:
-    """The variables of ``MODEL_VARIABLES``."""
+    """Return the variables of ``MODEL_VARIABLES``."""
     return get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[VariableLike]:
-    """The variables that optimizers change by default."""
+    """Return the variables that optimizers change by default."""
     return get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[VariableLike]:
-    """The variables of which moving averages are kept."""
+    """Return the variables of which moving averages are kept."""
     return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Iterable[VariableLike], name: str = "init") -> Operation:
-    """An op that gives variables their initial values."""
+    """Return an op that gives variables their initial values."""
     from tfnb.library.control_flow.control_flow import group
     from tfnb.ops.control.control_flow_ops import no_op
 
@@ -688,27 +688,27 @@ def variables_initializer(var_list: Iterable[VariableLike], name: str = "init") 
 
 
 def initialize_variables(var_list: Iterable[VariableLike], name: str = "init") -> Operation:
-    """The old name of :func:`variables_initializer`."""
+    """Return the old name of :func:`variables_initializer`."""
     return variables_initializer(var_list, name=name)
 
 
 def global_variables_initializer() -> Operation:
-    """An op that gives all global variables their initial values."""
+    """Return an op that gives all global variables their initial values."""
     return variables_initializer(global_variables())
 
 
 def initialize_all_variables() -> Operation:
-    """The old name of :func:`global_variables_initializer`."""
+    """Return the old name of :func:`global_variables_initializer`."""
     return global_variables_initializer()
 
 
 def local_variables_initializer() -> Operation:
-    """An op that gives all local variables their initial values."""
+    """Return an op that gives all local variables their initial values."""
     return variables_initializer(local_variables())
 
 
 def initialize_local_variables() -> Operation:
-    """The old name of :func:`local_variables_initializer`."""
+    """Return the old name of :func:`local_variables_initializer`."""
     return local_variables_initializer()
 
 
@@ -721,7 +721,7 @@ def _known_variables() -> list[Nested]:
 
 
 def assert_variables_initialized(var_list: Iterable[VariableLike] | None = None) -> Tensor | None:
-    """A tensor that can only be computed once all variables have values; None without any."""
+    """Return a tensor that can only be computed once all variables have values; None without any."""
     from tfnb.ops.array import concat_ops, shape_ops
 
     variables = _known_variables() if var_list is None else list(var_list)
@@ -737,7 +737,7 @@ def assert_variables_initialized(var_list: Iterable[VariableLike] | None = None)
 def report_uninitialized_variables(
     var_list: Iterable[VariableLike] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
-    """The names of the variables that have no value, as a vector of strings."""
+    """Return the names of the variables that have no value, as a vector of strings."""
     from tfnb.ops.array import concat_ops
     from tfnb.ops.array.constant_ops import constant
     from tfnb.ops.array.where_ops import boolean_mask

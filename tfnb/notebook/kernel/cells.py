@@ -34,7 +34,7 @@ class CellRegistrar:
         self._shell.events.unregister("pre_run_cell", self.register)
 
     def register(self, info: Any) -> None:
-        """Registers the cell that an event announces."""
+        """Register the cell that an event announces."""
         if not info.raw_cell or info.silent:
             return
         shell, source = self._shell, info.raw_cell
@@ -51,7 +51,7 @@ class CellRegistrar:
 
 
 def _number_of(shell: Any) -> int:
-    """The announced cell's number: some IPythons have counted on already, some have not yet."""
+    """Return the announced cell's number: some IPythons have counted on already, some have not yet."""
     count = int(shell.execution_count)
     history = getattr(shell, "history_manager", None)
     # Inputs are stored under their numbers, from 1, and this cell's is stored next.

@@ -26,7 +26,7 @@ _ids: dict[int, str] = {}  # by the kernel's identity; guarded by _lock
 
 
 def control_shell_id() -> str | None:
-    """The id of this kernel's subshell for widgets, made at the first call; None if it has none."""
+    """Return the id of this kernel's subshell for widgets, made at the first call; None if it has none."""
     kernel = getattr(current_shell(), "kernel", None)
     thread = getattr(kernel, "shell_channel_thread", None)
     manager = getattr(thread, "manager", None)

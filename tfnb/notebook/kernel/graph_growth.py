@@ -125,7 +125,7 @@ class GraphGrowth:
         *,
         is_replaced: bool = False,
     ) -> None:
-        """Keeps what a run of a cell made, beside what its run before made."""
+        """Keep what a run of a cell made, beside what its run before made."""
         runs = self._runs.setdefault((id(graph), key), deque(maxlen=2))
         self._is_noted = True
         runs.append(CellNodes(number, [node_def_of(op) for op in operations], is_replaced))

@@ -41,7 +41,7 @@ class ReplacedCells:
 
 
 def replaced_text(making: Making) -> str:
-    """What became of a cell's former operations, and who still stands on those that differ."""
+    """Return what became of a cell's former operations, and who still stands on those that differ."""
     num_new = len(making.operations) - making.num_kept - making.num_replaced
     num_new -= len(making.still_used)
     counts = [

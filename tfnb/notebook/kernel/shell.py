@@ -6,7 +6,7 @@ from typing import Any
 
 
 def current_shell() -> Any | None:
-    """The running IPython, or None in a plain Python."""
+    """Return the running IPython, or None in a plain Python."""
     from IPython.core.getipython import get_ipython
 
     return get_ipython()
@@ -18,7 +18,7 @@ def is_notebook(shell: Any | None) -> bool:
 
 
 def show(value: Any, *, raw: bool = False) -> None:
-    """Displays a value, or with ``raw`` a bundle of its forms."""
+    """Display a value, or with ``raw`` a bundle of its forms."""
     from IPython.display import display
 
     display(value, raw=raw)  # type: ignore[no-untyped-call]

@@ -44,7 +44,7 @@ class LabSnapshots:
         self._paces: dict[str, StepPace] = {}  # by session
 
     def take(self, now_ns: int | None = None) -> dict[str, Any]:
-        """What there is now."""
+        """Return what there is now."""
         if now_ns is None:
             now_ns = time.perf_counter_ns()
         sessions = sorted(live_sessions(), key=_age)
@@ -85,7 +85,7 @@ class LabSnapshots:
         }
 
     def _signatures_of(self, events: StepEvents) -> list[dict[str, Any]]:
-        """The newest first."""
+        """Return the newest first."""
         found = []
         for _, partitioned in reversed(events.signatures()):
             if partitioned is None:
@@ -111,12 +111,12 @@ class LabSnapshots:
 
 
 def session_key(session: BaseSession) -> str:
-    """A session's name in messages; no other session of the process has it."""
+    """Return a session's name in messages; no other session of the process has it."""
     return str(getattr(session.runtime, "session_handle", f"session_{id(session)}"))
 
 
 def session_title(session: BaseSession) -> str:
-    """What a session is called: the user's variable that holds it, or its number."""
+    """Return what a session is called: the user's variable that holds it, or its number."""
     shell = current_shell()
     try:
         held = [
@@ -133,7 +133,7 @@ def session_title(session: BaseSession) -> str:
 
 
 def find_session(key: str) -> BaseSession | None:
-    """The open session of a key."""
+    """Return the open session of a key."""
     return next((one for one in live_sessions() if session_key(one) == key), None)
 
 
@@ -214,7 +214,7 @@ def _device(device: Any) -> dict[str, Any]:
 
 
 def _about(resource: Any, name: str) -> tuple[int, str]:
-    """The bytes of a resource, where it is one tensor, and a line about it."""
+    """Return the bytes of a resource, where it is one tensor, and a line about it."""
     dtype = getattr(resource, "dtype", None)
     if hasattr(resource, "is_initialized") and dtype is not None:
         value = getattr(resource, "value", None)

@@ -68,7 +68,7 @@ class ViewComm:
         self.is_open = False
 
     def on_msg(self, callback: Callable[[dict[str, Any]], None] | None) -> None:
-        """Sets the callback for messages of the front end."""
+        """Set the callback for messages of the front end."""
         self._hear = callback
 
     def handle(self, content: dict[str, Any]) -> None:
@@ -77,7 +77,7 @@ class ViewComm:
             self._hear({"content": {"data": content}, "buffers": []})
 
     def send(self, data: Any = None, metadata: Any = None, buffers: Any = None) -> None:
-        """Sends a message of the widget; dropped while the view is not open."""
+        """Send a message of the widget; dropped while the view is not open."""
         if self.is_open:
             self._tell({"kind": "view", "view": self._view, "content": data}, buffers or [])
 
@@ -113,7 +113,7 @@ class LabViews:
         self._breakpoints: tuple[dict[str, Any], ...] = ()
 
     def titles(self) -> dict[str, str]:
-        """The open views and what they are called."""
+        """Return the open views and what they are called."""
         return {name: view.title for name, view in list(self._views.items())}
 
     def open(
@@ -194,7 +194,7 @@ class LabViews:
                 view.refresh()
 
     def close(self, name: str) -> None:
-        """Closes a view; one that is not there is no error."""
+        """Close a view; one that is not there is no error."""
         with self._lock:
             view = self._views.pop(name, None)
         if view is not None:
@@ -203,7 +203,7 @@ class LabViews:
                 view.widget.close()
 
     def close_all(self, *, with_kept: bool = False) -> None:
-        """Closes every view, but for one that holds a step up."""
+        """Close every view, but for one that holds a step up."""
         for name, view in list(self._views.items()):
             if with_kept or not view.is_kept():
                 self.close(name)
@@ -363,7 +363,7 @@ class LabViews:
 
 
 def _follow(view: _View, kind: str, look: Callable[[], tuple[dict[str, Any], str]]) -> None:
-    """Shows a table, and from time to time whether it is another one by now."""
+    """Show a table, and from time to time whether it is another one by now."""
     widget = view.widget = table_widget(kind, *look())
 
     def refresh() -> bool:
@@ -374,7 +374,7 @@ def _follow(view: _View, kind: str, look: Callable[[], tuple[dict[str, Any], str
 
 
 def _paced(refresh: Callable[[], bool]) -> Callable[[], None]:
-    """Does it now and then only; ``refresh`` says whether it was any work."""
+    """Do it now and then only; ``refresh`` says whether it was any work."""
     due = 0.0
 
     def now_and_then() -> None:
@@ -399,7 +399,7 @@ def _short(found: SignatureViews) -> str:
 
 
 def _whole_state(widget: SceneWidget) -> tuple[dict[str, Any], list[Any]]:
-    """What a view needs to draw, as a widget's update; the module travels once per page."""
+    """Return what a view needs to draw, as a widget's update; the module travels once per page."""
     state = widget.get_state([name for name in widget.keys if name not in _OF_ANY_WIDGET])
     paths = [[name] for name, value in state.items() if isinstance(value, bytes)]
     buffers = [state.pop(name) for (name,) in paths]
@@ -407,7 +407,7 @@ def _whole_state(widget: SceneWidget) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _tried(make: Callable[[], None]) -> None:
-    """Looks at a graph that a cell may be changing; what changed under its eyes is read again."""
+    """Look at a graph that a cell may be changing; what changed under its eyes is read again."""
     for left in reversed(range(_TRIES)):
         try:
             make()

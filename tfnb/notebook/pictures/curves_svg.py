@@ -37,7 +37,7 @@ def curves_text(curves: Sequence[Curve]) -> list[str]:
 
 
 def curves_height(curves: Sequence[Curve]) -> float:
-    """What :func:`draw_curves` needs."""
+    """Return what :func:`draw_curves` needs."""
     return ROW_HEIGHT * -(-min(len(curves), MAX_CURVES) // PER_ROW)
 
 

@@ -27,7 +27,7 @@ _MERGES = frozenset(("Merge", "RefMerge"))
 
 
 def record_text(record: RunRecord) -> str:
-    """The step in a few lines."""
+    """Return the step in a few lines."""
     runs = int(np.count_nonzero(record.kind == DONE))
     dead = int(np.count_nonzero(record.kind == DEAD))
     heading = f"step {record.step_id}: {duration_text(record.duration_ns)}, {runs:,} nodes ran"
@@ -72,7 +72,7 @@ def _loops(record: RunRecord) -> dict[tuple[int, str], tuple[int, int]]:
 
 
 def record_svg(record: RunRecord) -> str:
-    """The timeline: one lane per device and loop."""
+    """Return the timeline: one lane per device and loop."""
     lanes = _lanes(record)
     shown = list(dict.fromkeys(lanes))[:_MOST_LANES]
     height = 2 * _MARGIN + 34 + _LANE * len(shown)
@@ -94,7 +94,7 @@ def record_svg(record: RunRecord) -> str:
 
 
 def _lanes(record: RunRecord) -> list[tuple[int, str]]:
-    """The lane of each frame: frames of one name in one partition share it."""
+    """Return the lane of each frame: frames of one name in one partition share it."""
     devices = record.scene.partitions or ("",)
     short = [device.rpartition("device:")[2] or device for device in devices]
     return [(frame.partition, frame.name or short[frame.partition]) for frame in record.frames]

@@ -28,12 +28,12 @@ _BARS = ("#2f6fc4", "#00838f")
 
 
 def rows_to_show(found: RunDifference) -> list[NodeInRuns]:
-    """The nodes of a comparison, those that differ first, then by difference of time."""
+    """Return the nodes of a comparison, those that differ first, then by difference of time."""
     return sorted(found.nodes, key=lambda one: (not one.differs, -abs(one.ns[0] - one.ns[1])))
 
 
 def run_difference_text(found: RunDifference) -> str:
-    """The difference, and the time in all and of the nodes that differ most."""
+    """Return the difference, and the time in all and of the nodes that differ most."""
     totals = [sum(one.ns[i] for one in found.nodes) for i in (0, 1)]
     lines = [str(found)]
     if found.nodes:
@@ -92,7 +92,7 @@ def _draw_row(out: SvgWriter, y: float, one: NodeInRuns, longest: int) -> None:
 
 
 def what_differs(one: NodeInRuns) -> tuple[str, str]:
-    """A sign and words for what differs of a node."""
+    """Return a sign and words for what differs of a node."""
     first, second = one.devices
     if first is None:
         return "+", "only in the second run"

@@ -28,7 +28,7 @@ _MAX_VALUE = 1200
 
 
 def stop_view(stop: Stop) -> dict[str, Any]:
-    """The stop as JSON."""
+    """Return the stop as JSON."""
     values = stop.inputs if stop.phase == "before" else stop.outputs
     frames = stop.frames()
     nodes = stop.nodes()
@@ -53,7 +53,7 @@ def stop_view(stop: Stop) -> dict[str, Any]:
 
 
 def breakpoint_views(breakpoints: Sequence[Breakpoint]) -> list[dict[str, Any]]:
-    """The breakpoints as JSON."""
+    """Return the breakpoints as JSON."""
     return [
         {
             "number": one.number,

@@ -57,7 +57,7 @@ def table_svg(title: str, columns: Sequence[tuple[str, int]], rows: Sequence[Seq
 
 
 def placement_svg(scene: Scene) -> str:
-    """The device of each node, and why."""
+    """Return the device of each node, and why."""
     rows = [
         (
             node.name,
@@ -76,7 +76,7 @@ def placement_svg(scene: Scene) -> str:
 
 
 def passes_svg(passes: Sequence[dict[str, Any]]) -> str:
-    """What each pass did, in the order in which they ran."""
+    """Return what each pass did, in the order in which they ran."""
     rows = [
         (f"{number}. {one['name']}", one["summary"], one["where"])
         for number, one in enumerate(passes, 1)

@@ -30,7 +30,7 @@ def cut(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def shape_text(dims: Sequence[int | None] | None) -> str:
-    """A shape as TensorFlow's users write it: ``(?, 3)``, ``()`` for a scalar, ``<unknown>``.
+    """Return a shape as TensorFlow's users write it: ``(?, 3)``, ``()`` for a scalar, ``<unknown>``.
 
     >>> shape_text((None, 3)), shape_text((5,)), shape_text(None)
     ('(?, 3)', '(5,)', '<unknown>')
@@ -42,7 +42,7 @@ def shape_text(dims: Sequence[int | None] | None) -> str:
 
 
 def list_text(parts: Iterable[str]) -> str:
-    """A bracketed list with at most ``MAX_ITEMS`` parts shown."""
+    """Return a bracketed list with at most ``MAX_ITEMS`` parts shown."""
     shown = list(parts)
     tail = [f"… ({len(shown) - MAX_ITEMS:,} more)"] if len(shown) > MAX_ITEMS else []
     return f"[{', '.join([*shown[:MAX_ITEMS], *tail])}]"
@@ -57,7 +57,7 @@ def bytes_text(value: bytes) -> str:
 
 
 def array_text(array: np.ndarray[Any, Any]) -> str:
-    """The first numbers of an array, in one line."""
+    """Return the first numbers of an array, in one line."""
     flat = array.reshape(-1)[:MAX_ITEMS]
     values = [bytes_text(v) if isinstance(v, bytes) else str(v) for v in flat.tolist()]
     if array.ndim == 0:
@@ -79,7 +79,7 @@ def cut_middle(text: str, limit: int) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""A text for a terminal, where line breaks and control characters are shown as escapes.
+    r"""Return a text for a terminal, where line breaks and control characters are shown as escapes.
 
     >>> one_line("a\x1b[31mb\n")
     'a\\x1b[31mb\\n'

@@ -62,7 +62,7 @@ class _Call:
 def with_bodies(
     nodes: Sequence[SceneNode], graph: Graph, placements: Mapping[str, PlacementView] | None = None
 ) -> list[SceneNode]:
-    """Adds the bodies of the functions that described nodes call, level by level.
+    """Add the bodies of the functions that described nodes call, level by level.
 
     Args:
       nodes: what was described of the graph, by the names of its operations.
@@ -126,7 +126,7 @@ class _Maker:
         self._bodies: dict[Any, FunctionBody | None] = {}  # by function, attrs, form of arguments
 
     def expand(self, call: _Call, *, limit: int) -> None:
-        """Adds what a node calls, unless the description would become too long."""
+        """Add what a node calls, unless the description would become too long."""
         found = self._found
         caller = found[call.place]
         returned: list[tuple[int, int]] = []
@@ -145,7 +145,7 @@ class _Maker:
             found[call.place] = replace(caller, inputs=(*returned, *control))
 
     def _body_of(self, op: Operation, called: _Called) -> FunctionBody | None:
-        """The body, or None where it cannot be built: the call stays a box."""
+        """Return the body, or None where it cannot be built: the call stays a box."""
         inputs: Sequence[Tensor] | None = None
         if called.first_input >= 0:
             inputs = op.inputs[called.first_input :]

@@ -102,7 +102,7 @@ class _About:
         self._groups = colocation_groups(classes)
 
     def added(self, name: str, op: str, own: list[tuple[int, int]], where: Any) -> SceneNode:
-        """A node that the user's graph does not have."""
+        """Return a node that the user's graph does not have."""
         kernel = kernel_text(op, where["assigned_device"], {})
         touched = self._passes.get(name, ())
         return SceneNode(name, op, tuple(own), kernel=kernel, touched=touched, **where)
@@ -151,7 +151,7 @@ class _About:
 
 
 def operation_attrs(op: Operation) -> tuple[tuple[str, str], ...]:
-    """An operation's attrs as (name, text), large values cut, in the order of their names."""
+    """Return an operation's attrs as (name, text), large values cut, in the order of their names."""
     attrs = op.attrs
     return tuple(
         (name, plain_attr_text(attrs[name])) for name in sorted(attrs) if name not in _HIDDEN_ATTRS
@@ -159,12 +159,12 @@ def operation_attrs(op: Operation) -> tuple[tuple[str, str], ...]:
 
 
 def tensor_shape_text(tensor: Tensor) -> str:
-    """A tensor's static shape, as TensorFlow's users write it."""
+    """Return a tensor's static shape, as TensorFlow's users write it."""
     return shape_text(tensor.shape.dim_values)
 
 
 def shape_of_output(graph: Graph | None, name: str, op_type: str, slot: int) -> str:
-    """The shape of a runtime node's output, as far as the user's graph knows it."""
+    """Return the shape of a runtime node's output, as far as the user's graph knows it."""
     op = _operation_named(graph, name, op_type)
     if op is None or slot >= len(op.outputs):
         return shape_text(None)
@@ -217,7 +217,7 @@ class PartitionedDescription:
 def describe_partitions(
     partitioned: PartitionedGraph, placed: PlacedGraph | None, graph: Graph | None
 ) -> PartitionedDescription:
-    """Describes all partitions of a signature as one graph, each Recv with its Send as input."""
+    """Describe all partitions of a signature as one graph, each Recv with its Send as input."""
     start: list[int] = []
     total = 0
     for view in partitioned.partitions:
@@ -256,7 +256,7 @@ def describe_partitions(
 def describe_placement(
     placed: PlacedGraph, graph: Graph | None, feeds: Sequence[str] = ()
 ) -> list[SceneNode]:
-    """Describes a placed signature before it was cut: each node with its device and the reason.
+    """Describe a placed signature before it was cut: each node with its device and the reason.
 
     Args:
       placed: where its nodes went.
@@ -283,7 +283,7 @@ def describe_placement(
 def fed_placements(
     placed: PlacedGraph, graph: Graph | None, feeds: Sequence[str]
 ) -> list[PlacementView]:
-    """The nodes whose tensors are fed: they do not run, their values come in on a device."""
+    """Return the nodes whose tensors are fed: they do not run, their values come in on a device."""
     known = {view.node for view in placed.placements}
     arguments = {view.node: view for view in placed.placements if view.op in ENDPOINTS}
     found = {}
@@ -321,7 +321,7 @@ def _pairs(partitioned: PartitionedGraph, start: Sequence[int]) -> Iterable[tupl
 
 
 def _operation_named(graph: Graph | None, name: str, op_type: str) -> Operation | None:
-    """The user's operation a runtime node stands for; folding may have made another op of it."""
+    """Return the user's operation a runtime node stands for; folding may have made another op of it."""
     if graph is None:
         return None
     try:
@@ -340,7 +340,7 @@ def _placement(view: PlacementView | None) -> dict[str, Any]:
 def _as_the_user_wired_it(
     op: Operation, own: list[tuple[int, int]], names: Sequence[str], first: int
 ) -> tuple[tuple[int, int], ...]:
-    """A node's inputs with slots and in their order, as far as the user's graph tells them."""
+    """Return a node's inputs with slots and in their order, as far as the user's graph tells them."""
     left = {
         names[source - first]: source
         for source, slot in own

@@ -75,7 +75,7 @@ def layered_layout(
 
 
 def _without_cycles(count: int, edges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The edges, those that lead back to a box being visited turned round.
+    """Return the edges, those that lead back to a box being visited turned round.
 
     Self loops are dropped.
     """

@@ -62,7 +62,7 @@ class PassPicture:
         return ", ".join(parts) or "order only"
 
     def scene(self, graph: Graph | None, *, is_after: bool) -> Scene:
-        """The graph before or after the pass, its nodes marked."""
+        """Return the graph before or after the pass, its nodes marked."""
         graph = None if self.stage.function else graph
         snapshots = self.stage.after if is_after else self.stage.before
         changes = self.after if is_after else self.before
@@ -92,7 +92,7 @@ class PassPicture:
 
 
 def pass_pictures(stages: Sequence[PassStage]) -> list[PassPicture]:
-    """What each stage did."""
+    """Return what each stage did."""
     return [_picture(stage) for stage in stages]
 
 

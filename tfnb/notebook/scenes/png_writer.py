@@ -35,7 +35,7 @@ class PngWriter:
         self._scale: float = SCALE
 
     def rect(self, x: float, y: float, width: float, height: float, **attributes: object) -> None:
-        """Adds a rectangle."""
+        """Add a rectangle."""
 
         def paint(on: Any) -> None:
             box = [*self._scaled((x, y)), *self._scaled((x + width, y + height))]
@@ -51,7 +51,7 @@ class PngWriter:
         self._painting.append(paint)
 
     def path(self, d: str, **attributes: object) -> None:
-        """Adds a line through the points of an SVG path of the commands M and C."""
+        """Add a line through the points of an SVG path of the commands M and C."""
         points = _points_of(d)
 
         def paint(on: Any) -> None:
@@ -66,7 +66,7 @@ class PngWriter:
     def text(
         self, x: float, y: float, text: str, *, tooltip: str = "", **attributes: object
     ) -> None:
-        """Adds a text on its baseline; a picture has no tooltips."""
+        """Add a text on its baseline; a picture has no tooltips."""
         anchor = "ms" if attributes.get("text_anchor") == "middle" else "ls"
         size = float(str(attributes.get("font_size", _FONT_SIZE)))
         is_bold = attributes.get("font_weight") == "600"
@@ -88,7 +88,7 @@ class PngWriter:
         """Arrow heads are painted, not defined."""
 
     def document(self, width: float, height: float) -> bytes:
-        """The whole picture, as a file."""
+        """Return the whole picture, as a file."""
         from PIL import Image, ImageDraw
 
         # A picture of a very wide graph is coarser, rather than too large for any viewer.
@@ -117,7 +117,7 @@ class PngWriter:
 
 
 def scene_png(scene: Scene) -> bytes:
-    """The picture that :func:`tfnb.notebook.scenes.scene_svg.scene_svg` draws, as a PNG file."""
+    """Return the picture that :func:`tfnb.notebook.scenes.scene_svg.scene_svg` draws, as a PNG file."""
     out = PngWriter()
     return out.document(*draw_scene(scene, out))
 

@@ -141,11 +141,11 @@ class Scene:
     note: str = ""  # what is to be known of the whole
 
     def position(self) -> dict[int, int]:
-        """Maps a description's index to the node's place in this scene."""
+        """Map a description's index to the node's place in this scene."""
         return {old: new for new, old in enumerate(self.order)}
 
     def label(self, node: int) -> str:
-        """The part of a node's name that its scope does not say already."""
+        """Return the part of a node's name that its scope does not say already."""
         name = self.nodes[node].name
         path = self.scopes[self.scope_of[node]].path
         if not path:
@@ -155,12 +155,12 @@ class Scene:
         return name[len(path) + 1 :]
 
     def encode(self) -> bytes:
-        """The scene for the browser: deflated JSON."""
+        """Return the scene for the browser: deflated JSON."""
         text = json.dumps(self.payload(), ensure_ascii=False, separators=(",", ":"))
         return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
     def payload(self) -> dict[str, Any]:
-        """The scene as columns of small integers and one table of strings."""
+        """Return the scene as columns of small integers and one table of strings."""
         strings = _Interned()
         text = strings.index
         attr_sets, output_sets, sites = _Interned(), _Interned(), _Interned()
@@ -226,7 +226,7 @@ def build_scene(
     in_lanes: bool = False,
     note: str = "",
 ) -> Scene:
-    """Puts described nodes under their scopes; O(nodes + edges) but for crowded scopes' sorting.
+    """Put described nodes under their scopes; O(nodes + edges) but for crowded scopes' sorting.
 
     With ``in_lanes`` every partition has a scope of its own around all others, and nodes that
     send or receive, unless they are many, stand directly in it, so that what passes between
@@ -318,7 +318,7 @@ class _ScopeTree:
         return index
 
     def set_roles_aside(self) -> None:
-        """Puts summaries, savers and initializers of the whole graph into a group each."""
+        """Put summaries, savers and initializers of the whole graph into a group each."""
         if not may_have_roles(self._description):
             return
         root = self.scopes[0]
@@ -347,7 +347,7 @@ class _ScopeTree:
                     self.aside_nodes.add(item.ref)
 
     def split_crowded_scopes(self) -> None:
-        """Puts a level of groups into every scope with too many children."""
+        """Put a level of groups into every scope with too many children."""
         for index in range(len(self.scopes)):
             self._split(index)
 
@@ -383,7 +383,7 @@ class _ScopeTree:
         return nodes + inner
 
     def _regroup(self, index: int, groups: Sequence[Group]) -> None:
-        """Puts a scope's children into groups; a group of one is its child itself."""
+        """Put a scope's children into groups; a group of one is its child itself."""
         scope = self.scopes[index]
         scope.nodes, scope.scopes = [], []
         for group in groups:
@@ -466,7 +466,7 @@ class _ScopeTree:
 
 
 def _parent_path(name: str) -> str:
-    """The scope a name lies in; what is deeper than MAX_DEPTH stays in the last part."""
+    """Return the scope a name lies in; what is deeper than MAX_DEPTH stays in the last part."""
     path = name.rpartition("/")[0]
     if path.count("/") < MAX_DEPTH:
         return path
@@ -491,7 +491,7 @@ def _cost_row(cost: NodeCost | None) -> list[Any]:
 def _pair_sets(
     pairs: list[tuple[tuple[str, str], ...]], sets: _Interned, text: Callable[[str], int]
 ) -> list[int]:
-    """The place of each node's pairs of texts among the sets; nodes built alike share theirs."""
+    """Return the place of each node's pairs of texts among the sets; nodes built alike share theirs."""
     known: dict[int, int] = {}
     places = []
     for one in pairs:
@@ -511,7 +511,7 @@ class _Interned:
         self._index: dict[Any, int] = {}
 
     def index(self, value: Any) -> int:
-        """The place of ``value``, which is appended if it is new."""
+        """Return the place of ``value``, which is appended if it is new."""
         place = self._index.get(value)
         if place is None:
             place = self._index[value] = len(self.values)

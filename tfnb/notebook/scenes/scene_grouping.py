@@ -61,7 +61,7 @@ class Group:
 def split_crowded(
     items: Sequence[Item], edges: Callable[[], Sequence[tuple[int, int]]]
 ) -> list[Group] | None:
-    """Groups the children of a scope, or None when they fit as they are.
+    """Group the children of a scope, or None when they fit as they are.
 
     ``edges`` gives pairs of places in ``items``; it is asked only when needed.
     """
@@ -74,7 +74,7 @@ def split_crowded(
 def collapse_series(
     items: Sequence[Item], edges: Callable[[], Sequence[tuple[int, int]]]
 ) -> list[Group] | None:
-    """The children of a scope, each series as one group; None where there is none."""
+    """Return the children of a scope, each series as one group; None where there is none."""
     if len(items) <= FEW_CHILDREN:
         return None
     found = series([item.op or item.label for item in items], edges())
@@ -199,7 +199,7 @@ def _cuts(count: int, crossing: Sequence[int]) -> list[int]:
 
 
 def data_flow_order(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """An order in which inputs stand closely before their consumers; cycles are cut anywhere."""
+    """Return an order in which inputs stand closely before their consumers; cycles are cut anywhere."""
     inputs: list[list[int]] = [[] for _ in range(count)]
     has_consumer = [False] * count
     for source, destination in pairs:

@@ -81,7 +81,7 @@ def repeated_blocks(
 
 
 def _longest_run(same: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, int]:
-    """Returns the start and the length of the longest run of True."""
+    """Return the start and the length of the longest run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0]))))
     if not len(edges):
         return 0, 0
@@ -152,7 +152,7 @@ def dominated_regions(
 
 
 def _post_dominators(order: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:
-    """The child through which all goes that a child gives; ``len(order)`` for the outside."""
+    """Return the child through which all goes that a child gives; ``len(order)`` for the outside."""
     outside = len(order)
     parent = [outside] * (outside + 1)
     # An ancestor far above: of k ancestors, k steps up take about the logarithm of k jumps.

@@ -67,18 +67,18 @@ class PictureWriter(Protocol):
     """What a scene is drawn with."""
 
     def rect(self, x: float, y: float, width: float, height: float, **attributes: object) -> None:
-        """Adds a rectangle."""
+        """Add a rectangle."""
 
     def path(self, d: str, **attributes: object) -> None:
-        """Adds a path of the commands M and C."""
+        """Add a path of the commands M and C."""
 
     def text(
         self, x: float, y: float, text: str, *, tooltip: str = "", **attributes: object
     ) -> None:
-        """Adds a text on its baseline."""
+        """Add a text on its baseline."""
 
     def raw_definition(self, markup: str) -> None:
-        """Adds a constant piece of markup, such as an arrow head."""
+        """Add a constant piece of markup, such as an arrow head."""
 
 
 def draw_scene(scene: Scene, out: PictureWriter) -> tuple[float, float]:
@@ -175,7 +175,7 @@ def _visible(scene: Scene) -> tuple[list[_Box], list[tuple[int, int]], int]:
 
 
 def _boxes_of(scene: Scene, home: Scope) -> tuple[list[_Box], dict[int, int], int]:
-    """The boxes of a scope's children, the box of each node in it, and how many are left out."""
+    """Return the boxes of a scope's children, the box of each node in it, and how many are left out."""
     consumed_once = _sole_constants(scene, home.nodes)
     child_of: dict[int, int] = {}
     boxes: list[_Box] = []

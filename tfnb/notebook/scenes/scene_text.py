@@ -16,7 +16,7 @@ _MAX_LABEL = 48
 
 
 def scene_text(scene: Scene, max_lines: int = MAX_LINES) -> str:
-    """The tree of scopes, opened within ``max_lines``: outer scopes first."""
+    """Return the tree of scopes, opened within ``max_lines``: outer scopes first."""
     open_scopes = _opened(scene, max_lines - 1)
     title = one_line(scene.title) or "graph"
     lines = [f"{title}: {len(scene.nodes):,} nodes, {len(scene.edges):,} edges"]

@@ -44,30 +44,30 @@ class SvgWriter:
         self._parts: list[str] = []
 
     def rect(self, x: float, y: float, width: float, height: float, **attributes: object) -> None:
-        """Adds a rectangle."""
+        """Add a rectangle."""
         self._add("rect", {"x": x, "y": y, "width": width, "height": height, **attributes})
 
     def path(self, d: str, **attributes: object) -> None:
-        """Adds a path; ``d`` is made by the caller, of numbers and letters."""
+        """Add a path; ``d`` is made by the caller, of numbers and letters."""
         self._add("path", {"d": d, **attributes})
 
     def circle(self, x: float, y: float, r: float, **attributes: object) -> None:
-        """Adds a circle."""
+        """Add a circle."""
         self._add("circle", {"cx": x, "cy": y, "r": r, **attributes})
 
     def text(
         self, x: float, y: float, text: str, *, tooltip: str = "", **attributes: object
     ) -> None:
-        """Adds a text, escaped, with an optional tooltip."""
+        """Add a text, escaped, with an optional tooltip."""
         inside = escape(text) + (f"<title>{escape(tooltip)}</title>" if tooltip else "")
         self._add("text", {"x": x, "y": y, **attributes}, inside)
 
     def raw_definition(self, markup: str) -> None:
-        """Adds a constant piece of markup, such as an arrow head."""
+        """Add a constant piece of markup, such as an arrow head."""
         self._parts.append(markup)
 
     def document(self, width: float, height: float, title: str) -> str:
-        """The whole picture, as wide as it is asked to be and never wider than its cell.
+        """Return the whole picture, as wide as it is asked to be and never wider than its cell.
 
         It is light, or dark where that is preferred; in JupyterLab the theme says so (lab.css).
         """
@@ -99,7 +99,7 @@ class SvgWriter:
 
 
 def polyline(points: Iterable[tuple[float, float]]) -> str:
-    """A path through points, bent smoothly: vertical where it leaves and where it arrives."""
+    """Return a path through points, bent smoothly: vertical where it leaves and where it arrives."""
     found = list(points)
     (x, y), *rest = found
     d = f"M{_number(x)} {_number(y)}"

@@ -18,7 +18,7 @@ _POOL_LANES = 100_000  # after those of loops
 
 
 def chrome_trace(record: RunRecord) -> dict[str, Any]:
-    """The trace as plain data, to be written as JSON; times in microseconds."""
+    """Return the trace as plain data, to be written as JSON; times in microseconds."""
     events = [
         _named("process", number, 0, device)
         for number, device in enumerate(record.scene.partitions or ("",))

@@ -21,17 +21,17 @@ _LATEST = "latest record"  # under which a graph keeps it
 
 
 def remember(graph: Graph, record: RunRecord) -> None:
-    """Takes a record as the latest of its graph."""
+    """Take a record as the latest of its graph."""
     graph.kept[_LATEST] = record
 
 
 def latest_record(graph: Graph | None) -> RunRecord | None:
-    """The step of a graph that was recorded last."""
+    """Return the step of a graph that was recorded last."""
     return None if graph is None else graph.kept.get(_LATEST)
 
 
 def node_costs(record: RunRecord) -> list[NodeCost]:
-    """What each node of the record's scene did."""
+    """Return what each node of the record's scene did."""
     count = len(record.scene.nodes)
     tensors = record.tensors
     peak_ns, _ = tensors.peak()
@@ -66,7 +66,7 @@ def node_costs(record: RunRecord) -> list[NodeCost]:
 
 
 def costs_by_name(record: RunRecord) -> dict[str, NodeCost]:
-    """The same by name; of nodes with one name on several devices, the one that ran most."""
+    """Return the same by name; of nodes with one name on several devices, the one that ran most."""
     found: dict[str, NodeCost] = {}
     for node, cost in zip(record.scene.nodes, node_costs(record)):
         before = found.get(node.name)
@@ -76,7 +76,7 @@ def costs_by_name(record: RunRecord) -> dict[str, NodeCost]:
 
 
 def with_costs(nodes: Sequence[SceneNode], record: RunRecord | None) -> list[SceneNode]:
-    """The nodes, each with what it cost in a recorded step, if it is there under its name."""
+    """Return the nodes, each with what it cost in a recorded step, if it is there under its name."""
     if record is None:
         return list(nodes)
     by_place = {

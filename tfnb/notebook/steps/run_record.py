@@ -57,7 +57,7 @@ class RunTape(TapeRecorder):
         self._signatures: dict[int, Signature] = {}
 
     def records(self) -> list[RunRecord]:
-        """The steps that were kept, oldest first."""
+        """Return the steps that were kept, oldest first."""
         found = []
         for tape in list(self.done):
             signature = self._signature(tape.signature_id)
@@ -66,7 +66,7 @@ class RunTape(TapeRecorder):
         return found
 
     def latest(self) -> RunRecord | None:
-        """The step that ended last, if one has."""
+        """Return the step that ended last, if one has."""
         tape = self.done[-1] if self.done else None
         signature = None if tape is None else self._signature(tape.signature_id)
         return None if tape is None or signature is None else RunRecord.of(tape, signature)
@@ -147,7 +147,7 @@ class RunRecord:
 
     @classmethod
     def of(cls, tape: Tape, signature: Signature) -> RunRecord:
-        """A step's record, made of its tape."""
+        """Return a step's record, made of its tape."""
         views = signature.partitioned.partitions
         frames = [RecordedFrame(index, "", -1, 0) for index in range(len(views))]
         place_of_frame = {(index, 0): index for index in range(len(views))}
@@ -244,7 +244,7 @@ class RunRecord:
             place += kind not in (SENT, RECEIVED)
 
     def encode(self) -> bytes:
-        """The record for the browser, without its scene: deflated columns behind a JSON header."""
+        """Return the record for the browser, without its scene: deflated columns behind a JSON header."""
         header = {
             "version": VERSION,
             "step": self.step_id,

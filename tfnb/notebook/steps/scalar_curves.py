@@ -36,7 +36,7 @@ class Curve:
     _stride: int = 1
 
     def add(self, x: float, value: float) -> None:
-        """Appends a point."""
+        """Append a point."""
         if self.count % self._stride == 0:
             self.points.append((x, value))
             if len(self.points) > MAX_POINTS:
@@ -46,14 +46,14 @@ class Curve:
         self.last = (x, value)
 
     def take_back(self) -> None:
-        """Removes the last point, which belongs to another curve."""
+        """Remove the last point, which belongs to another curve."""
         if self.points and self.points[-1] == self.last:
             self.points.pop()
         self.count -= 1
         self.last = self.points[-1] if self.points else None
 
     def drawn(self) -> list[tuple[float, float]]:
-        """The points, with the last of all."""
+        """Return the points, with the last of all."""
         if self.last is None or self.points[-1:] == [self.last]:
             return self.points
         return [*self.points, self.last]
@@ -67,11 +67,11 @@ class ScalarCurves:
         self._curves: dict[tuple[str, str], Curve] = {}
 
     def scalar_made(self, tag: str, value: float) -> None:
-        """Notes a value; any thread may call this."""
+        """Note a value; any thread may call this."""
         self._waiting.append((tag, value))
 
     def scalar_written(self, tag: str, value: float, step: int | None, run: str) -> None:
-        """Notes the step and the run of a value; any thread may call this."""
+        """Note the step and the run of a value; any thread may call this."""
         self._waiting.append((tag, value, step, run))
 
     def absorb(self) -> bool:
@@ -104,7 +104,7 @@ class ScalarCurves:
         return [curve for curve in self._curves.values() if curve.count]
 
     def payload(self) -> dict[str, Any]:
-        """The curves for the browser (``labextension/src/render/curves.ts``); NaN is None there."""
+        """Return the curves for the browser (``labextension/src/render/curves.ts``); NaN is None there."""
         curves = self.curves()
         runs = {curve.run for curve in curves}
         return {
@@ -131,7 +131,7 @@ def _is_same(a: float, b: float) -> bool:
 
 
 def value_text(value: float) -> str:
-    """A number as a person reads it.
+    """Return a number as a person reads it.
 
     >>> value_text(0.123456789), value_text(1234567.0), value_text(3.0), value_text(1e-9)
     ('0.1235', '1.235e+06', '3', '1e-09')

@@ -127,7 +127,7 @@ class FrameBook:
             row.is_done = is_complete
 
     def rows(self) -> list[FrameRow]:
-        """The rows, outer loops first where they are known, with how often each was entered."""
+        """Return the rows, outer loops first where they are known, with how often each was entered."""
         for key, row in self._rows.items():
             row.runs = self._entered.get(key, row.runs)
             row.live = sum(began - ended for began, ended in row.active.values())
@@ -155,7 +155,7 @@ class FrameBook:
         return None if known is None else self._rows.get((partition, known[1]))
 
     def _path(self, key: tuple[int, int]) -> list[tuple[int, int]]:
-        """The loop with those around it, outermost first."""
+        """Return the loop with those around it, outermost first."""
         path = [key]
         while (outer := self._outer.get(path[0])) is not None:
             path.insert(0, outer)

@@ -89,14 +89,14 @@ class Signature:
     _places: dict[str, int] = field(default_factory=dict)
 
     def places(self) -> dict[str, int]:
-        """The place of each node by its name."""
+        """Return the place of each node by its name."""
         if not self._places:
             nodes = self.scene.nodes
             self._places = {node.name: place for place, node in reversed(list(enumerate(nodes)))}
         return self._places
 
     def lanes(self) -> Scene | None:
-        """The scene with a lane for each device; None where there is one device only."""
+        """Return the scene with a lane for each device; None where there is one device only."""
         if len(self.scene.partitions) < 2:
             return None
         place = self.scene.position()
@@ -690,7 +690,7 @@ class StepModel:
             step.frames.frame_done(partition, frame_id)
 
     def steps_per_second(self) -> float:
-        """The rate of the latest steps; 0 before there are two."""
+        """Return the rate of the latest steps; 0 before there are two."""
         if len(self._ends) < 2:
             return 0.0
         return (len(self._ends) - 1) * 1e9 / max(1, self._ends[-1] - self._ends[0])

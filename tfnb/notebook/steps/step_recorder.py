@@ -67,30 +67,30 @@ class StepRecorder(StepObserver):
         self.node_done = _node_done(log, session)  # type: ignore[method-assign, assignment]
 
     def graph_placed(self, placed: PlacedGraph) -> None:
-        """Keeps where the signature's nodes went."""
+        """Keep where the signature's nodes went."""
         self._append_signature((self._session, placed))
 
     def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
-        """Keeps the signature's names."""
+        """Keep the signature's names."""
         self._append_signature((self._session, partitioned))
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """Records the start of a step."""
+        """Record the start of a step."""
         self._append_step(
             (self._number(), STEP_STARTED, self._session, step_id, signature_id, t_ns)
         )
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
-        """Records the end of a step."""
+        """Record the end of a step."""
         self._append_step((self._number(), STEP_DONE, self._session, step_id, t_ns, error))
 
     def step_counted(self, step_id: int, counts: NodeCounts) -> None:
-        """Records what ran."""
+        """Record what ran."""
         row = (self._number(), STEP_COUNTED, self._session, step_id, counts, 0)
         self._append_step(row)
 
     def look(self, found: Mapping[int, NodeCounts]) -> None:
-        """Records what ran of steps in flight; ``DirectSession.step_counts`` tells."""
+        """Record what ran of steps in flight; ``DirectSession.step_counts`` tells."""
         for step_id, counts in found.items():
             row = (self._number(), STEP_SEEN, self._session, step_id, counts)
             self._append_step((*row, time.perf_counter_ns()))
@@ -122,7 +122,7 @@ class StepRecorder(StepObserver):
         name_index: int,
         t_ns: int,
     ) -> None:
-        """Keeps which loop begins."""
+        """Keep which loop begins."""
         self._append_frame(
             (self._session, step_id, partition, frame_id, parent_frame_id, name_index)
         )
@@ -162,7 +162,7 @@ class StepRecorder(StepObserver):
     def tensor_sent(
         self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
     ) -> None:
-        """Records what goes to another device."""
+        """Record what goes to another device."""
         self._append((self._number(), SENT, self._session, step_id, partition, num_bytes))
 
 

@@ -92,7 +92,7 @@ class _NotKept:
     """Drops the events of calls, whose nodes are in no picture."""
 
     def append(self, event: Sequence[Any]) -> None:
-        """Drops an event."""
+        """Drop an event."""
 
 
 class _Counted(_NotKept):
@@ -102,7 +102,7 @@ class _Counted(_NotKept):
         self._tape = tape
 
     def append(self, event: Sequence[Any]) -> None:
-        """Counts an event; whatever died since has its moment."""
+        """Count an event; whatever died since has its moment."""
         self._tape.dropped += 1
         if isinstance(self._tape.raw[-1], weakref.ref):
             self._tape.raw.append(event[5])
@@ -145,11 +145,11 @@ class TapeRecorder(StepObserver):
         self.tensors_made = _noter(self._notes)
 
     def graph_placed(self, placed: PlacedGraph) -> None:
-        """Keeps where the signature's nodes went."""
+        """Keep where the signature's nodes went."""
         self.placed[placed.signature_id] = placed
 
     def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
-        """Keeps the signature's names."""
+        """Keep the signature's names."""
         self.partitioned[partitioned.signature_id] = partitioned
 
     function_instantiated = graph_partitioned
@@ -172,7 +172,7 @@ class TapeRecorder(StepObserver):
             journal.tell_of_one = note, _noter_of_one(notes, note, step_id)
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
-        """Ends a tape."""
+        """End a tape."""
         tape = self._tapes.pop(step_id, None)
         if tape is not None:
             tape.length = len(tape.raw)
@@ -311,7 +311,7 @@ def _noter(noted: dict[int, _Notes]) -> Callable[[int, int, int, Sequence[Any]],
 def _noter_of_one(
     notes: _Notes, note: Callable[[int, int, int, Sequence[Any]], None], step_id: int
 ) -> Callable[[int, Any], None]:
-    """The same of a step that writes down what it does, of nodes with one output."""
+    """Return the same of a step that writes down what it does, of nodes with one output."""
     known, append, follow, array = notes.known, notes.append, weakref.ref, np.ndarray
     found = known.get
 
@@ -388,7 +388,7 @@ class TapeReader:
         self.events.sort(key=lambda event: event[5])
 
     def _read_journal(self, tape: Tape, journal: Journal) -> None:
-        """Makes events of what the step wrote down."""
+        """Make events of what the step wrote down."""
         self.frames = []
         length = min(journal.length, tape.length or journal.length)
         told = replay(journal, _JournalEvents(self), tape.step_id, most=MAX_EVENTS, length=length)

@@ -67,7 +67,7 @@ def waits_of(session: BaseSession) -> dict[int, StepWait]:
 
 
 def lines_of(found: Standstill) -> list[str]:
-    """An account of a step in a few lines."""
+    """Return an account of a step in a few lines."""
     lines = [_line(finding) for finding in found.findings[:_MAX_LINES]]
     more = len(found.findings) - _MAX_LINES
     return [*lines, f"and {more} more"] if more > 0 else lines

@@ -34,7 +34,7 @@ def compare(
     rtol: float = 0.0,
     atol: float = 0.0,
 ) -> None:
-    """Shows two runs side by side: a table that selects nodes with the other views.
+    """Show two runs side by side: a table that selects nodes with the other views.
 
     Args:
       first: what ``tfnb.debugger.record_values`` gave; without it the last two runs of those.
@@ -57,7 +57,7 @@ def compare(
 
 
 def latest_comparison() -> tuple[dict[str, Any], str]:
-    """The table of what was compared last; runs that were recorded since are compared first."""
+    """Return the table of what was compared last; runs that were recorded since are compared first."""
     runs = recent_runs()
     if len(runs) == 2 and [*map(weakref.ref, runs)] != _seen:
         _kept(compare_runs(*runs), runs[0].graph)
@@ -72,7 +72,7 @@ def _kept(found: RunDifference, graph: Any) -> tuple[dict[str, Any], str]:
 
 
 def comparison_table(found: RunDifference, graph: Any = None) -> dict[str, Any]:
-    """The difference of two runs as a table for the front end."""
+    """Return the difference of two runs as a table for the front end."""
     rows = rows_to_show(found)
     different = sum(one.differs for one in rows)
     longest = max((ns for one in rows for ns in one.ns), default=0) or 1

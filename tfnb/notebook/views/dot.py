@@ -65,7 +65,7 @@ def _wanted(scene: Scene, target: Any, namespace: Mapping[str, Any]) -> set[int]
 
 
 def digraph(scene: Scene, wanted: set[int]) -> Any:
-    """Some nodes of a scene as a `graphviz.Digraph`, every scope in a box."""
+    """Return some nodes of a scene as a `graphviz.Digraph`, every scope in a box."""
     import graphviz
 
     def label(text: str) -> str:

@@ -45,7 +45,7 @@ def export(
     height: int = HEIGHT,
     namespace: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Writes a view into a file; the ending of its name says in which form.
+    """Write a view into a file; the ending of its name says in which form.
 
     ``.html`` is a page that any browser opens, as live as in the notebook, without a kernel or a
     network; ``.svg`` and ``.png`` the outermost scopes as a picture; ``.dot`` all nodes for
@@ -90,7 +90,7 @@ def export(
 def write_scene(
     file: Path, scene: Scene, *, view: str = "graph", colour_by: str = "kind", height: int = HEIGHT
 ) -> None:
-    """Writes the picture of a scene into a file, in the form that the ending of its name says."""
+    """Write the picture of a scene into a file, in the form that the ending of its name says."""
     if file.suffix == ".png":
         data = scene_png(scene)
     else:

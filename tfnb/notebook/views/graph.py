@@ -26,7 +26,7 @@ def graph(
     height: int = HEIGHT,
     namespace: Mapping[str, Any] | None = None,
 ) -> SceneWidget | TextPicture:
-    """Shows a graph: scopes open and close, nodes are searched, coloured and explained.
+    """Show a graph: scopes open and close, nodes are searched, coloured and explained.
 
     Args:
       target: a Graph, Session, Tensor, Operation, variable, the path of a graph file, or the name

@@ -44,7 +44,7 @@ class OpTime:
 
 
 def op_times(record: RunRecord) -> list[OpTime]:
-    """A row for each type of op that ran, the one that took longest first."""
+    """Return a row for each type of op that ran, the one that took longest first."""
     found: dict[str, OpTime] = {}
     for node, cost in zip(record.scene.nodes, node_costs(record), strict=True):
         if not cost.runs or node.op in ENDPOINTS:
@@ -60,7 +60,7 @@ def op_times(record: RunRecord) -> list[OpTime]:
 
 
 def op_times_table(record: RunRecord, rows: Sequence[OpTime], graph: Any = None) -> dict[str, Any]:
-    """The rows as a table that sorts by any of its columns; a row selects its longest node."""
+    """Return the rows as a table that sorts by any of its columns; a row selects its longest node."""
     total = sum(row.ns for row in rows) or 1.0
     longest = max((row.ns for row in rows), default=0.0) or 1.0
     return table(
@@ -86,7 +86,7 @@ def op_times_table(record: RunRecord, rows: Sequence[OpTime], graph: Any = None)
 
 
 def op_times_text(record: RunRecord, rows: Sequence[OpTime]) -> str:
-    """The same for terminals."""
+    """Return the same for terminals."""
     shown = [_texts(row, rows) for row in rows[:_MOST_TEXT_ROWS]]
     widths = [max(map(len, column)) for column in zip(COLUMNS, *shown, strict=True)]
     lines = [_title(record, rows)]
@@ -100,7 +100,7 @@ def op_times_text(record: RunRecord, rows: Sequence[OpTime]) -> str:
 
 
 def op_times_svg(record: RunRecord, rows: Sequence[OpTime]) -> str:
-    """The same as a picture."""
+    """Return the same as a picture."""
     columns = [(name, 40 if name == "Op" else 12) for name in COLUMNS]
     return table_svg(_title(record, rows), columns, [_texts(row, rows) for row in rows])
 

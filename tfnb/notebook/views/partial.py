@@ -18,7 +18,7 @@ _NOTHING = "No partial run is in flight."
 
 
 def partial(session: BaseSession | None = None) -> None:
-    """Shows the partial runs in flight, as tables that select nodes with the other views.
+    """Show the partial runs in flight, as tables that select nodes with the other views.
 
     Args:
       session: whose; those of all sessions where none is given.

@@ -29,7 +29,7 @@ def passes(
     height: int = HEIGHT,
     namespace: Mapping[str, Any] | None = None,
 ) -> SceneWidget | TextPicture:
-    """Shows what each pass did to the graph of the last run, or of a fetch; nothing is run.
+    """Show what each pass did to the graph of the last run, or of a fetch; nothing is run.
 
     Args:
       fetch: a Tensor, an Operation, a list of these or a name; without it the last run.
@@ -47,7 +47,7 @@ def passes(
 
 
 def passes_widget(views: SignatureViews, height: int) -> SceneWidget:
-    """The widget of what passes did to a signature.
+    """Return the widget of what passes did to a signature.
 
     Raises:
       TargetError: they did nothing, or the session runs elsewhere.
@@ -76,7 +76,7 @@ def _widget(views: SignatureViews, pictures: Sequence[PassPicture], height: int)
 
 
 def told_passes(pictures: Sequence[PassPicture], graph: Graph | None) -> list[dict[str, Any]]:
-    """What ``labextension/src/render/passes_view.ts`` shows of them."""
+    """Return what ``labextension/src/render/passes_view.ts`` shows of them."""
     return [
         {
             "name": one.name,
@@ -91,14 +91,14 @@ def told_passes(pictures: Sequence[PassPicture], graph: Graph | None) -> list[di
 
 
 def passes_text_of(fetch: Any = None, *, namespace: Mapping[str, Any] | None = None) -> str:
-    """The same as text, also in a notebook."""
+    """Return the same as text, also in a notebook."""
     return passes_text(pictures_of(fetch, namespace, None)[1])
 
 
 def pictures_of(
     fetch: Any, namespace: Mapping[str, Any] | None, session: BaseSession | None
 ) -> tuple[SignatureViews, list[PassPicture]]:
-    """The passes of a signature, and the signature.
+    """Return the passes of a signature, and the signature.
 
     Raises:
       TargetError: as :func:`passes`.

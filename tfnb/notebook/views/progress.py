@@ -147,7 +147,7 @@ class Watch:
         return SceneWidget(None, view="progress", height=self._height)
 
     def summary(self) -> str:
-        """What ran, as text."""
+        """Return what ran, as text."""
         if self._sampler is not None:
             return self._sampler.text()
         counters = self.model.counters(time.perf_counter_ns())
@@ -176,7 +176,7 @@ class Watch:
         events.add(recorder)
 
     def _look(self) -> None:
-        """Adds what no observer hears: what emitted functions do, and what steps wait for."""
+        """Add what no observer hears: what emitted functions do, and what steps wait for."""
         waits: dict[tuple[int, int], StepWait] = {}
         if self._sampled is not None:
             waits = self._sampled.look_for_waits()
@@ -190,7 +190,7 @@ class Watch:
         self._show_curves()
 
     def _show_curves(self, *, is_final: bool = False) -> None:
-        """Sends the curves where they have grown, a few times a second."""
+        """Send the curves where they have grown, a few times a second."""
         now = time.perf_counter_ns()
         if not is_final and now - self._curves_shown_ns < _CURVES_EVERY_NS:
             return
@@ -218,7 +218,7 @@ class _Nowhere:
     def show(
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
     ) -> None:
-        """Shows nothing."""
+        """Show nothing."""
 
 
 def watch(

@@ -67,13 +67,13 @@ class Recording:
             self.show()
 
     def stop(self) -> None:
-        """Records nothing from now on."""
+        """Record nothing from now on."""
         unwatch_sessions(self._join)
         for events, tape in self._tapes:
             events.remove(tape)
 
     def latest(self) -> RunRecord | None:
-        """The step that ended last; also while others are recorded."""
+        """Return the step that ended last; also while others are recorded."""
         found = [one for _, tape in self._tapes if (one := tape.latest()) is not None]
         return max(found, key=lambda one: one.step_id, default=None)
 
@@ -106,7 +106,7 @@ class Recording:
         return self.records[step]
 
     def view(self, step: int | None = None) -> Any:
-        """The view of a kept step: a widget in a notebook, text elsewhere."""
+        """Return the view of a kept step: a widget in a notebook, text elsewhere."""
         if not self.records:
             return TextPicture("No step ran.")
         record = self._at(self._step if step is None else step)
@@ -123,7 +123,7 @@ class Recording:
         )
 
     def show(self) -> None:
-        """Displays the step, and a picture that stays where there is no widget."""
+        """Display the step, and a picture that stays where there is no widget."""
         view = self.view()
         if isinstance(view, TextPicture):
             print(view.text)
@@ -131,18 +131,18 @@ class Recording:
         show(view)
 
     def save_html(self, path: str | os.PathLike[str], step: int | None = None) -> None:
-        """Writes a kept step as one file that any browser opens, without a kernel or a network."""
+        """Write a kept step as one file that any browser opens, without a kernel or a network."""
         record = self._at(self._step if step is None else step)
         write_whole(os.fspath(path), record_html(record, self._height).encode())
 
     def save_chrome_trace(self, path: str | os.PathLike[str], step: int | None = None) -> None:
-        """Writes a kept step for Perfetto or chrome://tracing."""
+        """Write a kept step for Perfetto or chrome://tracing."""
         record = self._at(self._step if step is None else step)
         write_whole(os.fspath(path), json.dumps(chrome_trace(record)).encode())
 
 
 def record(*, height: int = HEIGHT) -> Recording:
-    """Records the steps run inside a ``with`` block; ``show()`` or ``save_html()`` it afterwards.
+    """Record the steps run inside a ``with`` block; ``show()`` or ``save_html()`` it afterwards.
 
     Args:
       height: of the drawing of the graph, in CSS pixels.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def record_traits(record: RunRecord, height: int) -> dict[str, Any]:
-    """What the widget needs to show the step.
+    """Return what the widget needs to show the step.
 
     Args:
       record: the step.
@@ -26,5 +26,5 @@ def record_traits(record: RunRecord, height: int) -> dict[str, Any]:
 
 
 def record_html(record: RunRecord, height: int) -> str:
-    """The file's text."""
+    """Return the file's text."""
     return widget_page(record_traits(record, height), f"Step {record.step_id}")

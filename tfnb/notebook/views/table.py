@@ -22,12 +22,12 @@ _latest: dict[str, tuple[dict[str, Any], str]] = {}
 
 
 def short(text: str, limit: int = _MAX_TEXT) -> str:
-    """A text of a bearable length, in one line."""
+    """Return a text of a bearable length, in one line."""
     return one_line(cut_middle(text, limit))
 
 
 def cell(text: str, **more: Any) -> dict[str, Any]:
-    """A cell; a longer text is its tooltip."""
+    """Return a cell; a longer text is its tooltip."""
     shown = {"text": short(text), **{name: value for name, value in more.items() if value}}
     if shown["text"] != text:
         shown.setdefault("tip", short(text, _MAX_TIP))
@@ -35,7 +35,7 @@ def cell(text: str, **more: Any) -> dict[str, Any]:
 
 
 def node_of(tensor: str) -> str:
-    """The name of a tensor's node."""
+    """Return the name of a tensor's node."""
     return tensor.partition(":")[0]
 
 
@@ -49,7 +49,7 @@ def table(
     graph: Any = None,
     is_sortable: bool = False,
 ) -> dict[str, Any]:
-    """A table; views of ``graph`` select with it.
+    """Return a table; views of ``graph`` select with it.
 
     Args:
       title: its heading.
@@ -76,7 +76,7 @@ def table(
 
 
 def table_widget(kind: str, state: dict[str, Any], text: str) -> SceneWidget:
-    """The widget of a table; ``text`` says the same."""
+    """Return the widget of a table; ``text`` says the same."""
     from tfnb.notebook.views.widget import SceneWidget
 
     widget = SceneWidget(None, view=kind)
@@ -85,16 +85,16 @@ def table_widget(kind: str, state: dict[str, Any], text: str) -> SceneWidget:
 
 
 def keep(kind: str, state: dict[str, Any], text: str) -> None:
-    """Makes a table the latest of its kind."""
+    """Make a table the latest of its kind."""
     _latest[kind] = state, text
 
 
 def latest(kind: str, nothing: str) -> tuple[dict[str, Any], str]:
-    """The latest table of a kind and its text; an empty one that says ``nothing`` if none is."""
+    """Return the latest table of a kind and its text; an empty one that says ``nothing`` if none is."""
     return _latest.get(kind) or (table(nothing, (), ()), nothing)
 
 
 def show_table(widget: SceneWidget, svg: str) -> None:
-    """Displays a table, and a picture that is seen where there are no widgets."""
+    """Display a table, and a picture that is seen where there are no widgets."""
     show(widget)
     widget.show_picture(svg)

@@ -42,5 +42,5 @@ def times(target: Any = None, *, namespace: Mapping[str, Any] | None = None) -> 
 
 
 def latest_times() -> tuple[dict[str, Any], str]:
-    """The table that was shown last, and its text."""
+    """Return the table that was shown last, and its text."""
     return latest("times", NOTHING)

@@ -79,7 +79,7 @@ class Values:
         self._debuggers.append(debugger.attach())
 
     def __getitem__(self, tensor: Any) -> WatchedTensor:
-        """The values of a tensor, of the session that computed it last.
+        """Return the values of a tensor, of the session that computed it last.
 
         Raises:
           KeyError: it is none of those that are kept.
@@ -96,7 +96,7 @@ class Values:
         return [self[name] for name in dict.fromkeys(self._names)] if self.watched else []
 
     def show(self) -> None:
-        """Displays the values: a picture in a notebook, and text."""
+        """Display the values: a picture in a notebook, and text."""
         seen = self.seen()
         text = values_text(seen)
         if not is_notebook(current_shell()) or not any(one.values for one in seen):
@@ -112,7 +112,7 @@ class Values:
 
 
 def latest_values() -> tuple[dict[str, Any], str]:
-    """The table of the values that were shown last, and its text."""
+    """Return the table of the values that were shown last, and its text."""
     return latest("values", "No values yet: begin a cell with %%tfnb values and names of tensors.")
 
 
@@ -132,7 +132,7 @@ def _name_of(tensor: Any) -> str:
 
 
 def values(*tensors: Any, keep: int = KEEP) -> Values:
-    """Keeps what tensors were in the steps run inside a ``with`` block.
+    """Keep what tensors were in the steps run inside a ``with`` block.
 
     ``with tfnb.notebook.values("while/add") as seen: session.run(loop)``; then
     ``seen["while/add"].stacked()``, ``.last`` and ``.values``, and ``seen.show()``.

@@ -25,7 +25,7 @@ _TEXT, _MUTED, _PAPER, _BORDER, _LINE = "#1f2430", "#667085", "#ffffff", "#dfe1e
 
 
 def values_text(seen: Sequence[WatchedTensor]) -> str:
-    """A few lines for each tensor: how many values, the line of their means, the latest one."""
+    """Return a few lines for each tensor: how many values, the line of their means, the latest one."""
     if not seen:
         return "No step ran."
     lines = []
@@ -92,7 +92,7 @@ def mean_lines(one: WatchedTensor, left: float = 0.0, top: float = 0.0) -> list[
 
 
 def values_table(seen: Sequence[WatchedTensor], graph: Any = None) -> dict[str, Any]:
-    """The same as a table for the front end."""
+    """Return the same as a table for the front end."""
     return table(
         "Values of watched tensors",
         ("Tensor", "Mean, by iteration", "Last value"),
@@ -111,7 +111,7 @@ def _cells(one: WatchedTensor) -> list[dict[str, Any]]:
 
 
 def mean_of(value: Any) -> float:
-    """The mean of a value's numbers; NaN where it is dead, empty or holds no numbers."""
+    """Return the mean of a value's numbers; NaN where it is dead, empty or holds no numbers."""
     if value is None or getattr(value, "dtype", np.dtype(float)).kind in "OSU":
         return math.nan
     try:
@@ -122,7 +122,7 @@ def mean_of(value: Any) -> float:
 
 
 def _last(one: WatchedTensor) -> WatchedValue:
-    """The latest value; a dead one only where there is no other."""
+    """Return the latest value; a dead one only where there is no other."""
     return next((row for row in reversed(one.values) if row.value is not None), one.values[-1])
 
 

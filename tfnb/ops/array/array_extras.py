@@ -151,7 +151,7 @@ def fingerprint(data: TensorLike, method: str = "farmhash64", name: str | None =
 def _inplace_op(name: str, operation: str) -> OpDefinition:
     @register_op(name, "x: T, i: int32, v: T -> y: T", "T: type", shape=lambda c: c.inputs[0])
     def inplace(xp: Xp, x: Array, i: Array, v: Array) -> Array:
-        """The input with some rows replaced or changed; the input itself stays as it is."""
+        """Return the input with some rows replaced or changed; the input itself stays as it is."""
         x_text, i_text, v_text = (shape_text(part.shape) for part in (x, i, v))
         if i.ndim != 1:
             raise errors.invalid_argument(f"i must be a vector. {i_text}")
@@ -192,7 +192,7 @@ def sequence_mask(
     dtype: DTypeLike = dtypes.bool,
     name: str | None = None,
 ) -> Tensor:
-    """True at the first ``lengths[i]`` places of every row i.
+    """Return True at the first ``lengths[i]`` places of every row i.
 
     Args:
       lengths: how many.
@@ -224,7 +224,7 @@ def sequence_mask(
 
 
 def all_axes(x: Tensor) -> Any:
-    """The numbers of all dimensions; a constant where the rank is known."""
+    """Return the numbers of all dimensions; a constant where the rank is known."""
     rank = x.shape.ndims
     if rank is not None:
         return constant(np.arange(rank), dtypes.int32)

@@ -54,7 +54,7 @@ def _cast_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def cast_op(xp: Xp, x: Array, *, SrcT: DType, DstT: DType, Truncate: bool) -> Array:
-    """The numbers of x in another type."""
+    """Return the numbers of x in another type."""
     if SrcT is DstT:
         return x
     if not _is_castable(SrcT) or not _is_castable(DstT):
@@ -125,7 +125,7 @@ def _carries_gradient(dtype: DType) -> bool:
 
 @dispatchable
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
-    """The numbers of a tensor (or of a sparse tensor, or of slices) in another type."""
+    """Return the numbers of a tensor (or of a sparse tensor, or of slices) in another type."""
     base_type = dtypes.as_dtype(dtype).base_dtype
     # A resource variable is read where its value is used.
     if (isinstance(x, Tensor) or hasattr(x, "handle")) and x.dtype == base_type:

@@ -50,7 +50,7 @@ EXPORTS = {
 
 
 def _axis_of(axis: int, rank: int) -> int:
-    """An axis from -rank to rank - 1 as a number from 0."""
+    """Return an axis from -rank to rank - 1 as a number from 0."""
     if not -rank <= axis < rank:
         raise ValueError(f"Invalid value for attribute 'axis': {axis}: not in [{-rank}, {rank})")
     return axis % rank
@@ -80,7 +80,7 @@ def _pack_shape(c: InferenceContext) -> TensorShape:
     traits="c_order rearranges",
 )
 def pack(xp: Xp, values: Array, *, axis: int) -> Array:
-    """The tensors side by side along a new axis."""
+    """Return the tensors side by side along a new axis."""
     first = values[0].shape
     rank = len(first) + 1
     if not -rank <= axis < rank:
@@ -124,7 +124,7 @@ def _unpack_shape(c: InferenceContext) -> list[TensorShape]:
     traits="rearranges",
 )
 def unpack(xp: Xp, value: Array, *, num: int, axis: int) -> Outputs:
-    """The tensor cut along an axis, which is dropped."""
+    """Return the tensor cut along an axis, which is dropped."""
     rank = len(value.shape)
     if not -rank <= axis < rank:
         raise errors.invalid_argument(f"axis = {axis} not in [{-rank}, {rank})")
@@ -171,7 +171,7 @@ def stack(values: TensorLike, axis: int = 0, name: str | None = "stack") -> Tens
 def unstack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = "unstack"
 ) -> list[Tensor]:
-    """A tensor cut along an axis, which is dropped.
+    """Return a tensor cut along an axis, which is dropped.
 
     Args:
       value: the tensor.
@@ -310,7 +310,7 @@ register_tensor_conversion_function((list, tuple), _packed, 99)
 
 
 def concat_shape(c: InferenceContext, parts: list[TensorShape], axis_index: int) -> TensorShape:
-    """The shape of tensors one after another along the axis that is an input.
+    """Return the shape of tensors one after another along the axis that is an input.
 
     Raises:
       ValueError: they do not fit, or have no such axis.
@@ -362,7 +362,7 @@ def _first_known(parts: list[TensorShape]) -> Any:
 
 
 def joined(xp: Xp, axis: Attr, values: Array, argument: str) -> Array:
-    """The tensors one after another along an axis, which is called ``argument`` in errors.
+    """Return the tensors one after another along an axis, which is called ``argument`` in errors.
 
     Raises:
       InvalidArgumentError: they do not fit, or have no such axis.
@@ -419,7 +419,7 @@ def _check_fit(values: Array, number: int) -> None:
     traits="c_order rearranges",
 )
 def concat_op(xp: Xp, concat_dim: Array, values: Array) -> Array:
-    """The tensors one after another along an axis; an older form of ConcatV2."""
+    """Return the tensors one after another along an axis; an older form of ConcatV2."""
     return joined(xp, concat_dim, values, "concat_dim")
 
 
@@ -434,7 +434,7 @@ def concat_op(xp: Xp, concat_dim: Array, values: Array) -> Array:
     traits="c_order rearranges",
 )
 def concat_v2(xp: Xp, values: Array, axis: Array) -> Array:
-    """The tensors one after another along an axis."""
+    """Return the tensors one after another along an axis."""
     return joined(xp, axis, values, "axis")
 
 
@@ -643,7 +643,7 @@ def _split_axis(value: Array, split_dim: Array) -> int:
     traits="rearranges",
 )
 def split_op(xp: Xp, split_dim: Array, value: Array, *, num_split: int) -> Outputs:
-    """The tensor in equal pieces along an axis."""
+    """Return the tensor in equal pieces along an axis."""
     if split_dim.ndim:
         raise errors.invalid_argument(f"split_dim must be a scalar but has rank {split_dim.ndim}")
     axis = _split_axis(value, split_dim)
@@ -715,7 +715,7 @@ def _split_v_shape(c: InferenceContext) -> list[TensorShape]:
 def split_v(
     xp: Xp, value: Array, size_splits: Array, split_dim: Array, *, num_split: int
 ) -> Outputs:
-    """The tensor in pieces of given sizes along an axis; one size may be -1."""
+    """Return the tensor in pieces of given sizes along an axis; one size may be -1."""
     if split_dim.size != 1:
         raise errors.invalid_argument("split_dim_tensor must have exactly one element.")
     axis = _split_axis(value, split_dim)
@@ -759,7 +759,7 @@ def split(
     num: int | None = None,
     name: str | None = "split",
 ) -> list[Tensor]:
-    """A tensor in pieces along an axis.
+    """Return a tensor in pieces along an axis.
 
     Args:
       value: the tensor.
@@ -820,7 +820,7 @@ def _tile_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def tile(xp: Xp, input: Array, multiples: Array) -> Array:
-    """The tensor repeated along each dimension."""
+    """Return the tensor repeated along each dimension."""
     if multiples.ndim != 1:
         raise errors.invalid_argument(
             f"Expected multiples to be 1-D, but got shape {shape_text(multiples.shape)}"
@@ -871,7 +871,7 @@ def _tile_grad_shape(c: InferenceContext) -> TensorShape:
     deprecated=(3, "TileGrad has been replaced with reduce_sum"),
 )
 def tile_grad(xp: Xp, input: Array, multiples: Array) -> Array:
-    """The sum over the repetitions that Tile made."""
+    """Return the sum over the repetitions that Tile made."""
     times, sizes = multiples.tolist(), []
     for size, count in zip(input.shape, times, strict=True):
         sizes += [count, size // count]

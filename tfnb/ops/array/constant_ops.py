@@ -65,7 +65,7 @@ def _const_shape(c: InferenceContext) -> TensorShape:
     traits="c_order from_before fixed",
 )
 def const(xp: Xp, *, value: Array, dtype: DType) -> Array:
-    """A tensor whose value is stored in the graph."""
+    """Return a tensor whose value is stored in the graph."""
     return _checked(value, dtype)
 
 
@@ -99,7 +99,7 @@ const.not_differentiable()
     traits="from_before fixed",
 )
 def host_const(xp: Xp, *, value: Array, dtype: DType) -> Array:
-    """A constant that stays in host memory."""
+    """Return a constant that stays in host memory."""
     return _checked(value, dtype)
 
 
@@ -115,7 +115,7 @@ def host_const(xp: Xp, *, value: Array, dtype: DType) -> Array:
     traits="from_before unchecked_shape loads",
 )
 def immutable_const(xp: Xp, *, dtype: DType, shape: TensorShape, memory_region_name: str) -> Array:
-    """A tensor mapped from a file."""
+    """Return a tensor mapped from a file."""
     from tfnb.core.files import file_system
 
     if dtype is dtypes.string:
@@ -140,7 +140,7 @@ def constant_v1(
     name: str | None = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
-    """A tensor with a fixed value.
+    """Return a tensor with a fixed value.
 
     Args:
       value: a number, string, array, or nested lists of these.
@@ -163,7 +163,7 @@ def constant(
     name: str | None = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
-    """A tensor with a fixed value; see :func:`constant_v1`."""
+    """Return a tensor with a fixed value; see :func:`constant_v1`."""
     return _make_constant(value, dtype, shape, name, verify_shape)
 
 
@@ -240,7 +240,7 @@ def _placeholder_shape(c: InferenceContext) -> TensorShape:
     traits="unchecked_shape not_constant placeholder must_be_fed",
 )
 def placeholder_op(ctx: OpKernelContext, *, dtype: DType, shape: TensorShape) -> Array:
-    """A tensor that every run must feed."""
+    """Return a tensor that every run must feed."""
     return _refuse_unfed(ctx, dtype, shape)
 
 
@@ -254,12 +254,12 @@ def placeholder_op(ctx: OpKernelContext, *, dtype: DType, shape: TensorShape) ->
     traits="unchecked_shape not_constant placeholder must_be_fed",
 )
 def placeholder_v2(ctx: OpKernelContext, *, dtype: DType, shape: TensorShape) -> Array:
-    """A tensor that every run must feed; an older form."""
+    """Return a tensor that every run must feed; an older form."""
     return _refuse_unfed(ctx, dtype, shape)
 
 
 def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) -> Tensor:
-    """A tensor that every run must feed.
+    """Return a tensor that every run must feed.
 
     Args:
       dtype: the type of the fed value.
@@ -292,7 +292,7 @@ def _placeholder_with_default_shape(c: InferenceContext) -> TensorShape:
     traits="unchecked_shape not_constant placeholder",
 )
 def placeholder_with_default_op(xp: Xp, input: Array) -> Array:
-    """The input, unless a run feeds another value."""
+    """Return the input, unless a run feeds another value."""
     return input
 
 
@@ -302,7 +302,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def placeholder_with_default(input: TensorLike, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor that is ``input`` unless a run feeds it.
+    """Return a tensor that is ``input`` unless a run feeds it.
 
     Args:
       input: the value without a feed.
@@ -336,7 +336,7 @@ def _fill_shape(c: InferenceContext) -> TensorShape:
     traits="c_order rearranges",
 )
 def fill_op(xp: Xp, dims: Array, value: Array) -> Array:
-    """A tensor of equal elements."""
+    """Return a tensor of equal elements."""
     if dims.ndim > 1 or (dims.ndim == 0 and dims.size != 1):
         raise errors.invalid_argument(
             f"dims must represent a vector, got shape {shape_text(TensorShape(dims.shape))}"
@@ -366,7 +366,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def fill(
     dims: TensorLike, value: TensorLike, name: str | None = None, layout: None = None
 ) -> Tensor:
-    """A tensor of the shape ``dims`` whose elements are all ``value``.
+    """Return a tensor of the shape ``dims`` whose elements are all ``value``.
 
     Args:
       dims: the shape.
@@ -383,7 +383,7 @@ def fill(
 
 
 def unchanged_shape_and_handle(c: InferenceContext) -> TensorShape:
-    """The output has the static shape and handle data of the first input."""
+    """Return the output has the static shape and handle data of the first input."""
     data = c.input_handle_data(0)
     if data:
         c.set_output_handle_data(0, data)
@@ -444,7 +444,7 @@ def _empty_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def empty_op(xp: Xp, shape: Any, *, dtype: DType) -> Array:
-    """A tensor with unspecified contents; here they are zeros."""
+    """Return a tensor with unspecified contents; here they are zeros."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
             f"shape must be a vector of int32, got shape {shape_text(TensorShape(shape.shape))}"
@@ -586,7 +586,7 @@ def ones_like(
     "GuaranteeConst", "input: T -> output: T", "T: type", shape=unchanged_shape, stateful=True
 )
 def guarantee_const(xp: Xp, input: Array) -> Array:
-    """The input, with the promise that it is the same in every run."""
+    """Return the input, with the promise that it is the same in every run."""
     if isinstance(input, ResourceHandle):
         raise errors.invalid_argument("Input tensor cannot be a resource variable handle.")
     return input

@@ -44,7 +44,7 @@ def data_format_dim_map(xp: Xp, x: Array, *, src_format: str, dst_format: str) -
 
 @register_op("DataFormatVecPermute", "x: T -> y: T", _T, *_FORMATS, shape=unchanged_shape)
 def data_format_vec_permute(xp: Xp, x: Array, *, src_format: str, dst_format: str) -> Array:
-    """The rows, one per axis of one format, in the order of the other.
+    """Return the rows, one per axis of one format, in the order of the other.
 
     There may be rows for the spatial axes only.
     """

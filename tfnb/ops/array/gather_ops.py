@@ -465,7 +465,7 @@ def place_text(indices: Array, position: int) -> str:
 
 
 def gather_nd_value(xp: Xp, params: Array, indices: Array, policy: str, node_name: str) -> Array:
-    """The kernel of GatherNd."""
+    """Return the kernel of GatherNd."""
     if params.ndim < 1:
         raise errors.invalid_argument("params must be at least a vector")
     if indices.ndim < 1:

@@ -54,7 +54,7 @@ _ALIGN = "align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIG
 
 
 def _bounds(k: Array) -> tuple[int, int]:
-    """The lowest and the highest diagonal."""
+    """Return the lowest and the highest diagonal."""
     if k.ndim > 1:
         raise errors.invalid_argument(
             f"diag_index must be a scalar or vector, received shape: {shape_text(k.shape)}"
@@ -177,7 +177,7 @@ def _part_shape(c: InferenceContext) -> TensorShape:
     "MatrixDiagPart", "input: T -> diagonal: T", "T: type", shape=_part_shape, traits="rearranges"
 )
 def matrix_diag_part_op(xp: Xp, input: Array) -> Array:
-    """The main diagonal of every matrix."""
+    """Return the main diagonal of every matrix."""
     return _take(xp, input, 0, 0, 0, "LEFT_LEFT")
 
 
@@ -189,7 +189,7 @@ def matrix_diag_part_op(xp: Xp, input: Array) -> Array:
     host_memory=("k", "padding_value"),
 )
 def matrix_diag_part_v2(xp: Xp, input: Array, k: Array, padding_value: Array) -> Array:
-    """Some diagonals of every matrix, filled up on the right."""
+    """Return some diagonals of every matrix, filled up on the right."""
     return _take(xp, input, *_bounds(k), _scalar(padding_value), "LEFT_LEFT")
 
 
@@ -212,7 +212,7 @@ def _scalar(padding: Attr, most_dims: int = 64) -> Array:
 def matrix_diag_part_v3(
     xp: Xp, input: Array, k: Array, padding_value: Array, *, align: str
 ) -> Array:
-    """Some diagonals of every matrix."""
+    """Return some diagonals of every matrix."""
     return _take(xp, input, *_bounds(k), _scalar(padding_value), align)
 
 
@@ -299,7 +299,7 @@ def _matrix_size(longest: int, low: int, high: int, rows: int, columns: int) -> 
 
 
 def _put(xp: Xp, out: Array, diagonal: Array, low: int, high: int, align: str) -> None:
-    """Writes packed diagonals into matrices that may be written to."""
+    """Write packed diagonals into matrices that may be written to."""
     rows, columns = out.shape[-2:]
     if low == high:
         i, j = _elements(xp, low, rows, columns)
@@ -588,7 +588,7 @@ def _diag_shape(c: InferenceContext) -> TensorShape:
     "Diag", "diagonal: T -> output: T", _DIAG_TYPES, shape=_diag_shape, traits="rearranges"
 )
 def diag(xp: Xp, diagonal: Array) -> Array:
-    """A tensor of twice the rank with the given one as its diagonal."""
+    """Return a tensor of twice the rank with the given one as its diagonal."""
     if diagonal.ndim < 1:
         raise errors.invalid_argument("Input must be at least rank 1, got 0")
     size = diagonal.size
@@ -617,7 +617,7 @@ def _diag_part_shape(c: InferenceContext) -> TensorShape:
     "DiagPart", "input: T -> diagonal: T", _DIAG_TYPES, shape=_diag_part_shape, traits="rearranges"
 )
 def diag_part(xp: Xp, input: Array) -> Array:
-    """The diagonal of a tensor whose shape is twice the same."""
+    """Return the diagonal of a tensor whose shape is twice the same."""
     if input.ndim % 2:
         raise errors.invalid_argument(
             "The rank of the tensor should be even and positive, got shape "

@@ -96,7 +96,7 @@ def _integers(value: Any, name: str) -> Tensor:
 
 
 def _with_axis(data: Any) -> Any:
-    """The tensor itself, or a vector instead of a scalar."""
+    """Return the tensor itself, or a vector instead of a scalar."""
     if data.shape.ndims is not None:
         return stack([data]) if data.shape.ndims == 0 else data
     sizes, rank = shape_of(data), rank_of(data)

@@ -43,7 +43,7 @@ def divide(xp: Xp, a: Array, b: Array) -> Array:
 
 
 def scatter_rows(xp: Xp, target: Array, places: Array, rows: Array, operation: str) -> None:
-    """Combines ``rows[i]`` into ``target[places[i]]``.
+    """Combine ``rows[i]`` into ``target[places[i]]``.
 
     Args:
       xp: numpy or cupy.
@@ -116,7 +116,7 @@ def combine_runs(
     combine: np.ufunc,
     order: Array | None = None,
 ) -> None:
-    """Combines each run of rows, one row after the other, into one row of ``found``.
+    """Combine each run of rows, one row after the other, into one row of ``found``.
 
     Args:
       found: a row per run, which the run's rows are combined into.

@@ -99,7 +99,7 @@ def _slice_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def slice_op(xp: Xp, input: Array, begin: Array, size: Array) -> Array:
-    """The part that starts at ``begin`` and has ``size`` elements along each dimension."""
+    """Return the part that starts at ``begin`` and has ``size`` elements along each dimension."""
     shape = input.shape
     rank = len(shape)
     if begin.shape != (rank,) or size.shape != (rank,):
@@ -144,7 +144,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def slice(
     input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None
 ) -> Tensor:
-    """The part of a tensor of ``size`` elements from ``begin`` on; -1 takes the rest."""
+    """Return the part of a tensor of ``size`` elements from ``begin`` on; -1 takes the rest."""
     found: Tensor = slice_op(input_, begin, size, name=name)
     return found
 
@@ -361,7 +361,7 @@ def strided_slice_op(
     new_axis_mask: int,
     shrink_axis_mask: int,
 ) -> Array:
-    """The part of a tensor that a Python index would take."""
+    """Return the part of a tensor that a Python index would take."""
     if (
         shrink_axis_mask == 1
         and not (begin_mask or end_mask or ellipsis_mask or new_axis_mask)
@@ -456,7 +456,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def _assign_part(
     target: Array, begin: Array, end: Array, strides: Array, value: Array, masks: tuple[int, ...]
 ) -> None:
-    """Writes ``value`` into a part of ``target``, an array that may be written to."""
+    """Write ``value`` into a part of ``target``, an array that may be written to."""
     found = _spell_out(target.shape, begin, end, strides, masks)
     final: Array = found.final_shape
     if 0 in final:
@@ -498,7 +498,7 @@ def strided_slice_assign(
     new_axis_mask: int,
     shrink_axis_mask: int,
 ) -> Array:
-    """Writes a value into a part of a variable."""
+    """Write a value into a part of a variable."""
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     with ref.lock:
         _assign_part(ref.writable(), begin, end, strides, value, masks)
@@ -529,7 +529,7 @@ def resource_strided_slice_assign(
     new_axis_mask: int,
     shrink_axis_mask: int,
 ) -> None:
-    """Writes a value into a part of a resource variable."""
+    """Write a value into a part of a resource variable."""
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     variable = ctx.resource_manager.lookup(ref)
     with variable.lock:
@@ -559,7 +559,7 @@ def tensor_strided_slice_update(
     new_axis_mask: int,
     shrink_axis_mask: int,
 ) -> Array:
-    """The input with a value written into a part of it."""
+    """Return the input with a value written into a part of it."""
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     out = xp.array(input)
     _assign_part(out, begin, end, strides, value, masks)
@@ -603,7 +603,7 @@ def strided_slice(
     var: VariableLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The part of a tensor from ``begin`` to ``end`` in steps of ``strides``.
+    """Return the part of a tensor from ``begin`` to ``end`` in steps of ``strides``.
 
     Args:
       input_: the tensor.
@@ -633,7 +633,7 @@ def strided_slice(
         parent = found.op.name if parent_name is None else parent_name
 
         def assign(value: TensorLike, name: str | None = None) -> Any:
-            """Writes a value into this part of the variable."""
+            """Write a value into this part of the variable."""
             name = name or f"{parent}_assign"
             return var._strided_slice_assign(begin, end, strides, value, name=name, **masks)
 
@@ -673,7 +673,7 @@ def _is_open(bound: Any) -> bool:
 
 
 def _number_like(bounds: tuple[Any, ...], number: int) -> TensorResult:
-    """A number, as a constant where one of the other bounds is a tensor."""
+    """Return a number, as a constant where one of the other bounds is a tensor."""
     for bound in bounds:
         if isinstance(bound, Tensor):
             return constant(number, dtype=bound.dtype)
@@ -683,7 +683,7 @@ def _number_like(bounds: tuple[Any, ...], number: int) -> TensorResult:
 def slice_helper(
     tensor: TensorLike, slice_spec: TensorLike, var: VariableLike | None = None
 ) -> Tensor:
-    """What ``tensor[slice_spec]`` builds.
+    """Return what ``tensor[slice_spec]`` builds.
 
     Args:
       tensor: the tensor that is indexed.

@@ -261,7 +261,7 @@ def _batch_space_shape(
     to_batch: bool,
     source: TensorShape | None = None,
 ) -> TensorShape:
-    """The shape of SpaceToBatch (``to_batch``) or BatchToSpace."""
+    """Return the shape of SpaceToBatch (``to_batch``) or BatchToSpace."""
     if block_length is None:
         return UNKNOWN_SHAPE
     c.with_rank_at_least(0, block_length + 1)
@@ -448,7 +448,7 @@ def space_to_batch_nd(xp: Xp, input: Array, block_shape: Array, paddings: Array)
     traits="rearranges",
 )
 def batch_to_space_nd(xp: Xp, input: Array, block_shape: Array, crops: Array) -> Array:
-    """The batch rearranged into blocks of space, then cropped."""
+    """Return the batch rearranged into blocks of space, then cropped."""
     _check_nd(input, block_shape, crops, "crops")
     return _batch_to_space(xp, input, block_shape.tolist(), crops.tolist())
 
@@ -517,7 +517,7 @@ def _of_images(found: Tensor) -> Tensor:
 
 
 def _block(block: Any) -> Any:
-    """The sides of a block of which one number may be given."""
+    """Return the sides of a block of which one number may be given."""
     return np.array([block, block], np.int64) if np.isscalar(block) else block
 
 
@@ -545,7 +545,7 @@ def batch_to_space(
     name: str | None = None,
     block_shape: Any = None,
 ) -> Tensor:
-    """The batch rearranged into blocks of space; see :func:`batch_to_space_nd`."""
+    """Return the batch rearranged into blocks of space; see :func:`batch_to_space_nd`."""
     found: Tensor = batch_to_space_nd(
         input,
         crops=crops,
@@ -561,7 +561,7 @@ def required_space_to_batch_paddings(
     base_paddings: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The paddings that make a shape divisible by a block, and the crops that undo them."""
+    """Return the paddings that make a shape divisible by a block, and the crops that undo them."""
     from tfnb.framework.constant_value import constant_value
     from tfnb.framework.scopes import name_scope
     from tfnb.ops.array import concat_ops, constant_ops

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def shape_text(shape: Array) -> str:
-    """A shape as TensorFlow's run-time errors write it.
+    """Return a shape as TensorFlow's run-time errors write it.
 
     >>> shape_text((2, 3)), shape_text(())
     ('[2,3]', '[]')
@@ -21,7 +21,7 @@ def shape_text(shape: Array) -> str:
 
 
 def incompatible_shapes(*arrays: Array) -> InvalidArgumentError:
-    """The error for arrays that cannot be broadcast to one shape."""
+    """Return the error for arrays that cannot be broadcast to one shape."""
     texts = " vs. ".join(shape_text(array.shape) for array in arrays)
     return errors.invalid_argument(f"Incompatible shapes: {texts}")
 

@@ -62,7 +62,7 @@ def is_large(xp: Xp, x: Array, least: int = LARGE) -> bool:
 
 
 def own(x: Array) -> Array:
-    """The `out=` argument for overwriting the intermediate result `x`; None for a scalar."""
+    """Return the `out=` argument for overwriting the intermediate result `x`; None for a scalar."""
     return x if x.ndim else None
 
 
@@ -95,7 +95,7 @@ def tiled(xp: Xp, formula: Callable[..., Array], *arrays: Array) -> Array:
 
 
 def shard_rows(rows: int, row_size: int, work: Callable[[int, int], object]) -> None:
-    """Calls ``work(first, last)`` for ranges of rows of `row_size` elements, on several threads."""
+    """Call ``work(first, last)`` for ranges of rows of `row_size` elements, on several threads."""
     shard(rows, (1 << 16) // max(row_size, 1) + 1, work)
 
 
@@ -110,14 +110,14 @@ def mapped(xp: Xp, function: Callable[..., Array], x: Array) -> Array:
 
 
 def at_least(xp: Xp, x: Array, lowest: Array) -> Array:
-    """The larger of each element and a number, NaN where the element is."""
+    """Return the larger of each element and a number, NaN where the element is."""
     if is_large(xp, x):
         return x.clip(lowest, np.inf)
     return xp.maximum(x, lowest)
 
 
 def at_most(xp: Xp, x: Array, highest: Array) -> Array:
-    """The smaller of each element and a number, NaN where the element is."""
+    """Return the smaller of each element and a number, NaN where the element is."""
     if is_large(xp, x):
         return x.clip(-np.inf, highest)
     return xp.minimum(x, highest)
@@ -194,7 +194,7 @@ def _ones(count: int, dtype: str) -> Array:
 
 
 def sum_over(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool = False) -> Array:
-    """The sum over axes, given as non-negative numbers, in the dtype of `x`."""
+    """Return the sum over axes, given as non-negative numbers, in the dtype of `x`."""
     if not is_large(xp, x) or not x.flags.c_contiguous:
         return x.sum(axis=axes, dtype=x.dtype, keepdims=keep_dims)
     values = x
@@ -212,7 +212,7 @@ def sum_over(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool = False) -
 
 
 def _groups(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[tuple[bool, int]]:
-    """Merges neighbouring axes that are all summed or all kept."""
+    """Merge neighbouring axes that are all summed or all kept."""
     groups: list[tuple[bool, int]] = []
     for axis, size in enumerate(shape):
         if size == 1:
@@ -255,7 +255,7 @@ def _sum_columns(x: Array) -> Array:
 
 
 def sum_of_squares(xp: Xp, x: Array) -> Array:
-    """The sum of the squares of all elements."""
+    """Return the sum of the squares of all elements."""
     flat = x.reshape(-1)
     if not is_large(xp, x):
         return (flat * flat).sum(dtype=x.dtype)

@@ -36,7 +36,7 @@ def own_resource(
     make: Callable[[str], Array],
     check: Callable[[Array], None] = lambda _: None,
 ) -> ResourceHandle:
-    """A handle of the resource of this node; the first execution makes it, or finds a shared one.
+    """Return a handle of the resource of this node; the first execution makes it, or finds a shared one.
 
     Args:
       ctx: of the kernel.
@@ -67,14 +67,14 @@ def own_resource(
 
 
 def reference_to(handle: ResourceHandle) -> RefCell:
-    """A handle of the first kind: a reference to two texts."""
+    """Return a handle of the first kind: a reference to two texts."""
     cell = RefCell(handle.name, dtypes.string, TensorShape([2]))
     cell.assign(np.array([handle.container.encode(), handle.name.encode()], dtype=object))
     return cell
 
 
 def as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
-    """The same as a handle of the first kind."""
+    """Return the same as a handle of the first kind."""
     of_handle, cell = ctx.kernel_state.get("cell", (None, None))
     if cell is None or of_handle is not handle:
         cell = reference_to(handle)
@@ -84,7 +84,7 @@ def as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
 
 
 def find_resource(ctx: OpKernelContext, handle: Handle, type_name: str) -> Array:
-    """What a handle of either kind means.
+    """Return what a handle of either kind means.
 
     Raises:
       NotFoundError: it does not exist, or not any more.
@@ -96,5 +96,5 @@ def find_resource(ctx: OpKernelContext, handle: Handle, type_name: str) -> Array
 
 
 def pair_shape(c: InferenceContext) -> TensorShape:
-    """The shape of a handle of the first kind."""
+    """Return the shape of a handle of the first kind."""
     return TensorShape([2])

@@ -16,7 +16,7 @@ def is_opaque(value: Array) -> bool:
 
 
 def array_of(values: Array) -> Array:
-    """A vector of bare objects or of strings."""
+    """Return a vector of bare objects or of strings."""
     out = np.empty(len(values), object)
     for index, value in enumerate(values):
         out[index] = value if is_opaque(value) else value[()]
@@ -24,7 +24,7 @@ def array_of(values: Array) -> Array:
 
 
 def as_scalar(value: Array) -> Array:
-    """An object array of rank 0 as the runtime keeps it: strings in the array, all else bare."""
+    """Return an object array of rank 0 as the runtime keeps it: strings in the array, all else bare."""
     if value.ndim == 0 and value.dtype == object:
         item = value[()]
         if not isinstance(item, bytes):

@@ -30,13 +30,13 @@ _HIGHEST_INT32 = np.float32(2147483520.0)
 
 
 def rounded_away(xp: Xp, x: Array) -> Array:
-    """The nearest whole numbers, halves away from zero."""
+    """Return the nearest whole numbers, halves away from zero."""
     below_half = np.nextafter(x.dtype.type(0.5), x.dtype.type(0))
     return xp.trunc(x + xp.copysign(below_half, x))
 
 
 def limits(dtype: Attr) -> tuple[int, int]:
-    """The lowest and the highest integer of a type."""
+    """Return the lowest and the highest integer of a type."""
     info = np.iinfo(dtype)
     return int(info.min), int(info.max)
 
@@ -52,12 +52,12 @@ def _scale(low: Array, high: Array, dtype: Attr) -> np.float64:
 
 
 def whole_number(x: float) -> int:
-    """The integer part; the lowest int64 of what it cannot hold, as processors have it."""
+    """Return the integer part; the lowest int64 of what it cannot hold, as processors have it."""
     return int(x) if abs(x) < 2.0**63 else -(1 << 63)
 
 
 def number_of(value: Array, name: str) -> np.float32:
-    """The float in a tensor that holds one.
+    """Return the float in a tensor that holds one.
 
     Raises:
       InvalidArgumentError: the tensor is no scalar.
@@ -68,7 +68,7 @@ def number_of(value: Array, name: str) -> np.float32:
 
 
 def single(value: Array, name: str) -> np.float32:
-    """The float in a tensor of one element, whatever its rank.
+    """Return the float in a tensor of one element, whatever its rank.
 
     Raises:
       InvalidArgumentError: the tensor has more elements, or none.
@@ -79,7 +79,7 @@ def single(value: Array, name: str) -> np.float32:
 
 
 def _number(value: float, low: Array, high: Array, dtype: Attr) -> int:
-    """The integer that stands for a float; TensorFlow's is wrapped where 64 bits cannot hold it."""
+    """Return the integer that stands for a float; TensorFlow's is wrapped where 64 bits cannot hold it."""
     lowest = limits(dtype)[0]
     if low == high:
         return lowest
@@ -90,18 +90,18 @@ def _number(value: float, low: Array, high: Array, dtype: Attr) -> int:
 
 
 def unclamped_number(value: float, low: Array, high: Array, dtype: Attr) -> int:
-    """The integer that stands for a float, even if the type cannot hold it."""
+    """Return the integer that stands for a float, even if the type cannot hold it."""
     return _wrapped(_number(value, low, high, dtype))
 
 
 def quantized_number(value: float, low: Array, high: Array, dtype: Attr) -> int:
-    """The integer that stands for a float of the range, or the nearest end of the type."""
+    """Return the integer that stands for a float of the range, or the nearest end of the type."""
     lowest, highest = limits(dtype)
     return min(max(_number(value, low, high, dtype), lowest), highest)
 
 
 def floats_of(values: Array, low: Array, high: Array) -> NDArray[np.float32]:
-    """The floats that integers stand for, each computed in double precision."""
+    """Return the floats that integers stand for, each computed in double precision."""
     if low == high:
         return np.full(values.shape, low, np.float32)
     steps = _steps(values.dtype)
@@ -115,7 +115,7 @@ def floats_of(values: Array, low: Array, high: Array) -> NDArray[np.float32]:
 
 
 def float_of(value: int, low: Array, high: Array, dtype: Attr) -> np.float32:
-    """The float that one integer stands for."""
+    """Return the float that one integer stands for."""
     return np.float32(floats_of(np.asarray(value, dtype), low, high))
 
 
@@ -131,7 +131,7 @@ def numbers_of(values: Array, low: Array, high: Array, dtype: Attr) -> Array:
 
 
 def dequantized(values: Array, low: Array, high: Array) -> NDArray[np.float32]:
-    """The floats that the integers of an array stand for, in single precision."""
+    """Return the floats that the integers of an array stand for, in single precision."""
     low, high = np.float32(low), np.float32(high)
     lowest = np.float32(limits(values.dtype)[0])
     scale = np.float32(float(high - low) / (_steps(values.dtype) - 1.0))
@@ -140,7 +140,7 @@ def dequantized(values: Array, low: Array, high: Array) -> NDArray[np.float32]:
 
 
 def quantized(values: Array, low: Array, high: Array, dtype: Attr) -> Array:
-    """The integers that stand for the floats of an array, in single precision."""
+    """Return the integers that stand for the floats of an array, in single precision."""
     low, high = np.float32(low), np.float32(high)
     lowest, highest = limits(dtype)
     scale = np.float32(0 if low == high else (_steps(dtype) - 1.0) / float(high - low))
@@ -154,7 +154,7 @@ def quantized(values: Array, low: Array, high: Array, dtype: Attr) -> Array:
 def requantized(
     values: Array, old: tuple[Array, Array], new: tuple[Array, Array], dtype: Attr
 ) -> Array:
-    """The integers of another type and range that stand for the same floats.
+    """Return the integers of another type and range that stand for the same floats.
 
     From qint32 to quint8 in whole numbers with 16 binary places, otherwise through floats.
     """
@@ -188,7 +188,7 @@ def _wrapped(value: int) -> int:
 
 
 def level(low: Array, high: Array, dtype: Attr) -> np.float32:
-    """The distance of two floats that neighbouring integers stand for."""
+    """Return the distance of two floats that neighbouring integers stand for."""
     lowest, highest = limits(dtype)
     return np.float32((np.float32(high) - np.float32(low)) / np.float32(highest - lowest))
 
@@ -196,7 +196,7 @@ def level(low: Array, high: Array, dtype: Attr) -> np.float32:
 def range_of_products(
     a: tuple[Array, Array], a_dtype: Array, b: tuple[Array, Array], b_dtype: Array, dtype: Attr
 ) -> tuple[np.float32, np.float32]:
-    """The range of a type whose integers are sums of products of two others' integers."""
+    """Return the range of a type whose integers are sums of products of two others' integers."""
     lowest, highest = limits(dtype)
     step = level(*a, a_dtype) * level(*b, b_dtype)
     return np.float32(step * np.float32(lowest)), np.float32(step * np.float32(highest))
@@ -216,6 +216,6 @@ def scalar_ranges(c: InferenceContext, first: int) -> None:
 
 
 def with_scalar_range(c: InferenceContext, shape: TensorShape, first: int) -> list[TensorShape]:
-    """The shape of a quantized output, followed by its range; the inputs' ranges are scalars."""
+    """Return the shape of a quantized output, followed by its range; the inputs' ranges are scalars."""
     scalar_ranges(c, first)
     return [shape, SCALAR_SHAPE, SCALAR_SHAPE]

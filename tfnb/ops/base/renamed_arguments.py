@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def renamed(new_name: str, new_value: TensorLike, old_name: str, old_value: TensorLike) -> Any:
-    """The value that was given under either name.
+    """Return the value that was given under either name.
 
     Raises:
       ValueError: it was given under both.

@@ -22,7 +22,7 @@ def strings(values: Sequence[bytes], shape: tuple[int, ...]) -> Array:
 
 
 def mapped(function: Callable[[Array], Array], array: Array, dtype: Attr = object) -> Array:
-    """The results of a function for every element, in the array's shape."""
+    """Return the results of a function for every element, in the array's shape."""
     found = np.empty(array.size, dtype)
     if host_memory.limit_of_thread() is None:
         found[:] = [function(value) for value in array.reshape(-1)]
@@ -65,10 +65,10 @@ def bytes_of(text: str) -> bytes:
 
 
 def as_text(value: Array) -> Array:
-    """A string attribute of a kernel, which is bytes where it is no UTF-8, as text."""
+    """Return a string attribute of a kernel, which is bytes where it is no UTF-8, as text."""
     return text_of(value) if isinstance(value, bytes) else value
 
 
 def as_bytes(value: Array) -> Array:
-    """A string attribute of a kernel as bytes."""
+    """Return a string attribute of a kernel as bytes."""
     return value if isinstance(value, bytes) else bytes_of(value)

@@ -64,7 +64,7 @@ def _element_text(value: Array, *, quoted: bool = False) -> str:
 
 
 def _as_array(value: Array) -> Array:
-    """A tensor's value as an array on the host; a handle or a Python object as one element."""
+    """Return a tensor's value as an array on the host; a handle or a Python object as one element."""
     if isinstance(value, ResourceHandle) or not hasattr(value, "dtype"):
         array = np.empty((), object)
         array[()] = value
@@ -80,7 +80,7 @@ def _is_opaque(flat: Array) -> bool:
 
 
 def summarize(value: Array, max_entries: int) -> str:
-    """The first elements of a tensor, as error messages show them.
+    """Return the first elements of a tensor, as error messages show them.
 
     >>> summarize(np.arange(6).reshape(2, 3), 4)
     '[0 1 2][3...]...'
@@ -101,7 +101,7 @@ def summarize(value: Array, max_entries: int) -> str:
 
 
 def format_tensor(value: Any, at_ends: int) -> str:
-    """A tensor as ``tf.print`` shows it: the first and the last elements of every dimension.
+    """Return a tensor as ``tf.print`` shows it: the first and the last elements of every dimension.
 
     >>> format_tensor(np.arange(8), 2)
     '[0 1 ... 6 7]'

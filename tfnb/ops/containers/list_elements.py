@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def shape_from(value: Array) -> TensorShape:
-    """The shape that an ``element_shape`` input means; a scalar -1 is an unknown one."""
+    """Return the shape that an ``element_shape`` input means; a scalar -1 is an unknown one."""
     if value.ndim == 0:
         if int(value) != -1:
             raise errors.invalid_argument(
@@ -42,7 +42,7 @@ def check_dtype(one: TensorList, dtype: DType) -> None:
 def shape_of_elements(
     c: InferenceContext, index: int = 0, attr: str = "element_dtype"
 ) -> TensorShape:
-    """What is known of the elements of the list at an input."""
+    """Return what is known of the elements of the list at an input."""
     data = c.input_handle_data(index)
     if not data:
         return UNKNOWN_SHAPE
@@ -57,7 +57,7 @@ def shape_of_elements(
 
 
 def static_shape_input(c: InferenceContext, index: int) -> TensorShape:
-    """What an ``element_shape`` input says; a scalar says nothing.
+    """Return what an ``element_shape`` input says; a scalar says nothing.
 
     Raises:
       ValueError: it has more than one dimension, or is a scalar that is known and not -1.
@@ -75,18 +75,18 @@ def static_shape_input(c: InferenceContext, index: int) -> TensorShape:
 
 
 def list_of(c: InferenceContext, shape: TensorShape) -> TensorShape:
-    """A list of elements of a shape."""
+    """Return a list of elements of a shape."""
     c.set_output_handle_data(0, [(c.attr("element_dtype"), shape)])
     return SCALAR_SHAPE
 
 
 def new_list_shape(c: InferenceContext) -> TensorShape:
-    """A list whose elements have the shape that the first input says."""
+    """Return a list whose elements have the shape that the first input says."""
     return list_of(c, static_shape_input(c, 0))
 
 
 def same_list_shape(c: InferenceContext) -> TensorShape:
-    """A list like that of the first input."""
+    """Return a list like that of the first input."""
     data = c.input_handle_data(0)
     if data:
         c.set_output_handle_data(0, data)
@@ -111,7 +111,7 @@ def check_vector(tensor: Array) -> None:
 
 
 def rows_of(tensor: Array) -> tuple[Array, ...]:
-    """The rows of a tensor, each of them a tensor."""
+    """Return the rows of a tensor, each of them a tensor."""
     if tensor.dtype == object and tensor.ndim == 1:
         return tuple([tensor[i : i + 1].reshape(()) for i in range(len(tensor))])
     return tuple(tensor)

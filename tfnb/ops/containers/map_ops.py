@@ -39,12 +39,12 @@ class TensorMap:
 
     @staticmethod
     def identity(key: Array) -> tuple[Array, ...]:
-        """What two keys share if they are equal: type, shape and elements."""
+        """Return what two keys share if they are equal: type, shape and elements."""
         array = np.asarray(key)
         return array.dtype.str, array.shape, tuple(array.reshape(-1).tolist())
 
     def zeros_like(self) -> Self:
-        """The same keys with zeros."""
+        """Return the same keys with zeros."""
         return type(self)(
             {
                 identity: (key, np.zeros(np.shape(value), np.asarray(value).dtype))
@@ -53,7 +53,7 @@ class TensorMap:
         )
 
     def __add__(self, other: Self) -> Self:
-        """The values of both, added up where both have one."""
+        """Return the values of both, added up where both have one."""
         entries = dict(self.entries)
         for identity, (key, value) in other.entries.items():
             known = entries.get(identity)
@@ -75,7 +75,7 @@ def _shown(key: Array) -> str:
 
 @register_op("EmptyTensorMap", "-> handle: variant", shape=lambda c: SCALAR_SHAPE, **_CPU)
 def empty_tensor_map(xp: Xp) -> Variant:
-    """A map without keys."""
+    """Return a map without keys."""
     return TensorMap({})
 
 
@@ -101,7 +101,7 @@ def tensor_map_size(xp: Xp, input_handle: Variant) -> Array:
 def tensor_map_lookup(
     xp: Xp, input_handle: Variant, key: Array, *, value_dtype: dtypes.DType
 ) -> Array:
-    """The value of a key."""
+    """Return the value of a key."""
     found = _map_of(input_handle).entries.get(TensorMap.identity(key))
     if found is None:
         raise errors.invalid_argument(
@@ -124,7 +124,7 @@ def tensor_map_lookup(
     **_CPU,
 )
 def tensor_map_insert(xp: Xp, input_handle: Variant, key: Array, value: Array) -> Variant:
-    """The map with one key more, or another value for it."""
+    """Return the map with one key more, or another value for it."""
     entries = dict(_map_of(input_handle).entries)
     entries[TensorMap.identity(key)] = (key, value)
     return TensorMap(entries)
@@ -139,7 +139,7 @@ def tensor_map_insert(xp: Xp, input_handle: Variant, key: Array, value: Array) -
     **_CPU,
 )
 def tensor_map_erase(xp: Xp, input_handle: Variant, key: Array) -> Variant:
-    """The map without a key."""
+    """Return the map without a key."""
     entries = dict(_map_of(input_handle).entries)
     if entries.pop(TensorMap.identity(key), None) is None:
         raise errors.invalid_argument(

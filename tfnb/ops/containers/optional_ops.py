@@ -80,7 +80,7 @@ def _zeros(value: Array, dtype: DType) -> Array:
 
 @register_op("OptionalNone", "-> optional: variant", shape=lambda c: SCALAR_SHAPE)
 def optional_none(xp: Xp) -> Variant:
-    """An optional without a value."""
+    """Return an optional without a value."""
     return Optional()
 
 
@@ -91,7 +91,7 @@ def optional_none(xp: Xp) -> Variant:
     shape=lambda c: SCALAR_SHAPE,
 )
 def optional_from_value(xp: Xp, components: list[Array], *, Toutput_types: list[DType]) -> Variant:
-    """An optional with the given tensors."""
+    """Return an optional with the given tensors."""
     return Optional(tuple(components), tuple(Toutput_types))
 
 
@@ -123,7 +123,7 @@ def _value_shapes(c: InferenceContext) -> list[TensorShape]:
 def optional_get_value(
     xp: Xp, optional: Variant, *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Outputs:
-    """The tensors of an optional.
+    """Return the tensors of an optional.
 
     Raises:
       InvalidArgumentError: it has no value, or tensors other than the node declares.

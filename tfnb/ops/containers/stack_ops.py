@@ -51,7 +51,7 @@ class StackResource:
         self._values.append(value)
 
     def pop(self) -> Array:
-        """Takes the value on top.
+        """Take the value on top.
 
         Raises:
           InvalidArgumentError: the stack is empty or closed.
@@ -122,7 +122,7 @@ def _unknown(c: InferenceContext) -> TensorShape:
     host_memory=("max_size", "handle"),
 )
 def stack_v2(ctx: OpKernelContext, max_size: Array, *, elem_type: DType, stack_name: str) -> Handle:
-    """A new stack; a negative ``max_size`` means no limit."""
+    """Return a new stack; a negative ``max_size`` means no limit."""
     if getattr(max_size, "ndim", 0):
         raise errors.invalid_argument(
             f"Stack size must be a scalar, but had shape: {shape_text(max_size.shape)}"
@@ -153,7 +153,7 @@ def stack_push_v2(ctx: OpKernelContext, handle: Handle, elem: Array, *, T: DType
     host_memory=("handle",),
 )
 def stack_pop_v2(ctx: OpKernelContext, handle: Handle) -> Array:
-    """Takes the value on top."""
+    """Take the value on top."""
     return _find(ctx, handle).pop()
 
 
@@ -186,7 +186,7 @@ def _handle_of(ref: Handle) -> ResourceHandle:
     shape=_handle_shape,
 )
 def stack_op(ctx: OpKernelContext, *, elem_type: DType, stack_name: str) -> Array:
-    """A new stack without a limit."""
+    """Return a new stack without a limit."""
     return reference_to(_new(ctx, elem_type, -1, stack_name))
 
 
@@ -206,7 +206,7 @@ def stack_push(ctx: OpKernelContext, handle: RefCell, elem: Array, *, T: DType) 
     "StackPop", "handle: Ref(string) -> elem: elem_type", "elem_type: type", shape=_unknown
 )
 def stack_pop(ctx: OpKernelContext, handle: RefCell) -> Array:
-    """Takes the value on top."""
+    """Take the value on top."""
     return _find(ctx, _handle_of(handle)).pop()
 
 

@@ -89,7 +89,7 @@ class TensorArrayResource:
         return self._class is not None
 
     def close(self) -> None:
-        """Drops the elements."""
+        """Drop the elements."""
         with self.lock:
             self.is_closed = True
             self._forget_form()
@@ -104,12 +104,12 @@ class TensorArrayResource:
             raise errors.invalid_argument(f"TensorArray {self.name} has already been closed.")
 
     def size(self) -> int:
-        """The number of places of the array."""
+        """Return the number of places of the array."""
         self.check_open()
         return self._size
 
     def write(self, index: int, value: Array) -> None:
-        """Puts ``value`` at a place; a dynamic array grows up to it.
+        """Put ``value`` at a place; a dynamic array grows up to it.
 
         Raises:
           InvalidArgumentError: the place is out of range or written already, or the value has
@@ -129,7 +129,7 @@ class TensorArrayResource:
             self._write_checked(index, value)
 
     def write_rows(self, places: Sequence[int], rows: Array) -> None:
-        """Writes the rows of a tensor; rows before a refused one stay written."""
+        """Write the rows of a tensor; rows before a refused one stay written."""
         values, is_known = self.values, False
         is_plain = rows.__class__ is _ndarray and (rows.ndim > 1 or rows.dtype != object)
         for index, value in zip(places, rows, strict=True):
@@ -210,7 +210,7 @@ class TensorArrayResource:
             self.element_shape = shape
 
     def read(self, xp: Xp, index: int) -> Array:
-        """The element at a place; clears it if the array has ``clear_after_read``.
+        """Return the element at a place; clears it if the array has ``clear_after_read``.
 
         Raises:
           InvalidArgumentError: the place is out of range, was cleared, or is empty and of unknown
@@ -253,7 +253,7 @@ class TensorArrayResource:
             return value
 
     def read_all(self, xp: Xp, places: Sequence[int]) -> list[Array]:
-        """The elements at several places."""
+        """Return the elements at several places."""
         found = [self.values.get(index) for index in places]
         if self._class is None or {value.__class__ for value in found} != {self._class}:
             return [self.read(xp, index) for index in places]
@@ -287,7 +287,7 @@ class TensorArrayResource:
         return xp.zeros(shape, self.dtype.numpy_dtype)
 
     def gradient_for(self, source: str, prepended: tuple[int, ...] = ()) -> TensorArrayResource:
-        """The gradient array of this one; the same one for the same ``source``.
+        """Return the gradient array of this one; the same one for the same ``source``.
 
         Raises:
           InvalidArgumentError: this array is closed, or is a gradient array itself.
@@ -298,7 +298,7 @@ class TensorArrayResource:
         return found
 
     def gradient(self, name: str, prepended: tuple[int, ...] = ()) -> TensorArrayResource:
-        """A new array that gradients of this one's elements are written to.
+        """Return a new array that gradients of this one's elements are written to.
 
         Raises:
           InvalidArgumentError: this array is a gradient array itself; TensorFlow has no second

@@ -115,7 +115,7 @@ def _new(ctx: OpKernelContext, size: Array) -> ResourceHandle:
     stateful=True, shape=_pair_shape, devices=("CPU",), deprecated=(16, "Use TensorArrayV3"),
 )  # fmt: skip
 def tensor_array_v1(ctx: OpKernelContext, size: Array) -> Array:
-    """A new array of ``size`` empty places, behind a reference."""
+    """Return a new array of ``size`` empty places, behind a reference."""
     return _reference(_new(ctx, size))
 
 
@@ -127,7 +127,7 @@ def tensor_array_v1(ctx: OpKernelContext, size: Array) -> Array:
     traits="keeps_state",
 )  # fmt: skip
 def tensor_array_v2(ctx: OpKernelContext, size: Array) -> Array:
-    """A new array of ``size`` empty places, behind two strings."""
+    """Return a new array of ``size`` empty places, behind two strings."""
     return _strings(_new(ctx, size))
 
 
@@ -139,7 +139,7 @@ def tensor_array_v2(ctx: OpKernelContext, size: Array) -> Array:
 def tensor_array_grad_v1(
     ctx: OpKernelContext, handle: Array, flow_in: Array, *, source: str
 ) -> Array:
-    """The array for gradients of an array's elements, behind a reference."""
+    """Return the array for gradients of an array's elements, behind a reference."""
     return _reference(_kernel(tensor_array_grad_v3)(ctx, handle, flow_in, source=source)[0])
 
 
@@ -152,7 +152,7 @@ def tensor_array_grad_v1(
 def tensor_array_grad_v2(
     ctx: OpKernelContext, handle: Array, flow_in: Array, *, source: str
 ) -> Array:
-    """The array for gradients of an array's elements, behind two strings."""
+    """Return the array for gradients of an array's elements, behind two strings."""
     return _strings(_kernel(tensor_array_grad_v3)(ctx, handle, flow_in, source=source)[0])
 
 
@@ -184,7 +184,7 @@ def tensor_array_pack(
 def tensor_array_unpack(
     ctx: OpKernelContext, handle: RefCell, value: Array, flow_in: Array
 ) -> Array:
-    """Writes the rows of a tensor to places 0, 1, ..."""
+    """Write the rows of a tensor to places 0, 1, ..."""
     indices = np.arange(len(value) if np.ndim(value) else 0, dtype=np.int32)
     return _kernel(tensor_array_scatter_v3)(ctx, handle, indices, value, flow_in)
 

@@ -62,7 +62,7 @@ class Stack(Sequence[Any]):
     @overload
     def __getitem__(self, index: slice) -> list[Array]: ...
     def __getitem__(self, index: int | slice) -> Array:
-        """An element, or a list of some."""
+        """Return an element, or a list of some."""
         if isinstance(index, slice):
             return self._items[: self._count][index]
         if not -self._count <= index < self._count:
@@ -97,7 +97,7 @@ class Places(Sequence[Any]):
         self._before: Array = None
 
     def replaced(self, index: int, item: Array) -> Places:
-        """The elements with one of them replaced."""
+        """Return the elements with one of them replaced."""
         with self._lock:
             items = self._own()
             if self._age > max(_LEAST_AGE, self._count):
@@ -145,7 +145,7 @@ class Places(Sequence[Any]):
     @overload
     def __getitem__(self, index: slice) -> list[Array]: ...
     def __getitem__(self, index: int | slice) -> Array:
-        """An element, or a list of some."""
+        """Return an element, or a list of some."""
         if isinstance(index, slice):
             return list(self)[index]
         if not -self._count <= index < self._count:
@@ -183,7 +183,7 @@ class TensorList:
         return ()
 
     def with_elements(self, elements: Sequence[Array]) -> TensorList:
-        """The same list with other elements."""
+        """Return the same list with other elements."""
         return TensorList(self.dtype, self.element_shape, elements, self.max_num_elements)
 
     def takes(self, shape: tuple[int, ...]) -> bool:
@@ -196,7 +196,7 @@ class TensorList:
         )
 
     def zeros_like(self) -> TensorList:
-        """A list of zeros of the same form."""
+        """Return a list of zeros of the same form."""
 
         def zeros(element: Array) -> Array:
             if element is None:

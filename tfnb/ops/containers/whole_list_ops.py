@@ -215,7 +215,7 @@ def _scatter_shape(c: InferenceContext) -> TensorShape:
 def tensor_list_scatter(
     xp: Xp, tensor: Array, indices: Array, element_shape: Array, *, element_dtype: DType
 ) -> Variant:
-    """A list with the rows of a tensor at chosen places."""
+    """Return a list with the rows of a tensor at chosen places."""
     shape = shape_from(element_shape)
     return TensorList(element_dtype, shape, _scattered(tensor, indices, [], -1, shape))
 
@@ -238,7 +238,7 @@ def tensor_list_scatter_v2(
     *,
     element_dtype: DType,
 ) -> Variant:
-    """A list of a given length with the rows of a tensor at chosen places."""
+    """Return a list of a given length with the rows of a tensor at chosen places."""
     shape, count = shape_from(element_shape), int(num_elements)
     if count < -1:
         raise errors.invalid_argument(
@@ -258,7 +258,7 @@ def tensor_list_scatter_v2(
 def tensor_list_scatter_into_existing_list(
     xp: Xp, input_handle: Variant, tensor: Array, indices: Array, *, element_dtype: DType
 ) -> Variant:
-    """The list with the rows of a tensor at chosen places."""
+    """Return the list with the rows of a tensor at chosen places."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
     elements = list(one.elements)
@@ -414,7 +414,7 @@ def _split_shape(c: InferenceContext) -> TensorShape:
 def tensor_list_split(
     xp: Xp, tensor: Array, element_shape: Array, lengths: Array, *, element_dtype: DType
 ) -> Variant:
-    """A list of pieces of a tensor, cut along its first dimension."""
+    """Return a list of pieces of a tensor, cut along its first dimension."""
     check_vector(tensor)
     if lengths.ndim != 1:
         raise errors.invalid_argument(

@@ -93,7 +93,7 @@ def _take_side(data: Array, pred: Array) -> tuple[Array, Array]:
     traits="lends not_constant",
 )
 def switch(xp: Xp, data: Array, pred: Array) -> tuple[Array, Array]:
-    """Sends ``data`` to the output that ``pred`` names; the other output is dead."""
+    """Send ``data`` to the output that ``pred`` names; the other output is dead."""
     return _take_side(data, pred)
 
 
@@ -107,7 +107,7 @@ def switch(xp: Xp, data: Array, pred: Array) -> tuple[Array, Array]:
     traits="lends not_constant keeps_reference",
 )
 def ref_switch(xp: Xp, data: RefCell, pred: Array) -> tuple[Array, Array]:
-    """Sends a reference to the output that ``pred`` names; the other output is dead."""
+    """Send a reference to the output that ``pred`` names; the other output is dead."""
     return _take_side(data, pred)
 
 
@@ -126,7 +126,7 @@ def _switch_n_shape(c: InferenceContext) -> list[TensorShape]:
     traits="lends",
 )
 def _switch_n(xp: Xp, data: Array, output_index: Array, *, num_outs: int) -> tuple[Array, ...]:
-    """Sends ``data`` to output ``output_index``; an index out of range means the last output."""
+    """Send ``data`` to output ``output_index``; an index out of range means the last output."""
     chosen = int(output_index)
     if not 0 <= chosen < num_outs:
         chosen = num_outs - 1
@@ -249,7 +249,7 @@ def ref_next_iteration(xp: Xp, data: RefCell) -> Array:
     traits="not_constant keeps_reference rearranges",
 )
 def ref_identity(xp: Xp, input: RefCell) -> Array:
-    """The same reference."""
+    """Return the same reference."""
     return input
 
 
@@ -269,7 +269,7 @@ def _ref_select_shape(c: InferenceContext) -> TensorShape:
     traits="keeps_reference",
 )
 def ref_select(xp: Xp, index: Array, inputs: list[RefCell]) -> Array:
-    """The reference at a position."""
+    """Return the reference at a position."""
     position = int(index)
     if not 0 <= position < len(inputs):
         raise errors.invalid_argument(
@@ -295,19 +295,19 @@ loop_cond.not_differentiable()
 
 @register_op("ControlTrigger", "->", shape=no_outputs, traits="not_constant")
 def control_trigger(xp: Xp) -> None:
-    """Does nothing and is never dead."""
+    """Do nothing and is never dead."""
 
 
 @register_op("NoOp", "->", shape=no_outputs)
 def no_op(xp: Xp) -> None:
-    """Does nothing; a place to hang control edges on."""
+    """Do nothing; a place to hang control edges on."""
 
 
 @register_op(
     "Abort", "->", "error_msg: string = ''", "exit_without_error: bool = false", shape=no_outputs
 )
 def abort(xp: Xp, *, error_msg: str, exit_without_error: bool) -> None:
-    """Ends the step with AbortedError.
+    """End the step with AbortedError.
 
     TensorFlow ends the whole process here; a graph from a file may not take a notebook's kernel
     down.

@@ -86,7 +86,7 @@ def _parse(text: str) -> Iterator[tuple[str, _Rule]]:
 
 
 def _summed(rule: _Rule) -> _Rule:
-    """The rule with gx and gy summed to the shapes of x and y."""
+    """Return the rule with gx and gy summed to the shapes of x and y."""
     (tail,) = _parse(f"-:->{texts.SUM_TO_SHAPE}")
     return _Rule(rule.args, ("dx", "dy"), rule.nodes + tail[1].nodes)
 
@@ -107,7 +107,7 @@ def has_gradient(op: str) -> bool:
 
 
 def gradient_of_op(op: str, attrs: Mapping[str, Attr]) -> graph_pb2.GraphDef:
-    """The function that computes the gradients of an op's inputs.
+    """Return the function that computes the gradients of an op's inputs.
 
     Args:
       op: its name.
@@ -179,7 +179,7 @@ class _Builder:
         self.tensors: dict[str, list[tuple[str, DType]]] = {}
 
     def build(self, rule: _Rule) -> graph_pb2.GraphDef:
-        """The graph of a rule."""
+        """Return the graph of a rule."""
         index = 0
         for arg in rule.args:
             index = self._add_arg(arg, index)
@@ -254,7 +254,7 @@ class _Builder:
         ]
 
     def _tensors_of(self, text: str) -> list[tuple[str, DType]]:
-        """What an input stands for; in brackets it is a list, of which a part may be one itself."""
+        """Return what an input stands for; in brackets it is a list, of which a part may be one itself."""
         if text.startswith("["):
             parts = text[1:-1].split(", ")
             found = [self.tensors[part] for part in parts]

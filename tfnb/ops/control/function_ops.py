@@ -29,7 +29,7 @@ def _arg_shape(c: InferenceContext) -> TensorShape:
     traits="from_before unchecked_shape not_constant",
 )
 def _arg(ctx: OpKernelContext, *, index: int) -> Array:
-    """The argument of a function, or the feed of a step, at a position."""
+    """Return the argument of a function, or the feed of a step, at a position."""
     frame = ctx.step.call_frame
     if frame is None:
         raise errors.internal("_Arg runs only inside a function or a step with feeds.")
@@ -57,7 +57,7 @@ def _retval(ctx: OpKernelContext, input: Array, *, index: int) -> None:
     traits="from_before unchecked_shape",
 )
 def _device_arg(ctx: OpKernelContext, *, index: int) -> Array:
-    """The argument at a position, in the device's own memory."""
+    """Return the argument at a position, in the device's own memory."""
     frame = ctx.step.call_frame
     if frame is None:
         raise errors.internal("_DeviceArg runs only inside a function or a step with feeds.")

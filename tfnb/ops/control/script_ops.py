@@ -77,7 +77,7 @@ def _call(token: str | bytes, inputs: Sequence[Array], types: Sequence[Array]) -
 
 
 def _argument(value: Array) -> Array:
-    """A tensor as the function sees it: an array it may write to, bytes for a scalar string."""
+    """Return a tensor as the function sees it: an array it may write to, bytes for a scalar string."""
     array = np.asarray(value)
     if array.dtype == object and array.ndim == 0:
         return array[()]
@@ -85,7 +85,7 @@ def _argument(value: Array) -> Array:
 
 
 def _results(token: str, found: Any, types: Sequence[Any]) -> tuple[Any, ...]:
-    """The values of a function as arrays of these types; as in TensorFlow, none is cast.
+    """Return the values of a function as arrays of these types; as in TensorFlow, none is cast.
 
     Raises:
       InvalidArgumentError: another number of values, or a value of another type.
@@ -132,7 +132,7 @@ def _type_name(array: Array) -> str:
 
 
 def dtypes_word(dtype: Attr) -> str:
-    """A dtype as TensorFlow's runtime writes it: float, double, int32."""
+    """Return a dtype as TensorFlow's runtime writes it: float, double, int32."""
     return {"float32": "float", "float64": "double"}.get(dtype.name, str(dtype.name))
 
 
@@ -164,7 +164,7 @@ def _as_op_error(error: Exception) -> errors.OpError:
     traits="unchecked_shape",
 )
 def py_func_op(xp: Xp, input: list[Array], *, token: str, Tout: list[DType]) -> tuple[Array, ...]:
-    """Calls the Python function behind ``token`` on the inputs, once per step."""
+    """Call the Python function behind ``token`` on the inputs, once per step."""
     return _call(token, input, Tout)
 
 
@@ -241,7 +241,7 @@ def check_callable(func: Any) -> None:
 
 
 def decorator_of(function: Callable[..., Nested], Tout: Any, **options: Any) -> Any:
-    """What makes of a Python function one that adds a node for its arguments.
+    """Return what makes of a Python function one that adds a node for its arguments.
 
     Raises:
       TypeError: it is not said what the function gives.
@@ -263,7 +263,7 @@ def decorator_of(function: Callable[..., Nested], Tout: Any, **options: Any) -> 
 
 
 def types_of(Tout: Any) -> tuple[list[DType], bool]:
-    """What a function's op gives, and whether as a list."""
+    """Return what a function's op gives, and whether as a list."""
     is_list = isinstance(Tout, list | tuple)
     return [dtypes.as_dtype(one) for one in (Tout if is_list else [Tout])], is_list
 
@@ -275,7 +275,7 @@ def py_func(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Wraps a Python function as an op.
+    """Wrap a Python function as an op.
 
     Args:
       func: gets NumPy arrays, one for each of ``inp``; returns one array, a list of them, or None.
@@ -307,7 +307,7 @@ def call_node(
     name: str | None,
     backward: Callable[..., Any] | None = None,
 ) -> Any:
-    """A node that calls ``func``, kept alive by the graph: its outputs, or the node without any."""
+    """Return a node that calls ``func``, kept alive by the graph: its outputs, or the node without any."""
     registered = _Registered(func, backward)
     with _lock:
         _functions.add(registered, registered.token)
@@ -330,7 +330,7 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Wraps a Python function as an op; the same as :func:`py_func`, or a decorator for it."""
+    """Wrap a Python function as an op; the same as :func:`py_func`, or a decorator for it."""
     if Tout is None or func is None:
         return decorator_of(py_func, Tout, stateful=stateful, name=name)
     return py_func(func, inp or [], Tout, stateful, name)

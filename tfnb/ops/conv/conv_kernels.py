@@ -34,7 +34,7 @@ _BUFFER_BYTES = 1 << 21
 
 
 def widened(x: Array) -> Array:
-    """What sums are kept in: float32 for the two-byte floats."""
+    """Return what sums are kept in: float32 for the two-byte floats."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
 
@@ -129,7 +129,7 @@ _SHORT_ROW = 8
 
 
 def _in_pieces(xp: Xp, patches: _Patches, work: Callable[[int, int], object]) -> None:
-    """Calls ``work(begin, end)`` for ranges of blocks, on several threads on a CPU."""
+    """Call ``work(begin, end)`` for ranges of blocks, on several threads on a CPU."""
     if xp is np:
         shard(len(patches.blocks), 1, work)
     else:
@@ -142,7 +142,7 @@ def _group_slices(channels: int, groups: int) -> list[slice]:
 
 
 def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array:
-    """The convolution: [batch, outputs..., out channels]."""
+    """Return the convolution: [batch, outputs..., out channels]."""
     dtype = x.dtype
     x, kernel = widened(x), widened(kernel)
     out_channels = kernel.shape[-1]
@@ -184,7 +184,7 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
 def backprop_filter(
     xp: Xp, x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
 ) -> Array:
-    """The gradient of a convolution with respect to its filter."""
+    """Return the gradient of a convolution with respect to its filter."""
     dtype = x.dtype
     x, out_backprop = widened(x), widened(out_backprop)
     check_fits(xp, filter_shape, x.dtype, is_given=True)
@@ -212,7 +212,7 @@ _PARTS = 8
 
 
 def _products_with_patches(xp: Xp, patches: _Patches, rows: Array) -> Array:
-    """The transposed patches times rows, added up."""
+    """Return the transposed patches times rows, added up."""
     blocks = len(patches.blocks)
     count = min(blocks, _PARTS if xp is np else 1)
     parts: list[Array] = [None] * count
@@ -240,7 +240,7 @@ def backprop_input(
     out_backprop: Array,
     windows: Sequence[Window],
 ) -> Array:
-    """The gradient of a convolution with respect to its input.
+    """Return the gradient of a convolution with respect to its input.
 
     Every window position spreads its gradient times the filter over the cells it saw; that product
     is made for all positions at once, then added up one filter element after the other.
@@ -271,7 +271,7 @@ _LEAST_TURNED = 8
 def _turned(
     xp: Xp, kernel: Array, out_backprop: Array, windows: Sequence[Window], channels: int
 ) -> tuple[Array, list[Window]] | None:
-    """The filter, and its windows, whose convolution of what comes back is the gradient.
+    """Return the filter, and its windows, whose convolution of what comes back is the gradient.
 
     None where spreading is the better way: with longer steps, as it takes several convolutions.
     """
@@ -297,7 +297,7 @@ class Phase(NamedTuple):
 
 
 def gradient_phases(windows: Sequence[Window]) -> list[Phase] | None:
-    """The phases of all cells; None where windows leave cells out or spread over them."""
+    """Return the phases of all cells; None where windows leave cells out or spread over them."""
     if any((w.stride > 1 and w.dilation > 1) or w.stride > w.filter for w in windows):
         return None
     return [_phase(windows, offsets) for offsets in product(*(range(w.stride) for w in windows))]

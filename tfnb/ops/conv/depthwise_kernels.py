@@ -127,7 +127,7 @@ _LONG_VECTOR = 64
 
 
 def _forward_in_steps(x: Array, taps: Array, windows: Sequence[Window], least: int) -> Array:
-    """The same for strides above 1, position by position, all its channels at once."""
+    """Return the same for strides above 1, position by position, all its channels at once."""
     down, across = windows
     padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
     n, row, column, item = padded.strides
@@ -157,7 +157,7 @@ def _forward_in_steps(x: Array, taps: Array, windows: Sequence[Window], least: i
 def backprop_filter(
     xp: Xp, x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
 ) -> Array:
-    """The gradient of a depthwise convolution with respect to its filter."""
+    """Return the gradient of a depthwise convolution with respect to its filter."""
     dtype = x.dtype
     x, out_backprop = widened(x), widened(out_backprop)
     channels, multiplier = filter_shape[-2:]
@@ -185,7 +185,7 @@ _PARTS = 8
 
 
 def _backprop_filter_rows(x: Array, out_backprop: Array, windows: Sequence[Window]) -> Array:
-    """The gradient [filter height, filter width, channels], for a multiplier of 1."""
+    """Return the gradient [filter height, filter width, channels], for a multiplier of 1."""
     rows = _Rows(x, windows)
     down, across = windows
     channels = x.shape[-1]
@@ -211,7 +211,7 @@ def backprop_input(
     out_backprop: Array,
     windows: Sequence[Window],
 ) -> Array:
-    """The gradient of a depthwise convolution with respect to its input."""
+    """Return the gradient of a depthwise convolution with respect to its input."""
     dtype = kernel.dtype
     kernel, out_backprop = widened(kernel), widened(out_backprop)
     channels, multiplier = kernel.shape[-2:]

@@ -103,7 +103,7 @@ def _cells(
     seed: int,
     seed2: int,
 ) -> tuple[Array, Array]:
-    """The boundaries of rows and columns; a deterministic kernel draws them once."""
+    """Return the boundaries of rows and columns; a deterministic kernel draws them once."""
     if len(pooling_ratio) != 4:
         raise errors.invalid_argument("pooling_ratio field must specify 4 dimensions")
     for ratio in pooling_ratio:
@@ -136,7 +136,7 @@ def _cells(
 
 
 def _spans(boundaries: Array, size: int, overlapping: bool) -> list[slice]:
-    """The cells of an axis; overlapping ones share their borders."""
+    """Return the cells of an axis; overlapping ones share their borders."""
     borders = boundaries.tolist()
     return [slice(start, min(end + overlapping, size)) for start, end in pairwise(borders)]
 
@@ -183,7 +183,7 @@ def fractional_max_pool_op(
     seed: int,
     seed2: int,
 ) -> Outputs:
-    """The largest of each cell, and where the cells begin."""
+    """Return the largest of each cell, and where the cells begin."""
     rows, columns = _cells(ctx, value, pooling_ratio, pseudo_random, deterministic, seed, seed2)
     found = _pooled(value, rows, columns, overlapping, lambda cell: cell.max(axis=(1, 2)))
     return found, rows, columns
@@ -244,7 +244,7 @@ def fractional_max_pool_grad(
     *,
     overlapping: bool,
 ) -> Array:
-    """The gradient of each cell goes to its largest element, the first of equals."""
+    """Return the gradient of each cell goes to its largest element, the first of equals."""
     if orig_input.ndim != 4:
         raise errors.invalid_argument("orig_input must be 4-dimensional")
     if rows.size * columns.size > orig_input.size:
@@ -292,7 +292,7 @@ def fractional_avg_pool_op(
     seed: int,
     seed2: int,
 ) -> Outputs:
-    """The mean of each cell, and where the cells begin."""
+    """Return the mean of each cell, and where the cells begin."""
     rows, columns = _cells(ctx, value, pooling_ratio, pseudo_random, deterministic, seed, seed2)
     return _pooled(value, rows, columns, overlapping, _mean), rows, columns
 
@@ -325,7 +325,7 @@ def _avg_grad_shape(c: InferenceContext) -> TensorShape:
 def fractional_avg_pool_grad(
     xp: Xp, shape: Array, out_backprop: Array, rows: Array, columns: Array, *, overlapping: bool
 ) -> Array:
-    """The gradient of each cell in equal parts for its elements."""
+    """Return the gradient of each cell in equal parts for its elements."""
     if shape.ndim != 1 or shape.size != 4:
         raise errors.invalid_argument(
             "original input tensor shape must be 1-dimensional and 4 elements"
@@ -358,7 +358,7 @@ def fractional_max_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> TensorResult:
-    """The largest elements of cells of random sizes.
+    """Return the largest elements of cells of random sizes.
 
     Args:
       value: images, NHWC.
@@ -395,7 +395,7 @@ def fractional_avg_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> TensorResult:
-    """The means of cells of random sizes; arguments as for :func:`fractional_max_pool`."""
+    """Return the means of cells of random sizes; arguments as for :func:`fractional_max_pool`."""
     return fractional_avg_pool_op(
         value,
         pooling_ratio,

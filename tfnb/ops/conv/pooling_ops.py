@@ -288,7 +288,7 @@ def max_pool_op(
     explicit_paddings: list[int],
     data_format: str,
 ) -> Array:
-    """The largest element of every window."""
+    """Return the largest element of every window."""
     return _max_pool(xp, x, ksize, strides, padding, explicit_paddings, data_format)
 
 
@@ -313,7 +313,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def max_pool_v2_op(
     xp: Xp, x: Array, ksize: Array, strides: Array, *, padding: str, data_format: str
 ) -> Array:
-    """The largest element of every window, whose size is an input."""
+    """Return the largest element of every window, whose size is an input."""
     return _max_pool(xp, x, ksize.tolist(), strides.tolist(), padding, (), data_format)
 
 
@@ -346,7 +346,7 @@ def max_pool_grad(
     explicit_paddings: list[int],
     data_format: str,
 ) -> Array:
-    """The gradient of MaxPool: to the first of the largest elements."""
+    """Return the gradient of MaxPool: to the first of the largest elements."""
     return _max_pool_grad(
         xp, orig_input, orig_output, grad, ksize, strides, padding, explicit_paddings, data_format
     )
@@ -383,7 +383,7 @@ def max_pool_grad_v2(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The gradient of MaxPoolV2."""
+    """Return the gradient of MaxPoolV2."""
     return _max_pool_grad(
         xp,
         orig_input,
@@ -425,7 +425,7 @@ def max_pool_grad_grad(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The second derivative of MaxPool: per window, the value where the largest element stood."""
+    """Return the second derivative of MaxPool: per window, the value where the largest element stood."""
     return _max_pool_grad_grad(
         xp,
         orig_input,
@@ -466,7 +466,7 @@ def max_pool_grad_grad_v2(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The second derivative of MaxPoolV2."""
+    """Return the second derivative of MaxPoolV2."""
     return _max_pool_grad_grad(
         xp,
         orig_input,
@@ -502,7 +502,7 @@ def max_pool_with_argmax_op(
     include_batch_in_index: bool,
     Targmax: DType,
 ) -> Outputs:
-    """The largest element of every window, and where it stands in the flattened image."""
+    """Return the largest element of every window, and where it stands in the flattened image."""
     _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPooling")
     check_depth_window(x.shape, ksize, strides)
     if ksize[3] != 1:
@@ -577,7 +577,7 @@ def max_pool_grad_with_argmax(
     padding: str,
     include_batch_in_index: bool,
 ) -> Array:
-    """The gradient of MaxPoolWithArgmax."""
+    """Return the gradient of MaxPoolWithArgmax."""
     expected = argmax.shape
     if x.ndim == 4:
         _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPoolingGradWithArgmax")
@@ -612,7 +612,7 @@ def max_pool_grad_grad_with_argmax(
     padding: str,
     include_batch_in_index: bool,
 ) -> Array:
-    """The second derivative of MaxPoolWithArgmax."""
+    """Return the second derivative of MaxPoolWithArgmax."""
     _check_argmax(x, grad, argmax, x.shape)
     positions = _flat_argmax(xp, argmax, x.shape, include_batch_in_index)
     return grad.reshape(-1)[positions].reshape(argmax.shape)
@@ -715,7 +715,7 @@ def _shape_from_first(rank: int) -> Any:
 def avg_pool_op(
     xp: Xp, value: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
 ) -> Array:
-    """The mean of every window; padding does not count."""
+    """Return the mean of every window; padding does not count."""
     return _avg_pool(xp, value, ksize, strides, padding, data_format)
 
 
@@ -749,7 +749,7 @@ def avg_pool_grad(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The gradient of AvgPool."""
+    """Return the gradient of AvgPool."""
     return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding, data_format)
 
 
@@ -783,7 +783,7 @@ _POOL5_NAMES = ("ksize", "strides", "padding", "data_format")
 def avg_pool3d_op(
     xp: Xp, x: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
 ) -> Array:
-    """The mean of every window of a volume."""
+    """Return the mean of every window of a volume."""
     return _avg_pool(xp, x, ksize, strides, padding, data_format)
 
 
@@ -810,7 +810,7 @@ def avg_pool3d_grad(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The gradient of AvgPool3D."""
+    """Return the gradient of AvgPool3D."""
     return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding, data_format)
 
 
@@ -830,7 +830,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def max_pool3d_op(
     xp: Xp, x: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
 ) -> Array:
-    """The largest element of every window of a volume."""
+    """Return the largest element of every window of a volume."""
     if channels_last(data_format) and (ksize[-1] != 1 or strides[-1] != 1):
         raise errors.unimplemented("Pooling is not yet supported on the depth dimension.")
     return _max_pool(xp, x, ksize, strides, padding, (), data_format)
@@ -860,7 +860,7 @@ def max_pool3d_grad(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The gradient of MaxPool3D."""
+    """Return the gradient of MaxPool3D."""
     return _max_pool_grad(
         xp, orig_input, orig_output, grad, ksize, strides, padding, (), data_format
     )
@@ -891,7 +891,7 @@ def max_pool3d_grad_grad(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The second derivative of MaxPool3D."""
+    """Return the second derivative of MaxPool3D."""
     named = {"tensor_in": orig_input, "tensor_out": orig_output, "out_grad_backprop": grad}
     for name, array in named.items():
         if not array.size:

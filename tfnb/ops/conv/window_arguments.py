@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def spread_over_dims(
     value: TensorLike, num_spatial: int, channel_index: int, name: str
 ) -> list[Any]:
-    """A number, or one per spatial dimension, as one per dimension of the input.
+    """Return a number, or one per spatial dimension, as one per dimension of the input.
 
     Raises:
       ValueError: there are neither 1, nor as many as spatial dimensions, nor as many as dimensions.

@@ -40,7 +40,7 @@ class Window:
         return self.size + self.pad_before + self.pad_after
 
     def trimmed(self) -> Window:
-        """The same window without the elements that meet nothing but padding at all positions."""
+        """Return the same window without the elements that meet nothing but padding at all positions."""
         first = max(0, self.pad_before - (self.output - 1) * self.stride)
         last = max(0, self.filter - self.pad_before - self.size)
         if not (first or last) or not self.output or self.dilation != 1:
@@ -61,14 +61,14 @@ class Window:
         return (self.filter - 1) * self.dilation + 1
 
     def slice_at(self, index: int) -> slice:
-        """The padded cells that element ``index`` of the window meets at all its positions."""
+        """Return the padded cells that element ``index`` of the window meets at all its positions."""
         start = index * self.dilation
         if not self.output:
             return slice(0, 0)
         return slice(start, start + (self.output - 1) * self.stride + 1, self.stride)
 
     def cells_at(self, index: int) -> tuple[slice, slice]:
-        """The positions at which element ``index`` of the window meets no padding, and its cells.
+        """Return the positions at which element ``index`` of the window meets no padding, and its cells.
 
         The cells are those without the padding.
         """
@@ -90,7 +90,7 @@ def window(
     padding: str,
     explicit: tuple[int, int] = (0, 0),
 ) -> Window:
-    """The geometry of one dimension.
+    """Return the geometry of one dimension.
 
     Raises:
       InvalidArgumentError: the stride is not positive, or the window does not fit.
@@ -126,7 +126,7 @@ def output_dim(
     padding: str,
     explicit: tuple[int, int] = (0, 0),
 ) -> int | None:
-    """What a shape function knows of the number of positions.
+    """Return what a shape function knows of the number of positions.
 
     Raises:
       ValueError: the window does not fit.
@@ -184,17 +184,17 @@ def channels_last(data_format: str) -> bool:
 
 
 def spatial_axes(data_format: str, rank: int) -> range:
-    """The positions of the spatial dimensions."""
+    """Return the positions of the spatial dimensions."""
     return range(1, rank - 1) if channels_last(data_format) else range(2, rank)
 
 
 def channel_axis(data_format: str, rank: int) -> int:
-    """The position of the channels."""
+    """Return the position of the channels."""
     return rank - 1 if channels_last(data_format) else 1
 
 
 def explicit_pairs(c_or_list: Sequence[int], rank: int) -> list[tuple[int, int]]:
-    """A flat list of explicit paddings as (before, after) per dimension.
+    """Return a flat list of explicit paddings as (before, after) per dimension.
 
     Zeros for an empty list.
     """
@@ -204,7 +204,7 @@ def explicit_pairs(c_or_list: Sequence[int], rank: int) -> list[tuple[int, int]]
 
 
 def check_explicit(c: InferenceContext, rank: int, padding: str, data_format: str) -> None:
-    """Checks the attr explicit_paddings as TensorFlow does.
+    """Check the attr explicit_paddings as TensorFlow does.
 
     Raises:
       ValueError: it is missing, superfluous, of the wrong length, negative, or pads batch or
@@ -273,7 +273,7 @@ def pad_spatial(
 
 
 def unpad_spatial(x: Array, windows: Sequence[Window], first_axis: int) -> Array:
-    """The inner part of a padded array, as a view."""
+    """Return the inner part of a padded array, as a view."""
     inner: list[slice] = [slice(None)] * x.ndim
     for offset, w in enumerate(windows):
         inner[first_axis + offset] = slice(w.pad_before, w.pad_before + w.size)

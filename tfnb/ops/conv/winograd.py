@@ -76,7 +76,7 @@ def suits(xp: Xp, x: Array, filter_shape: Sequence[int], windows: Sequence[Windo
 
 
 def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> bool:
-    """Writes the convolution into `out`; False if there is a number in it that is not finite."""
+    """Write the convolution into `out`; False if there is a number in it that is not finite."""
     tiles = _Tiles(x, windows, _BLOCK_BYTES, _LEAST_TILES)
     sizes, channels, out_channels = tiles.sizes, x.shape[-1], kernel.shape[-1]
     sides = [_matrices(w.filter, x.dtype.char) for w in windows]
@@ -100,7 +100,7 @@ def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> b
 
 
 def backprop_filter(x: Array, out_backprop: Array, windows: Sequence[Window]) -> Array:
-    """The gradient with respect to the filter; None if a number in it is not finite."""
+    """Return the gradient with respect to the filter; None if a number in it is not finite."""
     tiles = _Tiles(x, windows, _SUMMED_BYTES, _LEAST_SUMMED)
     (down, across), (height, width) = tiles.counts, tiles.sizes
     filters = tuple(w.filter for w in windows)
@@ -164,7 +164,7 @@ class _Scratch:
         self._flat: dict[str, Attr] = {}
 
     def array(self, name: str, *shape: int) -> Array:
-        """Returns the named array in the given shape; its contents are undefined."""
+        """Return the named array in the given shape; its contents are undefined."""
         size, flat = math.prod(shape), self._flat.get(name)
         if flat is None or flat.size < size:
             flat = self._flat[name] = np.empty(size, self._dtype)
@@ -172,7 +172,7 @@ class _Scratch:
 
 
 def _transform(sides: Sequence[Array], x: Array, scratch: _Scratch) -> Array:
-    """A matrix along the first axis of three, another along the second; ``x`` may be its "whole".
+    """Return a matrix along the first axis of three, another along the second; ``x`` may be its "whole".
 
     In several products: BLAS is twice as quick with matrices this flat if they are short, too.
     """
@@ -221,7 +221,7 @@ class _Tiles:
     def transformed(
         self, first: int, last: int, sides: Sequence[Array], scratch: _Scratch
     ) -> Array:
-        """The tiles of some images, transformed: [36, tiles, channels]."""
+        """Return the tiles of some images, transformed: [36, tiles, channels]."""
         channels = self._view.shape[-1]
         seen = scratch.array("whole", _REACH, _REACH, last - first, *self._view.shape[3:])
         for number, image in enumerate(self._view[first:last]):
@@ -231,7 +231,7 @@ class _Tiles:
 
 
 def _grown(x: Array, size: tuple[int, int], before: tuple[int, int]) -> Array:
-    """The images in the midst of zeros, or cut, so that they have that size."""
+    """Return the images in the midst of zeros, or cut, so that they have that size."""
     if x.shape[1:3] == size:
         return np.ascontiguousarray(x)
     (height, width), (top, left) = size, before
@@ -242,7 +242,7 @@ def _grown(x: Array, size: tuple[int, int], before: tuple[int, int]) -> Array:
 
 
 def _place(tiles: Array, out: Array) -> None:
-    """Puts [images, down, m, across, m, channels] into images, cutting what is beyond them."""
+    """Put [images, down, m, across, m, channels] into images, cutting what is beyond them."""
     count, down, height, across, width, channels = tiles.shape
     if (down * height, across * width) == out.shape[1:3]:
         out.reshape(tiles.shape)[...] = tiles

@@ -180,7 +180,7 @@ def parallel_batch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same as BatchDatasetV2; batches are computed in order."""
+    """Return the same as BatchDatasetV2; batches are computed in order."""
     scalar_of(num_parallel_calls, "num_parallel_calls")
     source, size = as_dataset(input_dataset), _size_of(batch_size)
     return _batches(source, size, _drops(drop_remainder), output_types, output_shapes)
@@ -192,7 +192,7 @@ def parallel_batch_dataset(
 def _padded(
     elements: Sequence[Element], shapes: Sequence[tuple[int, ...]], values: Sequence[Array]
 ) -> Element:
-    """Joins elements, each padded to a shape; -1 stands for the largest size among them."""
+    """Join elements, each padded to a shape; -1 stands for the largest size among them."""
     components = []
     for number, parts in enumerate(zip(*elements)):
         wanted = shapes[number]
@@ -220,7 +220,7 @@ def _padded(
 
 
 def sizes_of(vector: Array) -> tuple[int, ...]:
-    """The sizes of a shape, -1 where unknown."""
+    """Return the sizes of a shape, -1 where unknown."""
     sizes = tuple(vector.tolist())
     for size in sizes:
         if size < -1:
@@ -302,7 +302,7 @@ def padded_batch_dataset_v2(
     Toutput_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same as PaddedBatchDataset; a smaller last batch may be dropped."""
+    """Return the same as PaddedBatchDataset; a smaller last batch may be dropped."""
     return _padded_batches(
         as_dataset(input_dataset), _size_of(batch_size), padded_shapes, padding_values,
         _drops(drop_remainder), Toutput_types, output_shapes,
@@ -413,7 +413,7 @@ class _WindowIterator(DatasetIterator):
         return found
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next window: a dataset for each component."""
+        """Yield the next window: a dataset for each component."""
         buffer = self._buffer
         while self._inner is not None and len(buffer) < self._span:
             element = yield from self._element(ctx)
@@ -495,7 +495,7 @@ def window_dataset(
 def window_op(
     xp: Xp, inputs: list[Array], *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Variant:
-    """A dataset of the given elements, component by component."""
+    """Return a dataset of the given elements, component by component."""
     width = len(output_types)
     rows = [tuple(inputs[start : start + width]) for start in range(0, len(inputs), width)]
     return Dataset(
@@ -544,7 +544,7 @@ class _UnbatchIterator(DatasetIterator):
 def _unbatch(
     xp: Xp, input_dataset: Variant, *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Variant:
-    """The rows of every element."""
+    """Return the rows of every element."""
     source = as_dataset(input_dataset)
     count = source.cardinality
     if count > 0:

@@ -45,7 +45,7 @@ class _FilesIterator(ImmediateIterator):
         self._records: Iterator[bytes] | None = None
 
     def take(self, ctx: OpKernelContext) -> Element | None:
-        """The next record."""
+        """Return the next record."""
         while True:
             if self._records is None:
                 if self._next >= len(self._names):
@@ -62,14 +62,14 @@ class _FilesIterator(ImmediateIterator):
 
 
 def names_of(filenames: Array) -> list[bytes]:
-    """The names in a scalar or vector."""
+    """Return the names in a scalar or vector."""
     if np.ndim(filenames) > 1:
         raise errors.invalid_argument("`filenames` must be a scalar or a vector.")
     return [bytes(name) for name in np.asarray(filenames).reshape(-1)]
 
 
 def compression_of(compression_type: Array) -> str:
-    """The compression, which must be one of those there are."""
+    """Return the compression, which must be one of those there are."""
     if np.ndim(compression_type):
         raise errors.invalid_argument("compression_type must be a scalar")
     kind: str = np.asarray(compression_type).item().decode()
@@ -79,7 +79,7 @@ def compression_of(compression_type: Array) -> str:
 
 
 def contents_of(name: str, compression: str) -> bytes:
-    """What is in a file, without its compression."""
+    """Return what is in a file, without its compression."""
     data = file_system.read_file(name)
     return inflated(data, compression) if compression and data else data
 
@@ -106,7 +106,7 @@ _FILES = "filenames: string, compression_type: string, buffer_size: int64"
 def text_line_dataset(
     xp: Xp, filenames: Array, compression_type: Array, buffer_size: Array
 ) -> Variant:
-    """The lines of files, without their ends."""
+    """Return the lines of files, without their ends."""
     compression = compression_of(compression_type)
     _check_buffer(buffer_size)
 
@@ -142,7 +142,7 @@ def _tf_record_dataset(filenames: Array, compression_type: Array, offsets: Array
 def tf_record_dataset(
     xp: Xp, filenames: Array, compression_type: Array, buffer_size: Array
 ) -> Variant:
-    """The records of TFRecord files."""
+    """Return the records of TFRecord files."""
     _check_buffer(buffer_size, -1, "no buffering")  # -1: TensorFlow chooses
     return _tf_record_dataset(filenames, compression_type, ())
 
@@ -154,7 +154,7 @@ def tf_record_dataset(
 def tf_record_dataset_v2(
     xp: Xp, filenames: Array, compression_type: Array, buffer_size: Array, byte_offsets: Array
 ) -> Variant:
-    """The records of TFRecord files, each from some place on."""
+    """Return the records of TFRecord files, each from some place on."""
     _check_buffer(buffer_size, -1, "no buffering")  # -1: TensorFlow chooses
     return _tf_record_dataset(filenames, compression_type, byte_offsets)
 

@@ -33,7 +33,7 @@ _TEXTS: Final = (bool, int, float, complex, str, bytes, type(None), DType, Tenso
 
 
 def fingerprint(ctx: OpKernelContext, dataset: Dataset) -> int:
-    """The fingerprint of a dataset, 64 bits.
+    """Return the fingerprint of a dataset, 64 bits.
 
     Args:
       ctx: of a kernel, whose library has the functions that the dataset calls.
@@ -139,5 +139,5 @@ def _attributes(value: Array) -> list[tuple[str, Array]]:
     shape=lambda c: [SCALAR_SHAPE], devices=("CPU",),
 )  # fmt: skip
 def dataset_fingerprint(ctx: OpKernelContext, input_dataset: Variant) -> Array:
-    """A number that is equal for equal pipelines."""
+    """Return a number that is equal for equal pipelines."""
     return np.uint64(fingerprint(ctx, as_dataset(input_dataset)))

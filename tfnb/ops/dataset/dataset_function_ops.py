@@ -184,7 +184,7 @@ def _filtering(ends: bool) -> Array:
         output_types: list[DType],
         output_shapes: list[TensorShape],
     ) -> Variant:
-        """The elements for which a predicate holds, or those before the first where it fails."""
+        """Return the elements for which a predicate holds, or those before the first where it fails."""
         source, function = as_dataset(input_dataset), CapturedFunction(predicate, other_arguments)
         return Dataset(
             output_types,
@@ -225,7 +225,7 @@ def parallel_filter_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements for which a predicate holds, in order."""
+    """Return the elements for which a predicate holds, in order."""
     check_parallel_calls(num_parallel_calls)
     return _filtering(ends=False)(
         xp,
@@ -258,7 +258,7 @@ class _InterleaveIterator(DatasetIterator):
         self._is_input_over = False
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element of the dataset whose turn it is."""
+        """Yield the next element of the dataset whose turn it is."""
         places = self._open
         while not self._is_input_over or any(places):
             current = places[self._cycle]
@@ -322,7 +322,7 @@ def flat_map_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements of the datasets that f returns, one dataset after the other."""
+    """Return the elements of the datasets that f returns, one dataset after the other."""
     return _interleaved(input_dataset, other_arguments, f, output_types, output_shapes)
 
 
@@ -369,7 +369,7 @@ def _interleaving(*names: str) -> Any:
         output_types: list[DType],
         output_shapes: list[TensorShape],
     ) -> Variant:
-        """The elements of the datasets that f returns, interleaved."""
+        """Return the elements of the datasets that f returns, interleaved."""
         cycle = scalar_int(cycle_length, "cycle_length")
         block = scalar_int(block_length, "block_length")
         given = {name: scalar_int(v, name) for name, v in zip(names, settings, strict=True)}
@@ -465,7 +465,7 @@ def _scan(
     output_shapes: list[TensorShape],
     preserve_cardinality: bool = False,
 ) -> Variant:
-    """The outputs of f, called on each element with a state that it updates."""
+    """Return the outputs of f, called on each element with a state that it updates."""
     source, function = as_dataset(input_dataset), CapturedFunction(f, other_arguments)
     state = [owned(value) for value in initial_state]
     return Dataset(
@@ -637,7 +637,7 @@ def reduce_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Outputs:
-    """The state after f has gone through all elements."""
+    """Yield the state after f has gone through all elements."""
     scope = IteratorScope(is_lasting=False)
     iterator = as_dataset(input_dataset).make(scope)
     function = CapturedFunction(f, other_arguments).bound(scope)
@@ -663,7 +663,7 @@ def dataset_to_single_element(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Outputs:
-    """The only element of a dataset.
+    """Yield the only element of a dataset.
 
     Raises:
       InvalidArgumentError: there is none, or more than one.
@@ -679,7 +679,7 @@ def dataset_to_single_element(
 
 
 def _cardinality(xp: Xp, input_dataset: Variant) -> Array:
-    """The number of elements; -1 if infinite, -2 if unknown."""
+    """Return the number of elements; -1 if infinite, -2 if unknown."""
     # Products of counts overflow, as TensorFlow's do.
     count = as_dataset(input_dataset).cardinality
     return np.int64((count + (1 << 63)) % (1 << 64) - (1 << 63))

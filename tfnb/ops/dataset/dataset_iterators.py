@@ -272,7 +272,7 @@ def tensor_of(item: Array) -> Array:
 
 
 def slice_of(value: Array, index: int) -> Array:
-    """A tensor's slice along its first dimension."""
+    """Return a tensor's slice along its first dimension."""
     return tensor_of(value[index])
 
 

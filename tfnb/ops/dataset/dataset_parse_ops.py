@@ -33,7 +33,7 @@ class _ParseIterator(EachIterator):
         self._parse = parse
 
     def make(self, element: Element) -> type_of_next:
-        """The columns of an element's messages."""
+        """Yield the columns of an element's messages."""
         yield from ()
         return self._parse(element)
 
@@ -55,7 +55,7 @@ def _parse_dataset(
     ragged_value_types: Sequence[DType] = (),
     ragged_split_types: Sequence[DType] = (),
 ) -> Variant:
-    """The features of each element's messages, by key: tensors, sparse and ragged variants.
+    """Return the features of each element's messages, by key: tensors, sparse and ragged variants.
 
     Raises:
       InvalidArgumentError: the number of calls is 0 or below -1, or defaults do not fit.

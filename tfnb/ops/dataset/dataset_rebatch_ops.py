@@ -49,7 +49,7 @@ _IN = "input_dataset: variant"
 
 
 def _both(name: str, signature: str, *attrs: str, **options: Any) -> Callable[[Any], OpDefinition]:
-    """Registers an op under its name and under the older one, which begins with Experimental."""
+    """Register an op under its name and under the older one, which begins with Experimental."""
 
     def register(kernel: Any) -> OpDefinition:
         options.setdefault("shape", scalar_handle)
@@ -242,7 +242,7 @@ def dense_to_sparse_batch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Joins ``batch_size`` tensors into one sparse tensor; -1 in the shape: the largest size."""
+    """Join ``batch_size`` tensors into one sparse tensor; -1 in the shape: the largest size."""
     source, size = as_dataset(input_dataset), scalar_int(batch_size, "batch_size")
     if size <= 0:
         raise errors.invalid_argument("Batch size must be greater than zero.")
@@ -316,7 +316,7 @@ def sliding_window_dataset(
     output_shapes: list[TensorShape],
     drop_remainder: bool = True,
 ) -> Variant:
-    """Makes windows, one per ``window_shift`` elements, of every ``window_stride``-th element."""
+    """Make windows, one per ``window_shift`` elements, of every ``window_stride``-th element."""
     source = as_dataset(input_dataset)
     size = scalar_int(window_size, "window_size")
     shift = scalar_int(window_shift, "window_shift")
@@ -438,7 +438,7 @@ def sampling_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """A random part of the elements."""
+    """Return a random part of the elements."""
     source, share = as_dataset(input_dataset), np.float32(scalar_of(rate, "rate"))
     seeds = scalar_int(seed, "seed"), scalar_int(seed2, "seed2")
     if seeds == (0, 0):
@@ -465,7 +465,7 @@ def sampling_dataset(
 def list_dataset(
     xp: Xp, tensors: list[Array], *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Variant:
-    """The given elements, component by component."""
+    """Return the given elements, component by component."""
     width = len(output_types)
     if len(tensors) % width:
         raise errors.invalid_argument(
@@ -496,7 +496,7 @@ def get_element_at_index(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Outputs:
-    """Returns the element at ``index``.
+    """Return the element at ``index``.
 
     Raises:
       OutOfRangeError: the dataset has fewer elements.

@@ -346,7 +346,7 @@ def concatenate_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements of one dataset, then those of another.
+    """Return the elements of one dataset, then those of another.
 
     Raises:
       InvalidArgumentError: the types of elements differ.
@@ -516,7 +516,7 @@ def cache_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements of a dataset, which is iterated over once."""
+    """Return the elements of a dataset, which is iterated over once."""
     source, cache = as_dataset(input_dataset), MemoryCache()
     make = _cached(source, filename, lambda scope: cache)
     return Dataset(output_types, output_shapes, make, source.cardinality)
@@ -537,7 +537,7 @@ def cache_dataset_v2(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements of a dataset, kept in a cache that several datasets may share."""
+    """Return the elements of a dataset, kept in a cache that several datasets may share."""
     source, kept = as_dataset(input_dataset), ctx.resource_manager.lookup(cache)
     make = _cached(source, filename, lambda scope: kept)
     return Dataset(output_types, output_shapes, make, source.cardinality)
@@ -554,7 +554,7 @@ class Deleter:
     shape=lambda c: [scalar_handle(c)] * 2, devices=("CPU",),
 )  # fmt: skip
 def anonymous_memory_cache(ctx: OpKernelContext) -> Outputs:
-    """A new empty cache with a unique name."""
+    """Return a new empty cache with a unique name."""
     name = f"AnonymousMemoryCache{next(_numbers)}"
     ctx.resource_manager.create("", "MemoryCache", name, MemoryCache())
     return ctx.resource_manager.make_handle(name, "MemoryCache"), Deleter()
@@ -565,7 +565,7 @@ def anonymous_memory_cache(ctx: OpKernelContext) -> Outputs:
     devices=("CPU",),
 )  # fmt: skip
 def dummy_memory_cache(ctx: OpKernelContext) -> Handle:
-    """The cache of the node, for graphs without a cache resource."""
+    """Return the cache of the node, for graphs without a cache resource."""
     name = f"{ctx.node_name}_cache"
     ctx.resource_manager.lookup_or_create("", "MemoryCache", name, MemoryCache)
     return ctx.resource_manager.make_handle(name, "MemoryCache")
@@ -576,7 +576,7 @@ def dummy_memory_cache(ctx: OpKernelContext) -> Handle:
     shape=lambda c: [], devices=("CPU",),
 )  # fmt: skip
 def delete_memory_cache(ctx: OpKernelContext, handle: Handle, deleter: Variant) -> None:
-    """Deletes a cache."""
+    """Delete a cache."""
     ctx.resource_manager.delete(handle)
 
 
@@ -603,7 +603,7 @@ def _ignore_errors(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements without those whose computation fails."""
+    """Return the elements without those whose computation fails."""
     source = as_dataset(input_dataset)
     size = INFINITE if source.cardinality == INFINITE else UNKNOWN
     return Dataset(
@@ -650,7 +650,7 @@ def _unique(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The first occurrence of each distinct element."""
+    """Return the first occurrence of each distinct element."""
     source = as_dataset(input_dataset)
     text = "UniqueDataset only supports inputs with a single"
     if len(source.types) != 1:
@@ -709,7 +709,7 @@ def assert_cardinality_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same elements; fails if their number is not ``cardinality``."""
+    """Return the same elements; fails if their number is not ``cardinality``."""
     source, count = as_dataset(input_dataset), scalar_int(cardinality, "cardinality")
     return Dataset(
         output_types,
@@ -726,7 +726,7 @@ def _same(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same elements: nothing is computed ahead or in parallel."""
+    """Return the same elements: nothing is computed ahead or in parallel."""
     source = as_dataset(input_dataset)
     return Dataset(source.types, source.shapes, source.make, source.cardinality)
 
@@ -744,7 +744,7 @@ def prefetch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same elements; they are computed on request.
+    """Return the same elements; they are computed on request.
 
     Raises:
       InvalidArgumentError: the buffer size is negative, and not -1.
@@ -798,7 +798,7 @@ def _setting(name: str) -> Any:
         output_types: list[DType],
         output_shapes: list[TensorShape],
     ) -> Variant:
-        """The same elements; the setting has no effect here."""
+        """Return the same elements; the setting has no effect here."""
         for value in values:
             if scalar_of(value, name).dtype == np.int64 and value < 0:
                 raise errors.invalid_argument(f"`{name}` must be >= 0")

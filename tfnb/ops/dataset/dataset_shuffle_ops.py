@@ -62,7 +62,7 @@ class SeedGenerator:
         self._words = RandomWords(seed, seed2) if reshuffles else None
 
     def seeds(self) -> tuple[int, int]:
-        """The seeds of the next iterator."""
+        """Return the seeds of the next iterator."""
         if self._words is None:
             return self._seeds
         return self._words.take(), self._words.take()
@@ -95,7 +95,7 @@ class _ShuffleIterator(DatasetIterator):
         self._has_any = False
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """A random one of the elements in the buffer."""
+        """Yield a random one of the elements in the buffer."""
         yield from self._fill(ctx)
         if not self._num_elements:
             return None
@@ -114,7 +114,7 @@ class _ShuffleIterator(DatasetIterator):
         return element
 
     def _fill(self, ctx: OpKernelContext) -> Array:
-        """Takes elements of the source until the buffer is full or there are no more."""
+        """Take elements of the source until the buffer is full or there are no more."""
         while self._wants_more():
             if self._inner is None:
                 self._inner = self._source.make(self._scope)
@@ -209,7 +209,7 @@ def shuffle_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements of a dataset in a random order."""
+    """Return the elements of a dataset in a random order."""
     generator = SeedGenerator(*_seeds_of(seed, seed2), reshuffle_each_iteration)
     source = as_dataset(input_dataset)
     return _shuffled(source, buffer_size, generator, output_types, output_shapes)
@@ -228,7 +228,7 @@ def shuffle_dataset_v2(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same, with seeds of a generator that others may share."""
+    """Return the same, with seeds of a generator that others may share."""
     generator = ctx.resource_manager.lookup(seed_generator)
     source = as_dataset(input_dataset)
     return _shuffled(source, buffer_size, generator, output_types, output_shapes)
@@ -237,7 +237,7 @@ def shuffle_dataset_v2(
 def _generator(
     ctx: OpKernelContext, handle: Handle, seeds: tuple[int, int], reshuffles: bool
 ) -> SeedGenerator:
-    """The generator behind a handle; one of its own where the handle means none."""
+    """Return the generator behind a handle; one of its own where the handle means none."""
     found = ctx.resource_manager.find(handle.container, _GENERATOR, handle.name)
     return found if isinstance(found, SeedGenerator) else SeedGenerator(*seeds, reshuffles)
 
@@ -259,7 +259,7 @@ def shuffle_dataset_v3(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same, with seeds and a place to keep the generator."""
+    """Return the same, with seeds and a place to keep the generator."""
     seeds = _seeds_of(seed, seed2)
     generator = _generator(ctx, seed_generator, seeds, reshuffle_each_iteration)
     source = as_dataset(input_dataset)
@@ -283,7 +283,7 @@ def shuffle_and_repeat_dataset(
     output_shapes: list[TensorShape],
     reshuffle_each_iteration: bool = True,
 ) -> Variant:
-    """The elements of a dataset several times, in a random order within each time."""
+    """Return the elements of a dataset several times, in a random order within each time."""
     generator = SeedGenerator(*_seeds_of(seed, seed2), reshuffle_each_iteration)
     times = _times_of(count)
     source = as_dataset(input_dataset)
@@ -308,7 +308,7 @@ def shuffle_and_repeat_dataset_v2(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same, with a place to keep the generator."""
+    """Return the same, with a place to keep the generator."""
     seeds, times = _seeds_of(seed, seed2), _times_of(count)
     generator = _generator(ctx, seed_generator, seeds, reshuffle_each_iteration)
     source = as_dataset(input_dataset)
@@ -332,7 +332,7 @@ def _make_generator(ctx: OpKernelContext, generator: SeedGenerator) -> Outputs:
 def anonymous_seed_generator(
     ctx: OpKernelContext, seed: Array, seed2: Array, reshuffle: Array
 ) -> Outputs:
-    """A generator of its own."""
+    """Return a generator of its own."""
     reshuffles = bool(scalar_of(reshuffle, "reshuffle"))
     return _make_generator(ctx, SeedGenerator(*_seeds_of(seed, seed2), reshuffles))
 
@@ -343,7 +343,7 @@ def anonymous_seed_generator(
     stateful=True, shape=lambda c: [scalar_handle(c)] * 2, devices=("CPU",),
 )  # fmt: skip
 def anonymous_random_seed_generator(ctx: OpKernelContext, seed: Array, seed2: Array) -> Outputs:
-    """A generator of its own, which gives every iterator new seeds."""
+    """Return a generator of its own, which gives every iterator new seeds."""
     return _make_generator(ctx, SeedGenerator(*_seeds_of(seed, seed2), True))
 
 
@@ -352,7 +352,7 @@ def anonymous_random_seed_generator(ctx: OpKernelContext, seed: Array, seed2: Ar
     devices=("CPU",),
 )  # fmt: skip
 def dummy_seed_generator(ctx: OpKernelContext) -> Handle:
-    """A handle behind which there is no generator: each dataset makes its own."""
+    """Return a handle behind which there is no generator: each dataset makes its own."""
     return ctx.resource_manager.make_handle(ctx.node_name, _GENERATOR)
 
 

@@ -41,12 +41,12 @@ METADATA = "metadata: string = ''"
 
 
 def scalar_handle(c: InferenceContext) -> TensorShape:
-    """A dataset is a scalar."""
+    """Return a dataset is a scalar."""
     return SCALAR_SHAPE
 
 
 def components_of_dataset(c: InferenceContext) -> list[TensorShape]:
-    """What the node says of the elements of its first input, which is a scalar."""
+    """Return what the node says of the elements of its first input, which is a scalar."""
     c.with_rank(0, 0)
     return list(c.attr("output_shapes"))
 
@@ -59,7 +59,7 @@ _RANKS = {
 
 
 def handle_of_scalars(c: InferenceContext) -> TensorShape:
-    """A dataset of numbers and words, which are scalars; names of files and columns are not."""
+    """Return a dataset of numbers and words, which are scalars; names of files and columns are not."""
     positions = c.op_def.input_ranges(c.attrs)
     for arg in c.op_def.inputs:
         is_free = arg.type is dtypes.variant or arg.is_list
@@ -92,7 +92,7 @@ class RowsIterator(ImmediateIterator):
         self._next = 0
 
     def take(self, ctx: OpKernelContext) -> Element | None:
-        """The next row."""
+        """Return the next row."""
         index = self._next
         if index >= self._count:
             return None
@@ -109,7 +109,7 @@ class RowsIterator(ImmediateIterator):
 def tensor_dataset(
     xp: Xp, components: list[Array], *, Toutput_types: list[DType], output_shapes: list[TensorShape]
 ) -> Variant:
-    """A dataset of one element."""
+    """Return a dataset of one element."""
     element = tuple([owned(value) for value in components])
     return Dataset(
         Toutput_types, output_shapes, lambda scope: RowsIterator(1, lambda _: element), 1
@@ -125,7 +125,7 @@ def tensor_dataset(
 def tensor_slice_dataset(
     xp: Xp, components: list[Array], *, Toutput_types: list[DType], output_shapes: list[TensorShape]
 ) -> Variant:
-    """The slices of tensors along their first dimension.
+    """Return the slices of tensors along their first dimension.
 
     Raises:
       InvalidArgumentError: a tensor is a scalar, or the first dimensions differ.
@@ -151,7 +151,7 @@ def tensor_slice_dataset(
 def sparse_tensor_slice_dataset(
     xp: Xp, indices: Array, values: Array, dense_shape: Array, *, Tvalues: DType
 ) -> Variant:
-    """The slices of a sparse tensor: indices, values and shape of each.
+    """Return the slices of a sparse tensor: indices, values and shape of each.
 
     Raises:
       InvalidArgumentError: the three do not fit together, or indices are not in order.
@@ -212,7 +212,7 @@ def range_dataset(
     xp: Xp, start: Array, stop: Array, step: Array, *,
     output_types: list[DType], output_shapes: list[TensorShape],
 ) -> Variant:  # fmt: skip
-    """The numbers from start to stop, which is left out, in steps.
+    """Return the numbers from start to stop, which is left out, in steps.
 
     Raises:
       InvalidArgumentError: the step is 0.
@@ -252,7 +252,7 @@ class RandomWords:
         self._num_blocks = 1
 
     def take(self) -> int:
-        """The next word."""
+        """Return the next word."""
         if not self._left:
             # Few are made at first, as many ask for no more than two.
             count, self._num_blocks = self._num_blocks, 64
@@ -308,7 +308,7 @@ class _GeneratorIterator(DatasetIterator):
         self._is_over = False
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element; the end is an OutOfRangeError of the function."""
+        """Yield the next element; the end is an OutOfRangeError of the function."""
         if self._is_over:
             return None
         if self._state is None:
@@ -343,7 +343,7 @@ def generator_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """What next_func gives, until it says OutOfRange."""
+    """Return what next_func gives, until it says OutOfRange."""
     functions = (
         CapturedFunction(init_func, init_func_other_args),
         CapturedFunction(next_func, next_func_other_args),

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def _lines(data: bytes, use_quotes: bool) -> Iterator[bytes]:
-    """The records of a file: lines, but for line ends within quotes."""
+    """Yield the records of a file: lines, but for line ends within quotes."""
     start = 0
     while start < len(data):
         end = start
@@ -154,7 +154,7 @@ def _csv_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The rows of CSV files, a component for each column.
+    """Return the rows of CSV files, a component for each column.
 
     Raises:
       InvalidArgumentError: an argument makes no sense, or a row is not as declared.
@@ -286,7 +286,7 @@ def _sql_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The rows that a query of a SQLite database gives.
+    """Return the rows that a query of a SQLite database gives.
 
     Raises:
       InvalidArgumentError: the driver is another one, or the query fails.
@@ -318,7 +318,7 @@ experimental_sql_dataset = register_op(
 
 
 def _matching_files(xp: Xp, patterns: Array) -> Variant:
-    """The names of the files that match the patterns, sorted."""
+    """Return the names of the files that match the patterns, sorted."""
     wanted = [
         bytes(pattern).decode("utf-8", "surrogateescape")
         for pattern in np.asarray(patterns).reshape(-1)
@@ -354,7 +354,7 @@ for _name in ("MatchingFilesDataset", "ExperimentalMatchingFilesDataset"):
 def _to_record_file(
     ctx: OpKernelContext, input_dataset: Variant, filename: Array, compression_type: Array
 ) -> Outputs:
-    """Writes the elements, which are strings, as the records of a file."""
+    """Write the elements, which are strings, as the records of a file."""
     source = as_dataset(input_dataset)
     if len(source.types) != 1 or source.types[0] is not dtypes.string:
         raise errors.invalid_argument(
@@ -388,7 +388,7 @@ experimental_dataset_to_tf_record = register_op(
 def initialize_table_from_dataset(
     ctx: OpKernelContext, table_handle: Handle, dataset: Variant
 ) -> Outputs:
-    """Fills a table with a dataset's pairs of keys and values; one that is filled stays as it is.
+    """Fill a table with a dataset's pairs of keys and values; one that is filled stays as it is.
 
     Raises:
       InvalidArgumentError: the elements are no such pairs.

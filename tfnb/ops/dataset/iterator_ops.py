@@ -81,7 +81,7 @@ class IteratorResource:
             ctx.function_library.release(old.state_handle)
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element, or None at the end.
+        """Yield the next element, or None at the end.
 
         Raises:
           FailedPreconditionError: no dataset was set yet.
@@ -99,7 +99,7 @@ class IteratorResource:
             self._end_turn()
 
     def _take_turn(self, ctx: OpKernelContext) -> None:
-        """Waits until no other step takes an element.
+        """Wait until no other step takes an element.
 
         Raises:
           FailedPreconditionError: a function of the pipeline asks the pipeline itself.
@@ -134,7 +134,7 @@ def _iterator(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Handle:
-    """An iterator of the node; nodes with one shared name mean one."""
+    """Return an iterator of the node; nodes with one shared name mean one."""
 
     def check(found: IteratorResource) -> None:
         check_signature(found.types, found.shapes, output_types, output_shapes)
@@ -168,7 +168,7 @@ def _anonymous(
 def _new_iterator(
     ctx: OpKernelContext, *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Handle:
-    """A new iterator with every execution."""
+    """Return a new iterator with every execution."""
     return _anonymous(ctx, output_types, output_shapes)
 
 
@@ -189,7 +189,7 @@ anonymous_iterator_v3 = register_op(
 def anonymous_iterator_v2(
     ctx: OpKernelContext, *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Outputs:
-    """A new iterator with every execution, and the right to delete it."""
+    """Return a new iterator with every execution, and the right to delete it."""
     return _anonymous(ctx, output_types, output_shapes), Deleter()
 
 
@@ -216,7 +216,7 @@ def one_shot_iterator(
     container: str,
     shared_name: str,
 ) -> Handle:
-    """An iterator that the first execution sets to the dataset that a function gives."""
+    """Yield an iterator that the first execution sets to the dataset that a function gives."""
     handle = own_resource(
         ctx,
         _TYPE,
@@ -239,7 +239,7 @@ def one_shot_iterator(
     shape=lambda c: [], devices=("CPU",),
 )  # fmt: skip
 def make_iterator(ctx: OpKernelContext, dataset: Variant, iterator: Handle) -> None:
-    """Sets an iterator to the beginning of a dataset."""
+    """Set an iterator to the beginning of a dataset."""
     found: IteratorResource = ctx.resource_manager.lookup(iterator)
     found.set_dataset(ctx, as_dataset(dataset))
 
@@ -265,7 +265,7 @@ def _get_next(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Outputs:
-    """The next element.
+    """Yield the next element.
 
     Raises:
       OutOfRangeError: there are no more.
@@ -301,7 +301,7 @@ def iterator_get_next_as_optional(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The next element as an optional; without a value at the end."""
+    """Yield the next element as an optional; without a value at the end."""
     found: IteratorResource = ctx.resource_manager.lookup(iterator)
     element = yield from found.get_next(ctx)
     if element is None:
@@ -318,7 +318,7 @@ def iterator_get_next_as_optional(
     stateful=True, shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
 def iterator_to_string_handle(ctx: OpKernelContext, resource_handle: Handle) -> Array:
-    """A handle as text, a serialized ResourceHandleProto, to be fed where an iterator is chosen."""
+    """Return a handle as text, a serialized ResourceHandleProto, to be fed where an iterator is chosen."""
     ctx.resource_manager.lookup(resource_handle)
     message = tensor_pb2.ResourceHandleProto(
         device=resource_handle.device,
@@ -336,7 +336,7 @@ def _from_string_handle(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Handle:
-    """The handle that a text stands for.
+    """Return the handle that a text stands for.
 
     Raises:
       InvalidArgumentError: the text is none, or the iterator gives other elements.

@@ -60,7 +60,7 @@ def _padded_shape(c: InferenceContext) -> TensorShape:
 
 
 def _smaller(x: Array, y: Array) -> Array:
-    """The smaller one; the first, where one of them is no number."""
+    """Return the smaller one; the first, where one of them is no number."""
     return np.where(y < x, y, x)
 
 
@@ -101,7 +101,7 @@ def _select(
     score_threshold: float,
     sigma: float = 0.0,
 ) -> tuple[list[int], list[float]]:
-    """Indices of the kept boxes in the order of their scores, and these.
+    """Return indices of the kept boxes in the order of their scores, and these.
 
     A box that overlaps a kept one too much is dropped; with a sigma, others lose some score.  All
     of it is lost to an overlap that is no number.
@@ -176,7 +176,7 @@ _LOWEST = float(np.finfo(np.float32).min)
 def non_max_suppression_op(
     xp: Xp, boxes: Array, scores: Array, max_output_size: Array, *, iou_threshold: float
 ) -> Array:
-    """Indices of boxes in the order of their scores, without those that overlap a better one."""
+    """Return indices of boxes in the order of their scores, without those that overlap a better one."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(_Boxes(boxes).overlap, scores, limit, iou_threshold, _LOWEST)
     return np.array(kept, np.int32)
@@ -197,7 +197,7 @@ non_max_suppression_op.not_differentiable()
 def non_max_suppression_v2(
     xp: Xp, boxes: Array, scores: Array, max_output_size: Array, iou_threshold: Array
 ) -> Array:
-    """The same with the threshold as an input."""
+    """Return the same with the threshold as an input."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(_Boxes(boxes).overlap, scores, limit, float(iou_threshold), _LOWEST)
     return np.array(kept, np.int32)
@@ -223,7 +223,7 @@ def non_max_suppression_v3(
     iou_threshold: Array,
     score_threshold: Array,
 ) -> Array:
-    """The same without boxes of low scores."""
+    """Return the same without boxes of low scores."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(
         _Boxes(boxes).overlap, scores, limit, float(iou_threshold), float(score_threshold)
@@ -258,7 +258,7 @@ def non_max_suppression_v4(
     *,
     pad_to_max_output_size: bool,
 ) -> Outputs:
-    """The same, filled up with zeros if asked, and how many are valid."""
+    """Return the same, filled up with zeros if asked, and how many are valid."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(
         _Boxes(boxes).overlap, scores, limit, float(iou_threshold), float(score_threshold)
@@ -287,7 +287,7 @@ def non_max_suppression_v5(
     *,
     pad_to_max_output_size: bool,
 ) -> Outputs:
-    """The same with scores, which fall the more a box overlaps better ones if sigma is not 0."""
+    """Return the same with scores, which fall the more a box overlaps better ones if sigma is not 0."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     sigma = float(soft_nms_sigma)
     if not sigma >= 0:
@@ -322,7 +322,7 @@ def non_max_suppression_with_overlaps(
     overlap_threshold: Array,
     score_threshold: Array,
 ) -> Array:
-    """The same where a matrix says how much boxes overlap."""
+    """Return the same where a matrix says how much boxes overlap."""
     if max_output_size.ndim:
         raise errors.invalid_argument(
             f"max_output_size must be 0-D, got shape {shape_text(max_output_size.shape)}"
@@ -422,7 +422,7 @@ def combined_non_max_suppression_op(
     pad_per_class: bool,
     clip_boxes: bool,
 ) -> Outputs:
-    """Keeps the best boxes of each class of each image, then the best of all classes."""
+    """Keep the best boxes of each class of each image, then the best of all classes."""
     if boxes.ndim != 4:
         raise errors.invalid_argument(f"boxes must be 4-D{shape_text(boxes.shape)}")
     if scores.ndim != 3:
@@ -544,7 +544,7 @@ def _draw(images: Array, boxes: Array, colors: Array) -> Array:
     **_CPU,
 )
 def draw_bounding_boxes_op(xp: Xp, images: Array, boxes: Array) -> Array:
-    """The images with the edges of boxes in ten colours."""
+    """Return the images with the edges of boxes in ten colours."""
     return _draw(images, boxes, _default_colors(images))
 
 
@@ -559,7 +559,7 @@ draw_bounding_boxes_op.not_differentiable()
     **_CPU,
 )
 def draw_bounding_boxes_v2(xp: Xp, images: Array, boxes: Array, colors: Array) -> Array:
-    """The images with the edges of boxes in given colours; ten colours if there are none."""
+    """Return the images with the edges of boxes in given colours; ten colours if there are none."""
     if colors.ndim != 2:
         raise errors.invalid_argument(f"colors must be a 2-D matrix{shape_text(colors.shape)}")
     if colors.shape[0] and images.ndim == 4 and colors.shape[1] < images.shape[3]:

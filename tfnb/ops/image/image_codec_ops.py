@@ -136,7 +136,7 @@ def _broken(form: str, size: int, why: object) -> errors.OpError:
 
 
 def _opened(data: bytes, form: str) -> Array:
-    """The file's header read by Pillow, its size checked."""
+    """Return the file's header read by Pillow, its size checked."""
     image_module = _pillow()
     try:
         image = image_module.open(io.BytesIO(data), formats=[form])
@@ -152,7 +152,7 @@ _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 
 
 def _pixels(image: Array, channels: int, form: str, size: int) -> Array:
-    """A (height, width, channels) array of bytes; 0 channels: as many as the file has."""
+    """Return a (height, width, channels) array of bytes; 0 channels: as many as the file has."""
     if channels == 0:
         channels = {"1": 1, "L": 1, "I;16": 1, "I": 1, "LA": 2, "RGBA": 4, "PA": 4}.get(
             image.mode, 4 if "transparency" in image.info else 3
@@ -250,7 +250,7 @@ def _bmp(data: bytes, channels: int) -> Array:
 def _decoded(
     name: str, contents: Array, channels: int, ratio: int = 1, recover: bool = False
 ) -> Array:
-    """The pixels of a file that the op of one format got; GIFs must have one frame."""
+    """Return the pixels of a file that the op of one format got; GIFs must have one frame."""
     data = _text(contents)
     form = _format_of(data)
     if name == "DecodeBmp" and form != "BMP":
@@ -293,7 +293,7 @@ def _decoded(
     **_CPU,
 )
 def decode_png_op(xp: Xp, contents: Array, *, channels: int, dtype: DType) -> Array:
-    """The pixels of a PNG file."""
+    """Return the pixels of a PNG file."""
     if channels not in (0, 1, 3, 4):
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
     data = _text(contents)
@@ -310,7 +310,7 @@ def decode_png_op(xp: Xp, contents: Array, *, channels: int, dtype: DType) -> Ar
 def decode_jpeg_op(
     xp: Xp, contents: Array, *, channels: int, ratio: int, try_recover_truncated: bool
 ) -> Array:
-    """The pixels of a JPEG file, perhaps made smaller by 2, 4 or 8."""
+    """Return the pixels of a JPEG file, perhaps made smaller by 2, 4 or 8."""
     if channels not in (0, 1, 3, 4):  # the file may be one of another kind
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
     if ratio not in (1, 2, 4, 8):
@@ -328,7 +328,7 @@ def decode_jpeg_op(
 def decode_and_crop_jpeg_op(
     xp: Xp, contents: Array, crop_window: Array, *, channels: int, ratio: int
 ) -> Array:
-    """A part of the pixels of a JPEG file: y, x, height, width."""
+    """Return a part of the pixels of a JPEG file: y, x, height, width."""
     if crop_window.shape != (4,):
         raise errors.invalid_argument("crop_window must be a vector of four")
     data = _text(contents)
@@ -352,7 +352,7 @@ def decode_and_crop_jpeg_op(
     "DecodeBmp", "contents: string -> image: uint8", "channels: int = 0", shape=_image_shape, **_CPU
 )
 def decode_bmp_op(xp: Xp, contents: Array, *, channels: int) -> Array:
-    """The pixels of a BMP file."""
+    """Return the pixels of a BMP file."""
     if channels not in (0, 1, 3, 4):
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
     return _decoded("DecodeBmp", contents, channels)
@@ -360,7 +360,7 @@ def decode_bmp_op(xp: Xp, contents: Array, *, channels: int) -> Array:
 
 @register_op("DecodeGif", "contents: string -> image: uint8", shape=_gif_shape, **_CPU)
 def decode_gif_op(xp: Xp, contents: Array) -> Array:
-    """The frames of a GIF file (or of another file, which has one)."""
+    """Return the frames of a GIF file (or of another file, which has one)."""
     data = _text(contents)
     if _format_of(data) == "GIF":
         return _gif(data)
@@ -379,7 +379,7 @@ def decode_gif_op(xp: Xp, contents: Array) -> Array:
 def decode_image_op(
     xp: Xp, contents: Array, *, channels: int, dtype: DType, expand_animations: bool
 ) -> Array:
-    """The pixels of a file of any of the formats; of a GIF, all frames if asked."""
+    """Return the pixels of a file of any of the formats; of a GIF, all frames if asked."""
     if channels not in (0, 1, 3, 4):
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
     data = _text(contents)
@@ -447,7 +447,7 @@ def _scalar_from_image(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def encode_png_op(xp: Xp, image: Array, *, compression: int) -> Array:
-    """A PNG file of pixels, or one of each image of a batch."""
+    """Return a PNG file of pixels, or one of each image of a batch."""
     if image.ndim < 3:
         raise errors.invalid_argument(f"images must be at least rank 3{shape_text(image.shape)}")
     if image.shape[-1] not in (1, 2, 3, 4):
@@ -526,7 +526,7 @@ def encode_jpeg_op(
     y_density: int,
     xmp_metadata: str,
 ) -> Array:
-    """A JPEG file of pixels."""
+    """Return a JPEG file of pixels."""
     if not 0 <= quality <= 100:
         raise errors.invalid_argument(f"quality must be in [0,100], got {quality}")
     mode = _jpeg_mode(image, format)
@@ -550,7 +550,7 @@ def encode_jpeg_op(
     **_CPU,
 )
 def encode_jpeg_variable_quality(xp: Xp, images: Array, quality: Array) -> Array:
-    """A JPEG file of pixels, of a quality that is an input."""
+    """Return a JPEG file of pixels, of a quality that is an input."""
     if quality.ndim:
         raise errors.invalid_argument(f"quality must be scalar: {shape_text(quality.shape)}")
     if not 0 <= int(quality) <= 100:
@@ -566,7 +566,7 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> TensorResult:
-    """The pixels of a JPEG, PNG, GIF or BMP file.
+    """Return the pixels of a JPEG, PNG, GIF or BMP file.
 
     Args:
       contents: the file, a string scalar.

@@ -169,7 +169,7 @@ def adjust_contrast_v2(xp: Xp, images: Array, contrast_factor: Array) -> Array:
     host_memory=("delta",),
 )
 def adjust_hue_op(xp: Xp, images: Array, delta: Array) -> Array:
-    """Turns the hue by `delta` of the circle."""
+    """Turn the hue by `delta` of the circle."""
     _check_adjusted(images, delta, "delta")
     _check_channels("input", images)
     wide = _wide(images)

@@ -120,7 +120,7 @@ def _inside(y: _Places, x: _Places) -> Array:
 def _corners(
     image: Array, box_ind: Array, y: _Places, x: _Places
 ) -> tuple[Array, Array, Array, Array]:
-    """The four pixels around each place, as float32."""
+    """Return the four pixels around each place, as float32."""
     which = box_ind[:, None, None]
 
     def pick(rows: Array, columns: Array) -> Array:
@@ -153,7 +153,7 @@ def crop_and_resize_op(
     method: str,
     extrapolation_value: float,
 ) -> Array:
-    """The parts of images in boxes, all resized to `crop_size`."""
+    """Return the parts of images in boxes, all resized to `crop_size`."""
     if image.ndim != 4:
         raise errors.invalid_argument(f"input image must be 4-D{shape_text(image.shape)}")
     batch, height, width, channels = image.shape
@@ -194,7 +194,7 @@ def crop_and_resize_op(
 def crop_and_resize_grad_image(
     xp: Xp, grads: Array, boxes: Array, box_ind: Array, image_size: Array, *, T: DType, method: str
 ) -> Array:
-    """What the images get of the gradients of their crops."""
+    """Return what the images get of the gradients of their crops."""
     if grads.ndim != 4:
         raise errors.invalid_argument("grads image must be 4-D")
     if image_size.ndim != 1 or image_size.shape[0] != 4:
@@ -239,7 +239,7 @@ def crop_and_resize_grad_image(
 def crop_and_resize_grad_boxes(
     xp: Xp, grads: Array, image: Array, boxes: Array, box_ind: Array
 ) -> Array:
-    """What the corners of the boxes get of the gradients of their crops."""
+    """Return what the corners of the boxes get of the gradients of their crops."""
     if grads.ndim != 4:
         raise errors.invalid_argument("grads image must be 4-D")
     if image.ndim != 4:

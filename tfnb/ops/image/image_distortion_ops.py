@@ -338,7 +338,7 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """A random crop that shows enough of one of the objects in an image.
+    """Return a random crop that shows enough of one of the objects in an image.
 
     Args:
       image_size: (height, width, channels).

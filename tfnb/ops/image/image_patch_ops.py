@@ -45,7 +45,7 @@ _PADDING = "padding: {'SAME', 'VALID'}"
 def _positions(
     size: int | None, filter_size: int | None, stride: int, rate: int, padding: str
 ) -> int | None:
-    """What a shape function knows of the number of positions; none may fit."""
+    """Return what a shape function knows of the number of positions; none may fit."""
     if size is None or filter_size is None:
         return None
     try:
@@ -163,7 +163,7 @@ def extract_volume_patches(
 
 
 def _spread_back(op: Operation, grad: Tensor, extract: Callable[..., TensorResult]) -> TensorResult:
-    """Adds each patch's gradient to the pixels it was made of."""
+    """Add each patch's gradient to the pixels it was made of."""
     image = op.inputs[0]
     shape = array_ops.shape(image, out_type=dtypes.int64)
     space, channels = shape[1:-1], shape[-1:]
@@ -278,7 +278,7 @@ def _candidates(xp: Xp, x: Array, kernel: Array, windows: list[Window]) -> Itera
 
 
 def _largest(xp: Xp, x: Array, kernel: Array, windows: list[Window]) -> Array:
-    """The largest sum of pixel and filter in each window; the lowest number where there is none."""
+    """Return the largest sum of pixel and filter in each window; the lowest number where there is none."""
     best = xp.full((x.shape[0], *(w.output for w in windows), x.shape[3]), _lowest(x), x.dtype)
     # NaN is never the largest.
     larger = xp.maximum if np.issubdtype(x.dtype, np.integer) else xp.fmax
@@ -288,7 +288,7 @@ def _largest(xp: Xp, x: Array, kernel: Array, windows: list[Window]) -> Array:
 
 
 def _largest_places(x: Array, kernel: Array, windows: list[Window]) -> Array:
-    """The number of the first place of each window that has the largest sum, 0 without one."""
+    """Return the number of the first place of each window that has the largest sum, 0 without one."""
     best = _largest(np, x, kernel, windows)
     # Few bits a number make the passes fast; the highest number stands for "not here".
     narrow = np.uint8 if windows[0].filter * windows[1].filter < 255 else np.uint64
@@ -312,7 +312,7 @@ def _lowest(x: Array) -> Array:
 def dilation2d_op(
     xp: Xp, x: Array, kernel: Array, *, strides: list[int], rates: list[int], padding: str
 ) -> Array:
-    """The largest sum of pixel and filter in every window, per channel."""
+    """Return the largest sum of pixel and filter in every window, per channel."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
     return _largest(xp, x, kernel, windows)
 
@@ -337,7 +337,7 @@ def dilation2d_backprop_input(
     rates: list[int],
     padding: str,
 ) -> Array:
-    """The gradient goes to the pixel that was the largest."""
+    """Return the gradient goes to the pixel that was the largest."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
     row, column = np.divmod(_winners(x, kernel, grad, windows), windows[1].filter)
     batch, height, width, depth = (
@@ -372,14 +372,14 @@ def dilation2d_backprop_filter(
     rates: list[int],
     padding: str,
 ) -> Array:
-    """The gradient goes to the place of the filter that made the largest sum."""
+    """Return the gradient goes to the place of the filter that made the largest sum."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
     place = _winners(x, kernel, grad, windows) * x.shape[3] + np.arange(x.shape[3])
     return _added_up(kernel, place, grad)
 
 
 def _added_up(like: Array, place: Array, grad: Array) -> Array:
-    """A tensor like another with each gradient added at a flat place of it."""
+    """Return a tensor like another with each gradient added at a flat place of it."""
     total = np.zeros(like.shape, like.dtype)
     if total.size:
         np.add.at(total.reshape(-1), place.reshape(-1), grad.reshape(-1))
@@ -416,7 +416,7 @@ def dilation2d(
     filters: TensorLike | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """The largest sum of pixel and filter in every window, per channel.
+    """Return the largest sum of pixel and filter in every window, per channel.
 
     Args:
       input: images, NHWC.
@@ -446,7 +446,7 @@ def erosion2d(
     padding: str,
     name: str | None = None,
 ) -> TensorResult:
-    """The smallest difference of pixel and mirrored kernel in every window, per channel.
+    """Return the smallest difference of pixel and mirrored kernel in every window, per channel.
 
     Args:
       value: images, NHWC.

@@ -268,7 +268,7 @@ def _check_grads(grads: Array, original: Array) -> None:
 def resize_bilinear_grad(
     xp: Xp, grads: Array, original_image: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Array:
-    """The gradient of the original images from those of the resized ones."""
+    """Return the gradient of the original images from those of the resized ones."""
     _refuse_both(align_corners, half_pixel_centers)
     _check_grads(grads, original_image)
     rows, columns = (
@@ -360,7 +360,7 @@ def resize_bicubic_op(
 def resize_bicubic_grad(
     xp: Xp, grads: Array, original_image: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Array:
-    """The gradient of the original images from those of the resized ones."""
+    """Return the gradient of the original images from those of the resized ones."""
     _refuse_both(align_corners, half_pixel_centers)
     _check_grads(grads, original_image)
     rows, columns = (
@@ -427,7 +427,7 @@ def resize_nearest_neighbor_op(
 def resize_nearest_neighbor_grad(
     xp: Xp, grads: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Array:
-    """Sums the gradients of all copies of a pixel."""
+    """Sum the gradients of all copies of a pixel."""
     if grads.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(grads.shape)}")
     height, width = checked_pair(size, "shape_t")

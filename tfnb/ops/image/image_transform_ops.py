@@ -139,7 +139,7 @@ def _transformed(
 
 
 def _read(image: Array, y: Array, x: Array, fill: Array) -> Array:
-    """The pixels at whole places; the fill value outside."""
+    """Return the pixels at whole places; the fill value outside."""
     inside = (y >= 0) & (y < image.shape[0]) & (x >= 0) & (x < image.shape[1])
     if not image.size:
         return np.broadcast_to(fill, (*y.shape, image.shape[-1]))
@@ -212,7 +212,7 @@ def image_projective_transform_v3(
     interpolation: str,
     fill_mode: str,
 ) -> Array:
-    """The same with another value for what lies outside."""
+    """Return the same with another value for what lies outside."""
     modes = _checked(interpolation, fill_mode)
     if fill_value.ndim:
         raise errors.invalid_argument(
@@ -222,7 +222,7 @@ def image_projective_transform_v3(
 
 
 def _inverted(op: Operation) -> dict[str, Any]:
-    """The arguments of the transform back."""
+    """Return the arguments of the transform back."""
     images, transforms = op.inputs[0], op.inputs[1]
     flat = array_ops.reshape(transforms, [-1, 8])
     ones = array_ops.ones([array_ops.shape(flat)[0], 1])

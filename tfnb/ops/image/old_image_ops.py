@@ -76,7 +76,7 @@ def _crop_shape(c: InferenceContext) -> TensorShape:
 def random_crop_op(
     ctx: OpKernelContext, image: Array, size: Array, *, seed: int, seed2: int
 ) -> Array:
-    """A part of an image at a random place: [height, width, channels] to [*size, channels]."""
+    """Return a part of an image at a random place: [height, width, channels] to [*size, channels]."""
     if image.ndim != 3:
         raise errors.invalid_argument(f"image must be 3-dimensional{shape_text(image.shape)}")
     if size.shape != (2,):
@@ -106,7 +106,7 @@ _VOLUMES = (
 
 
 def _volume(index: int) -> dict[str, Any]:
-    """What both have in common; the result has the shape of this input."""
+    """Return what both have in common; the result has the shape of this input."""
 
     def shape(c: InferenceContext) -> TensorShape:
         return merge_shapes(c.with_rank(index, 5), TensorShape([None] * 5))
@@ -131,7 +131,7 @@ def conv3d_backprop_input(
     padding: str,
     dilations: list[int],
 ) -> Array:
-    """The gradient of Conv3D by its input, of which the shape counts."""
+    """Return the gradient of Conv3D by its input, of which the shape counts."""
     sizes = np.array(x.shape, np.int32)
     attrs: dict[str, Attr] = {"strides": strides, "padding": padding, "dilations": dilations}
     return _backprop(conv3d_backprop_input_v2, xp, sizes, kernel, out_backprop, **attrs)
@@ -148,7 +148,7 @@ def conv3d_backprop_filter(
     padding: str,
     dilations: list[int],
 ) -> Array:
-    """The gradient of Conv3D by its filter, of which the shape counts."""
+    """Return the gradient of Conv3D by its filter, of which the shape counts."""
     sizes = np.array(kernel.shape, np.int32)
     attrs: dict[str, Attr] = {"strides": strides, "padding": padding, "dilations": dilations}
     return _backprop(conv3d_backprop_filter_v2, xp, x, sizes, out_backprop, **attrs)

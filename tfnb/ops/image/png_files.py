@@ -31,7 +31,7 @@ _SMALL = 16384
 
 
 def write(pixels: Array, compression: int = -1) -> bytes:
-    """The file of a (height, width, channels) array of uint8 or uint16, as libpng writes it."""
+    """Return the file of a (height, width, channels) array of uint8 or uint16, as libpng writes it."""
     height, width, channels = pixels.shape
     bits = 8 * pixels.dtype.itemsize
     rows = np.ascontiguousarray(pixels.astype(f">u{bits // 8}")).view(np.uint8)
@@ -108,7 +108,7 @@ def gray(rgb: Array) -> Array:
 
 
 def read_16_bits(data: bytes, channels: int) -> Array:
-    """The pixels as uint16 (height, width, channels); 0 channels: as many as the file has.
+    """Return the pixels as uint16 (height, width, channels); 0 channels: as many as the file has.
 
     Raises:
       InvalidArgumentError: the file is broken, or ends early.
@@ -160,7 +160,7 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _unfiltered(rows: Array, step: int) -> Array:
-    """The rows without their filters; `step` bytes are a pixel."""
+    """Return the rows without their filters; `step` bytes are a pixel."""
     height, length = rows.shape[0], rows.shape[1] - 1
     result = np.zeros((height + 1, length), np.uint8)
     for index, row in enumerate(rows):
@@ -180,7 +180,7 @@ def _unfiltered(rows: Array, step: int) -> Array:
 
 
 def _predicted(line: Array, above: Array, step: int, kind: int) -> Array:
-    """A row that was stored as differences from a mean (3) or from the likeliest neighbour (4)."""
+    """Return a row that was stored as differences from a mean (3) or from the likeliest neighbour (4)."""
     done = bytearray(step)
     up = bytes(step) + above.tobytes()
     for place, value in enumerate(line.tobytes()):

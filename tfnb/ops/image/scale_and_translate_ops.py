@@ -118,7 +118,7 @@ def _weights(
 
 
 def _of_gradients(table: Floats) -> _Table:
-    """What the pixels of the source have of the gradients."""
+    """Return what the pixels of the source have of the gradients."""
     used = table.T != 0
     first = used.argmax(axis=1)
     last = used.shape[1] - 1 - used[:, ::-1].argmax(axis=1)
@@ -126,7 +126,7 @@ def _of_gradients(table: Floats) -> _Table:
 
 
 def _summed(xp: Xp, how: str, table: _Table, images: Array, axis: int) -> Array:
-    """The weighted sums along an axis of images."""
+    """Return the weighted sums along an axis of images."""
     weights, starts, span = table
     if xp is not np or np.isfinite(images).all():
         return xp.einsum(how, xp.asarray(weights), images)
@@ -259,7 +259,7 @@ def scale_and_translate_grad(
     kernel_type: str,
     antialias: bool,
 ) -> Array:
-    """The gradient of ScaleAndTranslate by the images."""
+    """Return the gradient of ScaleAndTranslate by the images."""
     _check(original_image, scale, translation, kernel_type)
     if grads.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(grads.shape)}")

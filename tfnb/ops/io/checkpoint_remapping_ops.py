@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _vocabulary(name: str, *, by_line: bool, size: int = -1) -> HashTable:
-    """A table from line numbers to lines, or from lines to their numbers."""
+    """Return a table from line numbers to lines, or from lines to their numbers."""
     types = (dtypes.string, dtypes.int64) if by_line else (dtypes.int64, dtypes.string)
     table = HashTable(name, *types)
     entries = entries_of_text(
@@ -129,7 +129,7 @@ def load_and_remap_matrix(
     num_rows: int,
     num_cols: int,
 ) -> Array:
-    """A matrix whose rows and columns are those of a checkpoint, or new ones with given values."""
+    """Return a matrix whose rows and columns are those of a checkpoint, or new ones with given values."""
     if row_remapping.ndim != 1 or row_remapping.size != num_rows:
         raise errors.invalid_argument(
             f"Size of row_remapping is {row_remapping.size} instead of being equal to "

@@ -110,7 +110,7 @@ def _batches(
     dense_rows: Sequence[list[Array]],
     dense: Sequence[Dense],
 ) -> tuple[list[Array], list[Array]]:
-    """The sparse columns, and the dense ones."""
+    """Return the sparse columns, and the dense ones."""
     parts = [
         parsing.sparse_batch(rows, column.dtype)
         for rows, column in zip(sparse_rows, sparse, strict=True)
@@ -154,7 +154,7 @@ def parse_example_op(
     Tdense: list[DType],
     dense_shapes: list[TensorShape],
 ) -> Outputs:
-    """A batch of Examples as columns."""
+    """Return a batch of Examples as columns."""
     if serialized.ndim != 1:
         raise errors.invalid_argument(
             f"Expected serialized to be a vector, got shape: {shape_text(serialized.shape)}"
@@ -198,7 +198,7 @@ def parse_example_v2_op(
     ragged_split_types: list[DType],
     dense_shapes: list[TensorShape],
 ) -> Outputs:
-    """A batch of Examples, or a single one, as columns."""
+    """Return a batch of Examples, or a single one, as columns."""
     if serialized.ndim > 1:
         raise errors.invalid_argument(
             "Expected serialized to be a scalar or vector, got shape: "
@@ -242,7 +242,7 @@ def parse_example_v2_op(
 
 
 def _element(vector: Array) -> Array:
-    """The only element of a vector, as a tensor without dimensions."""
+    """Return the only element of a vector, as a tensor without dimensions."""
     return vector.reshape(())
 
 

@@ -88,13 +88,13 @@ class FeatureSource:
     name: str | None
 
     def of_key(self, key: str) -> str:
-        """The beginning of a sentence about a feature."""
+        """Return the beginning of a sentence about a feature."""
         if self.name is None:
             return f"Key: {key}.  "
         return f"Name: {self.name}, Key: {key}, Index: {self.index}.  "
 
     def missing(self, key: str, dtype: DType) -> errors.InvalidArgumentError:
-        """The error for a feature that is not there."""
+        """Return the error for a feature that is not there."""
         name = "" if self.name is None else f"Name: {self.name}, "
         return errors.invalid_argument(
             f"{name}Feature: {key} (data type: {type_word(dtype)}) is required but could not be "
@@ -103,7 +103,7 @@ class FeatureSource:
 
 
 def text_of_key(key: Array) -> str:
-    """The name of a feature from an input tensor or an attribute."""
+    """Return the name of a feature from an input tensor or an attribute."""
     value = key.item() if hasattr(key, "item") else key
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
@@ -121,7 +121,7 @@ def make_dense(
     shapes: Sequence[TensorShape],
     defaults: Sequence[Array],
 ) -> list[Dense]:
-    """The dense columns of an op, whose defaults are checked.
+    """Return the dense columns of an op, whose defaults are checked.
 
     Raises:
       InvalidArgumentError: a default does not have its column's shape.
@@ -150,7 +150,7 @@ def make_dense(
 
 
 def parse_features(data: bytes) -> Mapping[str, Attr]:
-    """The features of a serialized Example by name.
+    """Return the features of a serialized Example by name.
 
     Raises:
       InvalidArgumentError: the bytes are no Example.
@@ -164,13 +164,13 @@ def parse_features(data: bytes) -> Mapping[str, Attr]:
 
 
 def bad_example(data: bytes) -> errors.InvalidArgumentError:
-    """The error for bytes that are no Example."""
+    """Return the error for bytes that are no Example."""
     shown = data.decode("utf-8", "backslashreplace")
     return errors.invalid_argument(f"Could not parse example input, value: '{shown}'")
 
 
 def values_of(feature: Array) -> tuple[DType | None, Array]:
-    """The type and the values of a feature; no type if it has no kind."""
+    """Return the type and the values of a feature; no type if it has no kind."""
     kind = None if feature is None else feature.WhichOneof("kind")
     if kind is None:
         return None, ()
@@ -233,7 +233,7 @@ def joined(rows: Sequence[Array], dtype: DType) -> Array:
 
 
 def dense_batch(rows: Sequence[Array], column: Dense) -> Array:
-    """A dense column of a batch."""
+    """Return a dense column of a batch."""
     if not column.is_run:
         flat = joined(rows, column.dtype)
         return flat.reshape(len(rows), *[size or 0 for size in column.dims])
@@ -248,7 +248,7 @@ def dense_batch(rows: Sequence[Array], column: Dense) -> Array:
 
 
 def sparse_batch(rows: Sequence[Array], dtype: DType) -> tuple[Array, Array, Array]:
-    """A sparse column of a batch: indices, values and shape."""
+    """Return a sparse column of a batch: indices, values and shape."""
     lengths = [len(row) for row in rows]
     indices = np.empty((sum(lengths), 2), np.int64)
     indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)

@@ -39,7 +39,7 @@ EXPORTS = {
 
 
 def scalar_text(value: Array) -> str:
-    """A scalar string tensor as text.
+    """Return a scalar string tensor as text.
 
     Raises:
       InvalidArgumentError: the tensor is no scalar.
@@ -120,7 +120,7 @@ def save_v2(
     *,
     dtypes: list[DType],
 ) -> None:
-    """Writes tensors, or slices of larger ones, to one checkpoint."""
+    """Write tensors, or slice of larger ones, to one checkpoint."""
     names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
     _check_counts(names, specs, len(tensors))
     writer = BundleWriter(scalar_text(prefix))
@@ -161,7 +161,7 @@ def restore_v2(
     *,
     dtypes: list[DType],
 ) -> tuple[Array, ...]:
-    """Reads tensors, or slices of them, from a checkpoint."""
+    """Read tensors, or slice of them, from a checkpoint."""
     names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
     _check_counts(names, specs, len(dtypes))
     # The op reads the first format, too, so that old checkpoints serve new graphs.
@@ -199,7 +199,7 @@ def merge_v2_checkpoints(
     delete_old_dirs: bool,
     allow_missing_files: bool,
 ) -> None:
-    """Makes one checkpoint of several; the data files move, the tables are merged."""
+    """Make one checkpoint of several; the data files move, the tables are merged."""
     prefixes, merged = (
         _texts(checkpoint_prefixes, "checkpoint_prefixes"),
         scalar_text(destination_prefix),
@@ -274,7 +274,7 @@ def _write_shape(c: InferenceContext) -> list[TensorShape]:
     traits="loads",
 )
 def read_file(xp: Xp, filename: Array) -> Array:
-    """The bytes of a file."""
+    """Return the bytes of a file."""
     return np.array(file_system.read_file(scalar_text(filename)), dtype=object)
 
 
@@ -302,7 +302,7 @@ def write_file(ctx: OpKernelContext, filename: Array, contents: Array) -> None:
     effects="read pattern",
 )
 def matching_files(xp: Xp, pattern: Array) -> Array:
-    """The files that match one or several patterns, sorted."""
+    """Return the files that match one or several patterns, sorted."""
     patterns = np.asarray(pattern, dtype=object).reshape(-1)
     found: set[str] = set()
     for text in patterns.tolist():

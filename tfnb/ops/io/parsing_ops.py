@@ -70,7 +70,7 @@ def _swapped(data: Array, dtype: DType, little_endian: bool) -> Array:
     devices=("CPU",),
 )
 def decode_raw_op(xp: Xp, bytes: Array, *, out_type: DType, little_endian: bool) -> Array:
-    """The numbers that the bytes of each string are; all strings have the same length."""
+    """Return the numbers that the bytes of each string are; all strings have the same length."""
     values = bytes.reshape(-1).tolist()
     target = np.dtype(out_type.as_numpy_dtype)
     if not values:
@@ -125,7 +125,7 @@ def _padded_shape(c: InferenceContext) -> TensorShape:
 def decode_padded_raw(
     xp: Xp, input_bytes: Array, fixed_length: Array, *, out_type: DType, little_endian: bool
 ) -> Array:
-    """The numbers that the first bytes of each string are, followed by zeros where it is short."""
+    """Return the numbers that the first bytes of each string are, followed by zeros where it is short."""
     if fixed_length.ndim:
         raise errors.invalid_argument(
             f"k must be scalar, got shape {shape_text(fixed_length.shape)}"
@@ -159,7 +159,7 @@ def decode_raw(
     name: str | None = None,
     bytes: Any = None,
 ) -> TensorResult:
-    """The numbers that the bytes of each string are.
+    """Return the numbers that the bytes of each string are.
 
     Raises:
       ValueError: there is no type, or the strings were given under both names.
@@ -180,7 +180,7 @@ def decode_raw(
     devices=("CPU",),
 )
 def decode_compressed(xp: Xp, bytes: Array, *, compression_type: str) -> Array:
-    """What compressed strings contain."""
+    """Return what compressed strings contain."""
     if compression_type in ("", "NONE"):
         return bytes
     window = WINDOW_BITS.get(compression_type)
@@ -230,7 +230,7 @@ class CsvReader:
         self._columns = columns
 
     def fields(self, line: bytes) -> list[bytes]:
-        """The wanted fields of a line.
+        """Return the wanted fields of a line.
 
         Raises:
           InvalidArgumentError: quotes or line ends stand where they must not.
@@ -287,7 +287,7 @@ class CsvReader:
 
 
 def csv_value(field: bytes, dtype: DType, column: int, record: int) -> Array:
-    """A field as a value of a dtype."""
+    """Return a field as a value of a dtype."""
     value: Array
     if dtype is dtypes.string:
         return field
@@ -327,7 +327,7 @@ def decode_csv_op(
     na_value: str,
     select_cols: list[int],
 ) -> Outputs:
-    """The fields of lines, column by column; an empty field has its column's default."""
+    """Return the fields of lines, column by column; an empty field has its column's default."""
     if len(as_bytes(field_delim)) != 1:
         raise errors.invalid_argument("field_delim should be only 1 char")
     for index, default in enumerate(record_defaults):
@@ -373,7 +373,7 @@ def decode_csv(
     na_value: str = "",
     select_cols: list[int] | None = None,
 ) -> TensorResult:
-    """The fields of lines, as one tensor per column.
+    """Return the fields of lines, as one tensor per column.
 
     Raises:
       ValueError: the selected columns are not increasing, negative, or as many as the defaults.
@@ -407,7 +407,7 @@ def decode_csv(
     devices=("CPU",),
 )
 def serialize_tensor(xp: Xp, tensor: Array, *, T: DType) -> Array:
-    """A tensor as a serialized TensorProto."""
+    """Return a tensor as a serialized TensorProto."""
     proto = tensor_util.encode_tensor_content(np.asarray(tensor), T)
     return strings([proto.SerializeToString()], ())
 
@@ -423,7 +423,7 @@ serialize_tensor.not_differentiable()
     devices=("CPU",),
 )
 def parse_tensor(xp: Xp, serialized: Array, *, out_type: DType) -> Array:
-    """The tensor that a serialized TensorProto is."""
+    """Return the tensor that a serialized TensorProto is."""
     if serialized.ndim:
         raise errors.invalid_argument(
             f"Expected `serialized` to be a scalar, got shape: {shape_text(serialized.shape)}"

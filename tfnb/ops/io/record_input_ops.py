@@ -55,7 +55,7 @@ class RecordYielder:
         self._records = self._all()  # guarded by self._lock
 
     def take(self, count: int) -> list[bytes]:
-        """The next records.
+        """Return the next records.
 
         Raises:
           NotFoundError: there is no file, or none with a record.
@@ -101,7 +101,7 @@ class RecordYielder:
 
 
 def _any_of(buffer: list[bytes], numbers: random.Random) -> bytes:
-    """Takes a record out."""
+    """Take a record out."""
     place = numbers.randrange(len(buffer))
     buffer[place], buffer[-1] = buffer[-1], buffer[place]
     return buffer.pop()
@@ -127,7 +127,7 @@ def record_input(
     batch_size: int,
     compression_type: str,
 ) -> Array:
-    """The next ``batch_size`` records of the files."""
+    """Return the next ``batch_size`` records of the files."""
     yielder: RecordYielder | None = ctx.kernel_state.get("yielder")
     if yielder is None:
         if compression_type not in ("", "ZLIB", "GZIP"):

@@ -124,7 +124,7 @@ def _list_columns(
 
 
 def _read(examples: Sequence[bytes], names: Sequence[str], columns: _Columns) -> _Rows:
-    """Reads all examples.
+    """Read all examples.
 
     Raises:
       InvalidArgumentError: a message cannot be read, or a feature is missing or does not fit.
@@ -172,7 +172,7 @@ def _check_empty_batch(columns: _Columns) -> None:
 
 
 def _typed(feature: Array, dtype: DType, what: str, name: str) -> Array:
-    """The values of a feature; none if it has no kind."""
+    """Return the values of a feature; none if it has no kind."""
     found, values = parsing.values_of(feature)
     if found is not None and found is not dtype:
         raise errors.invalid_argument(
@@ -237,7 +237,7 @@ def _free_steps(feature_list: Array, column: Sparse | Ragged, name: str) -> list
 
 
 def _dense_lists(examples: list[list[Array]], column: Dense) -> tuple[Array, Array]:
-    """A dense feature list of a batch, shorter ones padded, and how long each was."""
+    """Return a dense feature list of a batch, shorter ones padded, and how long each was."""
     lengths = np.array([len(steps) for steps in examples], np.int64)
     longest = int(lengths.max(initial=0))
     filler: Array = b"" if column.default.dtype == object else 0
@@ -250,7 +250,7 @@ def _dense_lists(examples: list[list[Array]], column: Dense) -> tuple[Array, Arr
 
 
 def _sparse_lists(examples: list[list[Array]], dtype: DType) -> tuple[Array, Array, Array]:
-    """A sparse feature list of a batch: indices of example, step and value; values; shape."""
+    """Return a sparse feature list of a batch: indices of example, step and value; values; shape."""
     steps = [values for example in examples for values in example]
     lengths = [len(values) for values in steps]
     owners = np.repeat(np.arange(len(examples)), [len(example) for example in examples])
@@ -268,7 +268,7 @@ def _sparse_lists(examples: list[list[Array]], dtype: DType) -> tuple[Array, Arr
 
 
 def _alone(part: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-    """A sparse column of a single example, without the batch's index."""
+    """Return a sparse column of a single example, without the batch's index."""
     indices, values, shape = part
     return indices[:, 1:], values, shape[1:]
 
@@ -408,7 +408,7 @@ def parse_sequence_example_op(
     feature_list_sparse_types: list[DType],
     feature_list_dense_shapes: list[TensorShape],
 ) -> Outputs:
-    """A batch of SequenceExamples, or one, as columns."""
+    """Return a batch of SequenceExamples, or one, as columns."""
     _check_rank(serialized)
     columns = _Columns(
         context_sparse=_sparse_columns(context_sparse_keys, context_sparse_types),
@@ -485,7 +485,7 @@ def parse_sequence_example_v2_op(
     feature_list_ragged_split_types: list[DType],
     feature_list_dense_shapes: list[TensorShape],
 ) -> Outputs:
-    """A batch of SequenceExamples, or one, as dense, sparse and ragged columns."""
+    """Return a batch of SequenceExamples, or one, as dense, sparse and ragged columns."""
     _check_rank(serialized)
     context_sparse_keys, context_dense_keys, context_ragged_keys = (
         _keys("context", "sparse", context_sparse_keys, context_sparse_types),
@@ -531,7 +531,7 @@ def parse_sequence_example_v2_op(
 
 
 def _keys(part: str, kind: str, keys: Array, types: Sequence[DType]) -> Array:
-    """The names of features as a vector, as many as there are types."""
+    """Return the names of features as a vector, as many as there are types."""
     if keys.size != len(types):
         raise errors.invalid_argument(
             f"Expected len({part}_{kind}_keys) to match the {len(types)} types, got: {keys.size}"

@@ -316,7 +316,7 @@ audio_summary.not_differentiable()
 def tensor_summary_v2(
     xp: Xp, tag: Array, tensor: Array, serialized_summary_metadata: Array, *, T: DType
 ) -> Array:
-    """A tensor as it is, with what the viewer needs to know about it."""
+    """Return a tensor as it is, with what the viewer needs to know about it."""
     if tag.ndim:
         raise errors.invalid_argument("tag must be scalar")
     if serialized_summary_metadata.ndim:
@@ -342,7 +342,7 @@ tensor_summary_v2.not_differentiable()
     devices=("CPU",),
 )
 def tensor_summary_v1(ctx: OpKernelContext, tensor: Array, *, T: DType) -> Array:
-    """A tensor as it is, under the name of its node."""
+    """Return a tensor as it is, under the name of its node."""
     summary = summary_pb2.Summary()
     value = summary.value.add(node_name=ctx.node_name)
     value.tensor.CopyFrom(tensor_util.encode_tensor_content(np.asarray(tensor), T))
@@ -390,7 +390,7 @@ _NOT_IN_TAGS = re.compile(r"[^-/\w\.]")
 
 
 def clean_tag(name: str | None) -> str | None:
-    """A name with everything replaced that a tag cannot have."""
+    """Return a name with everything replaced that a tag cannot have."""
     return None if name is None else _NOT_IN_TAGS.sub("_", name).lstrip("/")
 
 
@@ -423,7 +423,7 @@ def scalar(
     collections: CollectionNames | None = None,
     family: str | None = None,
 ) -> TensorResult:
-    """A summary of one number."""
+    """Return a summary of one number."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         summary = scalar_summary(tag, tensor, name=scope)
         _collect(summary, collections, _SUMMARIES)
@@ -437,7 +437,7 @@ def image(
     collections: CollectionNames | None = None,
     family: str | None = None,
 ) -> TensorResult:
-    """A summary of the first pictures of a batch."""
+    """Return a summary of the first pictures of a batch."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         summary = image_summary(tag, tensor, max_images=max_outputs, name=scope)
         _collect(summary, collections, _SUMMARIES)
@@ -450,7 +450,7 @@ def histogram(
     collections: CollectionNames | None = None,
     family: str | None = None,
 ) -> TensorResult:
-    """A summary of how the numbers of a tensor are distributed."""
+    """Return a summary of how the numbers of a tensor are distributed."""
     with summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
         summary = histogram_summary(tag, values, name=scope)
         _collect(summary, collections, _SUMMARIES)
@@ -465,7 +465,7 @@ def audio(
     collections: CollectionNames | None = None,
     family: str | None = None,
 ) -> TensorResult:
-    """A summary of the first sounds of a batch."""
+    """Return a summary of the first sounds of a batch."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         sample_rate = convert_to_tensor(sample_rate, dtype=dtypes.float32, name="sample_rate")
         summary = audio_summary_v2(tag, tensor, sample_rate, max_outputs=max_outputs, name=scope)
@@ -474,7 +474,7 @@ def audio(
 
 
 def text(name: str, tensor: TensorLike, collections: CollectionNames | None = None) -> TensorResult:
-    """A summary of strings.
+    """Return a summary of strings.
 
     Raises:
       ValueError: the tensor has another type.
@@ -495,7 +495,7 @@ def tensor_summary(
     family: str | None = None,
     display_name: str | None = None,
 ) -> TensorResult:
-    """A summary that holds a tensor as it is."""
+    """Return a summary that holds a tensor as it is."""
     metadata = summary_metadata or summary_pb2.SummaryMetadata()
     if summary_description is not None:
         metadata.summary_description = summary_description
@@ -527,7 +527,7 @@ def merge_all(
 
 
 def get_summary_description(node_def: Any) -> summary_pb2.SummaryDescription:
-    """The description of a TensorSummary node.
+    """Return the description of a TensorSummary node.
 
     Raises:
       ValueError: the node is another one.

@@ -38,7 +38,7 @@ _DOTS = "..."
 
 
 def _parts(equation: str, count: int) -> tuple[list[str], str]:
-    """The subscripts of the inputs and of the output.
+    """Return the subscripts of the inputs and of the output.
 
     Raises:
       InvalidArgumentError: the equation has no single arrow, or another number of inputs.
@@ -59,7 +59,7 @@ def _parts(equation: str, count: int) -> tuple[list[str], str]:
 
 
 def _named_axes(labels: str, rank: int) -> tuple[list[str], slice] | None:
-    """The letter of each axis ("" under the dots) and where the dots stand; None: no such rank."""
+    """Return the letter of each axis ("" under the dots) and where the dots stand; None: no such rank."""
     before, dots, after = labels.partition(_DOTS)
     named = len(before) + len(after)
     if rank < named or (not dots and rank != named):
@@ -184,7 +184,7 @@ def _spread_on_diagonal(xp: Xp, value: Array, output: str, plain: str) -> Array:
     shape=_einsum_shape,
 )
 def einsum_op(xp: Xp, inputs: Array, *, equation: str) -> Array:
-    """The sum of products over the letters that the output lacks."""
+    """Return the sum of products over the letters that the output lacks."""
     labels, output = _parts(equation, len(inputs))
     operands = [xp.asarray(value) for value in inputs]
     dtype = operands[0].dtype
@@ -228,7 +228,7 @@ def _dots_of(labels: str) -> tuple[int, int | None]:
 def _repeated(
     grad: TensorLike, have: str, labels: str, shape: TensorLike, summed: str
 ) -> TensorResult:
-    """The gradient repeated along the letters of an operand that were summed over.
+    """Return the gradient repeated along the letters of an operand that were summed over.
 
     Args:
       grad: the gradient, whose axes are `have`.
@@ -251,7 +251,7 @@ def _repeated(
 
 
 def _letters_beyond(labels: str, known: str) -> str:
-    """The letters of `labels` that `known` lacks, each once."""
+    """Return the letters of `labels` that `known` lacks, each once."""
     return "".join(a for a in dict.fromkeys(labels) if a not in known and a != ".")
 
 
@@ -303,7 +303,7 @@ def _gradient_of_operand(
     labels: str,
     shape: TensorLike,
 ) -> TensorResult:
-    """The gradient of one of two operands: that of the product times the other operand."""
+    """Return the gradient of one of two operands: that of the product times the other operand."""
     summed = _letters_beyond(labels, output + other_labels)
     kept = "".join(letter for letter in labels if letter not in summed)
     product = einsum_op([grad, other], equation=f"{output},{other_labels}->{kept}")
@@ -314,7 +314,7 @@ def _gradient_of_operand(
 
 
 def einsum(equation: str, *inputs: Any, **kwargs: Any) -> TensorResult:
-    """The sum of products that an equation like ``"ij,jk->ik"`` says.
+    """Return the sum of products that an equation like ``"ij,jk->ik"`` says.
 
     Args:
       equation: letters for the axes of each input, then for those of the output. Without ``->``
@@ -434,7 +434,7 @@ def _alike(labels: list[str], *, is_product: bool) -> tuple[int, int] | None:
 
 
 def _cheapest(labels: list[str], output: str, sizes: dict[str, int]) -> tuple[int, int]:
-    """The pair that a greedy search multiplies first."""
+    """Return the pair that a greedy search multiplies first."""
     if len(labels) == 2:
         return 0, 1
     dummies = [np.broadcast_to(np.float32(0), [sizes[a] for a in one]) for one in labels]

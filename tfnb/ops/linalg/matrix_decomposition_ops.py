@@ -389,7 +389,7 @@ def _svd(xp: Xp, a: Array, wants_vectors: bool, full: bool) -> tuple[Array, Arra
 
 
 def _no_vectors(xp: Xp, dtype: Attr) -> tuple[Array, Array]:
-    """What stands for vectors that were not asked for: scalars, though the shape says [0]."""
+    """Return what stands for vectors that were not asked for: scalars, though the shape says [0]."""
     return xp.zeros((), dtype), xp.zeros((), dtype)
 
 
@@ -501,7 +501,7 @@ def _wide_svd_gradient(
 
 
 def _square_root(xp: Xp, a: Array) -> Array:
-    """The principal square roots, by the iteration of Denman and Beavers, scaled, if it ends."""
+    """Return the principal square roots, by the iteration of Denman and Beavers, scaled, if it ends."""
     wide = np.complex128 if a.dtype.kind == "c" else np.float64
     work = a.astype(wide)
     size = a.shape[-1]
@@ -533,7 +533,7 @@ def _square_root(xp: Xp, a: Array) -> Array:
 
 
 def _schur_root(a: Array) -> Array:
-    """The root of one matrix that may be singular or have negative eigenvalues."""
+    """Return the root of one matrix that may be singular or have negative eigenvalues."""
     size = len(a)
     try:
         values = np.linalg.eigvals(a)
@@ -560,7 +560,7 @@ def _schur_root(a: Array) -> Array:
 
 @register_op("MatrixSquareRoot", "input: T -> output: T", _TYPES, shape=square_shape)
 def matrix_square_root(xp: Xp, input: Array) -> Array:
-    """The principal square roots of matrices; NaN for those without one."""
+    """Return the principal square roots of matrices; NaN for those without one."""
     require_square(input)
     if not input.size:
         return input
@@ -568,7 +568,7 @@ def matrix_square_root(xp: Xp, input: Array) -> Array:
 
 
 def _kronecker(a: TensorLike, b: TensorLike) -> TensorResult:
-    """The Kronecker products of matrices."""
+    """Return the Kronecker products of matrices."""
     shape_a, shape_b = array_ops.shape(a), array_ops.shape(b)
     order_a, order_b = shape_a[-1], shape_b[-1]
     batch = array_ops.slice(shape_a, [0], [math_ops.subtract(array_ops.size(shape_a), 2)])
@@ -629,6 +629,6 @@ def _logarithm(xp: Xp, a: Array) -> Array:
     "MatrixLogarithm", "input: T -> output: T", "T: {complex64, complex128}", shape=square_shape
 )
 def matrix_logarithm(xp: Xp, input: Array) -> Array:
-    """The principal logarithms of matrices."""
+    """Return the principal logarithms of matrices."""
     require_square(input)
     return _logarithm(xp, input) if input.size else input

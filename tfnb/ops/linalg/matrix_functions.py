@@ -31,7 +31,7 @@ EXPORTS = {
 
 
 def adjoint(matrix: TensorLike, name: str | None = None) -> TensorResult:
-    """The conjugate transposes of matrices."""
+    """Return the conjugate transposes of matrices."""
     with name_scope(name, "adjoint", [matrix]):
         matrix = convert_to_tensor(matrix, name="matrix")
         return array_ops.matrix_transpose(matrix, conjugate=True)
@@ -94,13 +94,13 @@ def matrix_triangular_solve(
     adjoint: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The solutions of `matrix x = rhs` for triangular matrices."""
+    """Return the solutions of `matrix x = rhs` for triangular matrices."""
     with name_scope(name, "triangular_solve", [matrix, rhs]):
         return triangular_solve_op(matrix, rhs, lower=lower, adjoint=adjoint)
 
 
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> TensorResult:
-    """The solutions of `A x = rhs`, for A given by its Cholesky decomposition."""
+    """Return the solutions of `A x = rhs`, for A given by its Cholesky decomposition."""
     with name_scope(name, "cholesky_solve", [chol, rhs]):
         y = triangular_solve_op(chol, rhs, adjoint=False, lower=True)
         return triangular_solve_op(chol, y, adjoint=True, lower=True)
@@ -109,7 +109,7 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
 def regularized_gramian_cholesky(
     matrix: TensorLike, l2_regularizer: TensorLike, *, first_kind: bool
 ) -> TensorResult:
-    """The Cholesky decomposition of `A^H A + l2 I`, or of `A A^H + l2 I` for the second kind."""
+    """Return the Cholesky decomposition of `A^H A + l2 I`, or of `A A^H + l2 I` for the second kind."""
     gramian = math_ops.matmul(matrix, matrix, adjoint_a=first_kind, adjoint_b=not first_kind)
     if isinstance(l2_regularizer, Tensor) or l2_regularizer != 0:
         shape = array_ops.shape(matrix)

@@ -70,7 +70,7 @@ def _inverse(xp: Xp, a: Array) -> Array:
     "MatrixInverse", "input: T -> output: T", "adjoint: bool = false", _TYPES, shape=square_shape
 )
 def matrix_inverse(xp: Xp, input: Array, *, adjoint: bool) -> Array:
-    """The inverses of square matrices, or of their adjoints.
+    """Return the inverses of square matrices, or of their adjoints.
 
     Raises:
       InvalidArgumentError: a matrix has none.
@@ -108,7 +108,7 @@ def _determinant_shape(c: InferenceContext) -> TensorShape:
     shape=_determinant_shape,
 )
 def matrix_determinant(xp: Xp, input: Array) -> Array:
-    """The determinants of square matrices."""
+    """Return the determinants of square matrices."""
     require_square(input)
 
     def determinant(a: Array) -> Array:
@@ -143,7 +143,7 @@ def _log_determinant_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_log_determinant_shape,
 )
 def log_matrix_determinant(xp: Xp, input: Array) -> tuple[Array, Array]:
-    """The signs of determinants and the logarithms of their absolute values."""
+    """Return the signs of determinants and the logarithms of their absolute values."""
     require_square(input)
     result: tuple[Array, Array] = in_float32(lambda a: _log_determinant(xp, a), input)
     return result
@@ -192,7 +192,7 @@ def _require_equations(matrix: Array, rhs: Array) -> None:
     shape=_square_solution_shape,
 )
 def matrix_solve(xp: Xp, matrix: Array, rhs: Array, *, adjoint: bool) -> Array:
-    """The solutions x of `matrix x = rhs`.
+    """Return the solutions x of `matrix x = rhs`.
 
     Raises:
       InvalidArgumentError: a matrix is not invertible.
@@ -224,7 +224,7 @@ def _matrix_gradient(grad_rhs: TensorLike, solution: TensorLike, flips: bool) ->
 
 
 def _forward(xp: Xp, lower: Array, x: Array) -> None:
-    """Replaces x by the solution of `lower y = x`."""
+    """Replace x by the solution of `lower y = x`."""
     size = lower.shape[-1]
     if size > 16:
         half = size // 2
@@ -297,7 +297,7 @@ def _triangular_shape(c: InferenceContext) -> TensorShape:
 def matrix_triangular_solve(
     xp: Xp, matrix: Array, rhs: Array, *, lower: bool, adjoint: bool
 ) -> Array:
-    """The solutions of equations whose matrices are triangular; the other triangle is not read."""
+    """Return the solutions of equations whose matrices are triangular; the other triangle is not read."""
     if matrix.ndim >= 2 and matrix.shape[-1] != matrix.shape[-2]:
         raise errors.invalid_argument(
             "In[0] matrices in the last dimensions must be square "
@@ -363,7 +363,7 @@ def _banded_shape(c: InferenceContext) -> TensorShape:
 def banded_triangular_solve(
     xp: Xp, matrix: Array, rhs: Array, *, lower: bool, adjoint: bool
 ) -> Array:
-    """The solutions of equations whose matrices are triangular and given by their diagonals.
+    """Return the solutions of equations whose matrices are triangular and given by their diagonals.
 
     The rows of `matrix` are the diagonals: the main one first for lower triangles, last for upper.
     """
@@ -436,7 +436,7 @@ def _normal_equations(xp: Xp, a: Array, b: Array, regularizer: float) -> Array:
 def matrix_solve_ls_op(
     xp: Xp, matrix: Array, rhs: Array, l2_regularizer: TensorLike, *, fast: bool
 ) -> Array:
-    """The solutions of `matrix x = rhs` with the least squares of errors, or of the least norm."""
+    """Return the solutions of `matrix x = rhs` with the least squares of errors, or of the least norm."""
     _require_equations(matrix, rhs)
     regularizer = float(l2_regularizer)
     if not regularizer >= 0:

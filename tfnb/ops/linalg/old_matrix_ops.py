@@ -35,7 +35,7 @@ _UNARY = "input: T -> output: T"
 def _batch(
     of: OpDefinition, signature: str, *specs: str, version: int = 13, instead: str = ""
 ) -> OpDefinition:
-    """The Batch op of these matrices, which became ``of`` in this version of GraphDefs."""
+    """Return the Batch op of these matrices, which became ``of`` in this version of GraphDefs."""
     advice = f"Use {instead or of.name}{' instead.' if version < 14 else ''}"
     register = register_op(
         f"Batch{of.name}",
@@ -157,7 +157,7 @@ def _cholesky_slope(xp: Xp, lower: Array, grad: Array) -> Array:
     devices=("CPU",),
 )
 def cholesky_grad(xp: Xp, l: Array, grad: Array) -> Array:  # noqa: E741
-    """The gradient of Cholesky by its input, given the triangles it made."""
+    """Return the gradient of Cholesky by its input, given the triangles it made."""
     require_square(l)
     if l.shape[:-2] != grad.shape[:-2]:
         raise errors.invalid_argument("All input tensors must have the same outer dimensions.")
@@ -200,6 +200,6 @@ def _exponential(xp: Xp, a: Array) -> Array:
     deprecated=(27, "Use Python implementation tf.linalg.matrix_exponential instead."),
 )
 def matrix_exponential_op(xp: Xp, input: Array) -> Array:
-    """The exponentials of square matrices."""
+    """Return the exponentials of square matrices."""
     require_square(input)
     return _exponential(xp, input) if input.size else input

@@ -58,7 +58,7 @@ def _static_table_shape(c: InferenceContext) -> TensorShape:
 def _entry_shapes(
     c: InferenceContext, key_attr: str, value_attr: str
 ) -> tuple[TensorShape, TensorShape] | None:
-    """The shapes of one key and one value as the handle tells them, or None."""
+    """Return the shapes of one key and one value as the handle tells them, or None."""
     c.with_rank(0, 0)
     data = c.input_handle_data(0)
     if not data or len(data) != 2:
@@ -164,7 +164,7 @@ def _anonymous(
     supported: dict[str, str],
     value_shape: TensorShape | None = None,
 ) -> ResourceHandle:
-    """A table that only its handle leads to; every execution makes another."""
+    """Return a table that only its handle leads to; every execution makes another."""
     name = f"AnonymousTable{next(_numbers)}"
     table = kind(name, *_checked_dtypes(ctx, supported), _sizes(value_shape))
     ctx.resource_manager.create("", _TYPE, name, table)
@@ -195,17 +195,17 @@ def _table(
 
 
 def static_table(ctx: OpKernelContext) -> ResourceHandle:
-    """The node's table that is filled once."""
+    """Return the node's table that is filled once."""
     return _table(ctx, HashTable, _STATIC)
 
 
 def mutable_table(ctx: OpKernelContext) -> ResourceHandle:
-    """The node's table that may change, with scalars as values."""
+    """Return the node's table that may change, with scalars as values."""
     return _table(ctx, MutableHashTable, _MUTABLE)
 
 
 def table_of_tensors(ctx: OpKernelContext, value_shape: TensorShape) -> ResourceHandle:
-    """The node's table that may change, with vectors as values.
+    """Return the node's table that may change, with vectors as values.
 
     Raises:
       InvalidArgumentError: the shape of a value is not that of a vector.
@@ -251,7 +251,7 @@ _DTYPES = ("key_dtype: type", "value_dtype: type")
     shape=_static_table_shape, devices=("CPU",),
 )  # fmt: skip
 def hash_table_v2(ctx: OpKernelContext) -> Handle:
-    """A table that is filled once."""
+    """Return a table that is filled once."""
     return static_table(ctx)
 
 
@@ -260,7 +260,7 @@ def hash_table_v2(ctx: OpKernelContext) -> Handle:
     shape=_table_shape, devices=("CPU",),
 )  # fmt: skip
 def mutable_hash_table_v2(ctx: OpKernelContext) -> Handle:
-    """A table that may change, with scalars as values."""
+    """Return a table that may change, with scalars as values."""
     return mutable_table(ctx)
 
 
@@ -269,7 +269,7 @@ def mutable_hash_table_v2(ctx: OpKernelContext) -> Handle:
     "value_shape: shape = {}", stateful=True, shape=_table_shape, devices=("CPU",),
 )  # fmt: skip
 def mutable_hash_table_of_tensors_v2(ctx: OpKernelContext, *, value_shape: TensorShape) -> Handle:
-    """A table that may change, with vectors as values."""
+    """Return a table that may change, with vectors as values."""
     return table_of_tensors(ctx, value_shape)
 
 
@@ -288,7 +288,7 @@ def mutable_dense_hash_table_v2(
     initial_num_buckets: int,
     max_load_factor: float,
 ) -> Handle:
-    """A table that may change, two of whose keys may not be used."""
+    """Return a table that may change, two of whose keys may not be used."""
     buckets = initial_num_buckets
     return dense_table(ctx, value_shape, empty_key, deleted_key, buckets, max_load_factor)
 
@@ -301,7 +301,7 @@ def dense_table(
     buckets: int,
     max_load_factor: float,
 ) -> Array:
-    """The handle of a dense table; ``deleted_key`` None: only the empty key is reserved."""
+    """Return the handle of a dense table; ``deleted_key`` None: only the empty key is reserved."""
     _check_dense(empty_key, deleted_key, buckets, max_load_factor)
     handle = _table(ctx, DenseHashTable, _DENSE, value_shape)
     table = ctx.resource_manager.lookup(handle)
@@ -339,13 +339,13 @@ _HANDLE_OUT = "-> table_handle: resource"
 
 @register_op("AnonymousHashTable", _HANDLE_OUT, *_DTYPES, shape=_static_table_shape, **_ANONYMOUS)
 def anonymous_hash_table(ctx: OpKernelContext) -> Handle:
-    """A new table that is filled once, with every execution."""
+    """Return a new table that is filled once, with every execution."""
     return _anonymous(ctx, HashTable, _STATIC)
 
 
 @register_op("AnonymousMutableHashTable", _HANDLE_OUT, *_DTYPES, shape=_table_shape, **_ANONYMOUS)
 def anonymous_mutable_hash_table(ctx: OpKernelContext) -> Handle:
-    """A new table that may change, with every execution."""
+    """Return a new table that may change, with every execution."""
     return _anonymous(ctx, MutableHashTable, _MUTABLE)
 
 
@@ -356,7 +356,7 @@ def anonymous_mutable_hash_table(ctx: OpKernelContext) -> Handle:
 def anonymous_mutable_hash_table_of_tensors(
     ctx: OpKernelContext, *, value_shape: TensorShape
 ) -> Handle:
-    """The same with vectors as values."""
+    """Return the same with vectors as values."""
     _check_vector(value_shape)
     return _anonymous(ctx, MutableHashTable, _OF_TENSORS, value_shape)
 
@@ -376,7 +376,7 @@ def anonymous_mutable_dense_hash_table(
     initial_num_buckets: int,
     max_load_factor: float,
 ) -> Handle:
-    """A new table that may change, two of whose keys may not be used, with every execution."""
+    """Return a new table that may change, two of whose keys may not be used, with every execution."""
     _check_dense(empty_key, deleted_key, initial_num_buckets, max_load_factor)
     handle = _anonymous(ctx, DenseHashTable, _DENSE, value_shape)
     table = ctx.resource_manager.lookup(handle)
@@ -388,7 +388,7 @@ def anonymous_mutable_dense_hash_table(
 
 
 def _lookup(ctx: OpKernelContext, handle: Handle, *attrs: str) -> LookupTable:
-    """The table behind a handle; its dtypes must be those of the named attributes."""
+    """Return the table behind a handle; its dtypes must be those of the named attributes."""
     table: LookupTable = find_resource(ctx, handle, _TYPE)
     found = tuple(ctx.attrs[attr].name for attr in attrs)
     wanted = (table.key_dtype.name, table.value_dtype.name)[: len(attrs)]
@@ -401,7 +401,7 @@ def _lookup(ctx: OpKernelContext, handle: Handle, *attrs: str) -> LookupTable:
 
 
 def initializable_table(ctx: OpKernelContext, handle: Handle, *attrs: str) -> HashTable:
-    """The table behind a handle, which must be one that is filled once."""
+    """Return the table behind a handle, which must be one that is filled once."""
     table: LookupTable = find_resource(ctx, handle, _TYPE)
     if not isinstance(table, HashTable):
         raise errors.invalid_argument(f"Table {table.name} is not initializable")
@@ -416,7 +416,7 @@ def initializable_table(ctx: OpKernelContext, handle: Handle, *attrs: str) -> Ha
 def initialize_table_v2(
     ctx: OpKernelContext, table_handle: Array, keys: Array, values: Array
 ) -> None:
-    """Fills a table from tensors."""
+    """Fill a table from tensors."""
     initializable_table(ctx, table_handle, "Tkey", "Tval").initialize(keys, values)
 
 
@@ -437,7 +437,7 @@ def initialize_table_from_text_file_v2(
     delimiter: str,
     offset: int,
 ) -> None:
-    """Fills a table from the lines of a file; one that is filled stays as it is."""
+    """Fill a table from the lines of a file; one that is filled stays as it is."""
     if len(delimiter) != 1:
         raise errors.invalid_argument("delimiter should be only 1 char")
     table = initializable_table(ctx, table_handle)
@@ -473,7 +473,7 @@ def initialize_table_from_text_file_v2(
 def lookup_table_find_v2(
     ctx: OpKernelContext, table_handle: Array, keys: Array, default_value: Array
 ) -> Array:
-    """The value of each key, or the default."""
+    """Return the value of each key, or the default."""
     return _lookup(ctx, table_handle, "Tin", "Tout").find(keys, default_value)
 
 
@@ -484,7 +484,7 @@ def lookup_table_find_v2(
 def lookup_table_insert_v2(
     ctx: OpKernelContext, table_handle: Array, keys: Array, values: Array
 ) -> None:
-    """Adds or replaces entries."""
+    """Add or replace entries."""
     _lookup(ctx, table_handle, "Tin", "Tout").insert(keys, values)
 
 
@@ -522,7 +522,7 @@ def lookup_table_export_v2(ctx: OpKernelContext, table_handle: Array) -> Outputs
 def lookup_table_import_v2(
     ctx: OpKernelContext, table_handle: Array, keys: Array, values: Array
 ) -> None:
-    """Makes these the only entries."""
+    """Make these the only entries."""
     _lookup(ctx, table_handle, "Tin", "Tout").import_values(keys, values)
 
 

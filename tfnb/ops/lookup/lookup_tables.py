@@ -52,7 +52,7 @@ class LookupTable:
         return len(self._entries)
 
     def find(self, keys: Array, default: Attr) -> Array:
-        """The value of each key; ``default`` is one value, or one for each key."""
+        """Return the value of each key; ``default`` is one value, or one for each key."""
         rows = self._check_default(np.shape(keys), np.shape(default))
         wanted = np.asarray(keys).reshape(-1).tolist()
         with self._lock:
@@ -76,7 +76,7 @@ class LookupTable:
         return list(self._entries)
 
     def insert(self, keys: Array, values: Array) -> None:
-        """Adds or replaces values."""
+        """Add or replace values."""
         raise NotImplementedError
 
     def remove(self, keys: Array) -> None:
@@ -84,7 +84,7 @@ class LookupTable:
         raise NotImplementedError
 
     def import_values(self, keys: Array, values: Array) -> None:
-        """Makes these the only entries."""
+        """Make these the only entries."""
         raise NotImplementedError
 
     def check_values(self, keys: Array, values: Array) -> None:
@@ -132,7 +132,7 @@ class HashTable(LookupTable):
     is_initialized = False
 
     def initialize(self, keys: Array, values: Array) -> None:
-        """Fills the table from tensors.
+        """Fill the table from tensors.
 
         Raises:
           InvalidArgumentError: there are more or fewer values than keys, or none.
@@ -147,7 +147,7 @@ class HashTable(LookupTable):
         self.fill(zip(np.asarray(keys).reshape(-1).tolist(), self._rows(values)), np.size(keys))
 
     def fill(self, entries: Iterable[tuple[Array, Array]], count: int) -> None:
-        """Fills the table from ``count`` pairs; after an error it is as empty as before."""
+        """Fill the table from ``count`` pairs; after an error it is as empty as before."""
         with self._lock:
             if self.is_initialized:
                 if count != len(self._entries):
@@ -168,7 +168,7 @@ class HashTable(LookupTable):
             self.is_initialized = True
 
     def find(self, keys: Array, default: Attr) -> Array:
-        """The value of each key, or the (first) default.
+        """Return the value of each key, or the (first) default.
 
         Raises:
           FailedPreconditionError: the table was not filled.
@@ -206,7 +206,7 @@ class HashTable(LookupTable):
         )
 
     def import_values(self, keys: Array, values: Array) -> None:
-        """Fills the table."""
+        """Fill the table."""
         self.initialize(keys, values)
 
 
@@ -252,7 +252,7 @@ class _Order:
         self.count += 1
 
     def keys(self) -> list[Array]:
-        """The keys in order."""
+        """Return the keys in order."""
         return [key for bucket in reversed(self._buckets.values()) for key in reversed(bucket)]
 
     def _bucket(self, key: Array) -> int:
@@ -284,7 +284,7 @@ class MutableHashTable(LookupTable):
             self._ordered()
 
     def insert(self, keys: Array, values: Array) -> None:
-        """Adds or replaces values; of equal keys the last one counts."""
+        """Add or replace values; of equal keys the last one counts."""
         self.check_values(keys, values)
         with self._lock:
             self._update(np.asarray(keys).reshape(-1).tolist(), self._rows(values))
@@ -298,7 +298,7 @@ class MutableHashTable(LookupTable):
                     self._changed.append(key)
 
     def import_values(self, keys: Array, values: Array) -> None:
-        """Makes these the only entries."""
+        """Make these the only entries."""
         self.check_values(keys, values)
         with self._lock:
             self._ordered()
@@ -330,7 +330,7 @@ class DenseHashTable(LookupTable):
         self._load = 0.8
 
     def reserve(self, empty_key: Array, deleted_key: Array, buckets: int, load: float) -> None:
-        """Sets the two keys, the number of buckets and how full they get; once per table."""
+        """Set the two keys, the number of buckets and how full they get; once per table."""
         with self._lock:
             if self._reserved:
                 return
@@ -381,7 +381,7 @@ class DenseHashTable(LookupTable):
             place += step
 
     def find(self, keys: Array, default: Attr) -> Array:
-        """The value of each key; one of the two keys is an error."""
+        """Return the value of each key; one of the two keys is an error."""
         wanted = self._checked(keys)
         shape = np.shape(keys)[: np.ndim(keys) - len(self._key_shape)]
         other = self._rows(np.reshape(np.asarray(default), (-1, *self.value_shape)))
@@ -422,7 +422,7 @@ class DenseHashTable(LookupTable):
                 self._place(key)
 
     def _place(self, key: Array) -> None:
-        """Gives a key the first bucket of its own that is or was freed."""
+        """Give a key the first bucket of its own that is or was freed."""
         place = next(
             place for place in self._probes(key) if self._places.get(place, _DELETED) is _DELETED
         )
@@ -438,7 +438,7 @@ class DenseHashTable(LookupTable):
                     self._places[self._where.pop(key)] = _DELETED
 
     def export(self) -> tuple[Array, Array]:
-        """The keys and values of all buckets; the two reserved keys stand for free ones."""
+        """Return the keys and values of all buckets; the two reserved keys stand for free ones."""
         with self._lock:
             keys = [self.empty_key] * self._buckets
             values: Array = np.zeros(
@@ -456,7 +456,7 @@ class DenseHashTable(LookupTable):
         return rows, values.reshape(self._buckets, -1)
 
     def import_values(self, keys: Array, values: Array) -> None:
-        """Makes these the only entries; the two keys stand for free places of TensorFlow's."""
+        """Make these the only entries; the two keys stand for free places of TensorFlow's."""
         given = self._keys(keys)
         if np.size(values) != len(given) * int(np.prod(self.value_shape)):
             raise errors.invalid_argument(
@@ -496,7 +496,7 @@ def entries_of_text(
     delimiter: str,
     offset: int,
 ) -> list[tuple[Array, Array]]:
-    """The entries that the lines of a file give: columns, whole lines or line numbers.
+    """Return the entries that the lines of a file give: columns, whole lines or line numbers.
 
     Raises:
       InvalidArgumentError: a line or the number of lines is not as promised.
@@ -554,7 +554,7 @@ def entries_of_text(
 
 
 def _parsed(field: bytes, dtype: DType, line: int) -> Array:
-    """A field as the dtype wants it.
+    """Return a field as the dtype wants it.
 
     Raises:
       InvalidArgumentError: it is no such number, or the dtype cannot be read from text.

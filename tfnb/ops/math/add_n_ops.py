@@ -42,7 +42,7 @@ def _add_n_shape(c: InferenceContext) -> TensorShape:
     aggregate=True,
 )
 def add_n_op(xp: Xp, inputs: list[Array]) -> Array:
-    """The sum of all inputs."""
+    """Return the sum of all inputs."""
     return _sum_of(inputs, "AddN")
 
 
@@ -66,7 +66,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="unchecked_shape",
 )
 def accumulate_nv2(xp: Xp, inputs: list[Array]) -> Array:
-    """The sum of all inputs."""
+    """Return the sum of all inputs."""
     return _sum_of(inputs, "AccumulateNV2")
 
 

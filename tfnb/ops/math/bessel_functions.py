@@ -26,7 +26,7 @@ _TERMS = 30
 
 
 def _hankel_terms(order: int) -> list[float]:
-    """The numbers a_k of the asymptotic series: products of (4 n^2 - (2k - 1)^2) / (8 k)."""
+    """Return the numbers a_k of the asymptotic series: products of (4 n^2 - (2k - 1)^2) / (8 k)."""
     terms = [1.0]
     for k in range(1, _TERMS):
         terms.append(terms[-1] * (4 * order * order - (2 * k - 1) ** 2) / (8 * k))
@@ -81,17 +81,17 @@ def i1e(xp: Xp, x: Array) -> Array:
 
 
 def i0(xp: Xp, x: Array) -> Array:
-    """The modified Bessel function of the first kind, order 0."""
+    """Return the modified Bessel function of the first kind, order 0."""
     return xp.exp(xp.abs(x)) * _scaled_i(xp, 0, x)
 
 
 def i1(xp: Xp, x: Array) -> Array:
-    """The modified Bessel function of the first kind, order 1."""
+    """Return the modified Bessel function of the first kind, order 1."""
     return xp.exp(xp.abs(x)) * _scaled_i(xp, 1, x)
 
 
 def _k_near(xp: Xp, order: int, x: Array) -> Array:
-    """The modified function of the second kind for 0 < x <= 2: the ascending series."""
+    """Return the modified function of the second kind for 0 < x <= 2: the ascending series."""
     quarter = x * x / 4
     logarithm = xp.log(x / 2)
     harmonic = 0.0
@@ -111,7 +111,7 @@ def _k_near(xp: Xp, order: int, x: Array) -> Array:
 
 
 def _scaled_k(xp: Xp, order: int, x: Array, *, scaled: bool) -> Array:
-    """The modified function of the second kind, times exp(x) if `scaled`."""
+    """Return the modified function of the second kind, times exp(x) if `scaled`."""
     small = xp.where(x > 0, xp.minimum(x, 2.0), 1.0)
     near = _k_near(xp, order, small)
     middle = xp.clip(x, 2.0, _FAR)
@@ -131,7 +131,7 @@ def _scaled_k(xp: Xp, order: int, x: Array, *, scaled: bool) -> Array:
 
 
 def k0(xp: Xp, x: Array) -> Array:
-    """The modified Bessel function of the second kind, order 0; infinite where x <= 0."""
+    """Return the modified Bessel function of the second kind, order 0; infinite where x <= 0."""
     return _scaled_k(xp, 0, x, scaled=False)
 
 
@@ -141,7 +141,7 @@ def k0e(xp: Xp, x: Array) -> Array:
 
 
 def k1(xp: Xp, x: Array) -> Array:
-    """The modified Bessel function of the second kind, order 1; infinite where x <= 0."""
+    """Return the modified Bessel function of the second kind, order 1; infinite where x <= 0."""
     return _scaled_k(xp, 1, x, scaled=False)
 
 
@@ -196,17 +196,17 @@ def _first_kind(xp: Xp, order: int, x: Array) -> Array:
 
 
 def j0(xp: Xp, x: Array) -> Array:
-    """The Bessel function of the first kind, order 0."""
+    """Return the Bessel function of the first kind, order 0."""
     return _first_kind(xp, 0, x)
 
 
 def j1(xp: Xp, x: Array) -> Array:
-    """The Bessel function of the first kind, order 1."""
+    """Return the Bessel function of the first kind, order 1."""
     return _first_kind(xp, 1, x)
 
 
 def _y_near(xp: Xp, order: int, x: Array) -> Array:
-    """The second kind for 0 < x <= 25 by Neumann's expansion."""
+    """Return the second kind for 0 < x <= 25 by Neumann's expansion."""
     # A power series would overflow the recurrence for tiny x, and adds nothing there.
     safe = xp.maximum(x, 1e-3)
     following, current = xp.zeros_like(safe), xp.full_like(safe, 1e-300)
@@ -245,10 +245,10 @@ def _second_kind(xp: Xp, order: int, x: Array) -> Array:
 
 
 def y0(xp: Xp, x: Array) -> Array:
-    """The Bessel function of the second kind, order 0; minus infinity where x <= 0."""
+    """Return the Bessel function of the second kind, order 0; minus infinity where x <= 0."""
     return _second_kind(xp, 0, x)
 
 
 def y1(xp: Xp, x: Array) -> Array:
-    """The Bessel function of the second kind, order 1; minus infinity where x <= 0."""
+    """Return the Bessel function of the second kind, order 1; minus infinity where x <= 0."""
     return _second_kind(xp, 1, x)

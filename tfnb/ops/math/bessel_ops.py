@@ -39,7 +39,7 @@ EXPORTS = {
 
 
 def _special(name: str, function: Callable[..., Nested], traits: str = "") -> OpDefinition:
-    """The op that applies a function of one number."""
+    """Return the op that applies a function of one number."""
 
     def kernel(xp: Xp, x: Array) -> Array:
         found = precise(function, xp, x)
@@ -79,7 +79,7 @@ _spence = _special("Spence", integral_functions.spence)
 
 
 def _scoped(op: OpDefinition, name: str, what: str) -> Any:
-    """The public function: the op in a name scope."""
+    """Return the public function: the op in a name scope."""
 
     def function(x: TensorLike, name: str | None = None) -> Tensor:
         with name_scope(name, default_name, [x]):
@@ -115,7 +115,7 @@ spence = _scoped(_spence, "spence", "Spence's integral, the dilogarithm of 1 - x
 
 
 def _slope(op: OpDefinition) -> Callable[[Callable[[Any, Any], Any]], None]:
-    """Makes a derivative, a function of argument and value, the gradient of an op."""
+    """Make a derivative, a function of argument and value, the gradient of an op."""
 
     def register(derivative: Callable[[Any, Any], Any]) -> None:
         @op.gradient

@@ -49,7 +49,7 @@ def clip_by_value_op(xp: Xp, t: Array, clip_value_min: Array, clip_value_max: Ar
 
 
 def _limited(xp: Xp, function: Callable[..., Array], t: Array, limit: Array) -> Array:
-    """A limit that is not a number limits nothing."""
+    """Return a limit that is not a number limits nothing."""
     if limit.ndim == 0:
         return function(t, limit) if limit == limit else t
     clipped = function(t, limit)

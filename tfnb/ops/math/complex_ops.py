@@ -112,7 +112,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def complex_(real: TensorLike, imag: TensorLike, name: str | None = None) -> TensorResult:
-    """A complex tensor from its real and imaginary parts.
+    """Return a complex tensor from its real and imaginary parts.
 
     Raises:
       TypeError: the parts are neither both float32 nor both float64.

@@ -336,7 +336,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     shape=broadcast_shape,
 )
 def mod_op(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
-    """The remainder of a division cut towards zero; it has the sign of x."""
+    """Return the remainder of a division cut towards zero; it has the sign of x."""
     try:
         if T.is_integer:
             _refuse_zero(x, y)
@@ -352,7 +352,7 @@ def mod_op(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
     shape=broadcast_shape,
 )
 def truncate_mod(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
-    """The remainder of a division cut towards zero; it has the sign of x."""
+    """Return the remainder of a division cut towards zero; it has the sign of x."""
     try:
         if T.is_integer:
             _refuse_zero_unexpectedly(x, y)
@@ -368,7 +368,7 @@ def truncate_mod(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
     shape=broadcast_shape,
 )
 def floor_mod(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
-    """The remainder of a division rounded down; it has the sign of y."""
+    """Return the remainder of a division rounded down; it has the sign of y."""
     try:
         if T.is_integer:
             _refuse_zero(x, y)
@@ -553,7 +553,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Atan2", "y: T, x: T -> z: T", "T: {bfloat16, half, float, double}", shape=broadcast_shape
 )
 def atan2(xp: Xp, y: Array, x: Array) -> Array:
-    """The angle of the point (x, y), between -pi and pi."""
+    """Return the angle of the point (x, y), between -pi and pi."""
     try:
         return xp.arctan2(y, x)
     except ValueError:
@@ -573,7 +573,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "NextAfter", "x1: T, x2: T -> output: T", "T: {double, float} = DT_FLOAT", shape=broadcast_shape
 )
 def next_after(xp: Xp, x1: Array, x2: Array) -> Array:
-    """The next representable number after x1 in the direction of x2."""
+    """Return the next representable number after x1 in the direction of x2."""
     try:
         return xp.nextafter(x1, x2)
     except ValueError:
@@ -606,7 +606,7 @@ def _at_most(xp: Xp, x: Array, y: Array, out: Array) -> Array:
 
 @register_op("Maximum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape, traits="same_layout")
 def maximum(xp: Xp, x: Array, y: Array) -> Array:
-    """The larger one; NaN if either is."""
+    """Return the larger one; NaN if either is."""
     try:
         return xp.maximum(x, y) if y.ndim else at_least(xp, x, y)
     except ValueError:
@@ -634,7 +634,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Minimum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape, traits="same_layout")
 def minimum(xp: Xp, x: Array, y: Array) -> Array:
-    """The smaller one; NaN if either is."""
+    """Return the smaller one; NaN if either is."""
     try:
         return xp.minimum(x, y) if y.ndim else at_most(xp, x, y)
     except ValueError:

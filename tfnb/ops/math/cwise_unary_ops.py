@@ -331,7 +331,7 @@ def _of_pairs(xp: Xp, formula: Callable[..., Array], y: Array, dy: Array) -> Arr
 
 
 def _pair_expressions(op: OpDefinition, text: str) -> None:
-    """Writes a formula of arrays `y` and `dy`; large ones leave its steps to the kernel."""
+    """Write a formula of arrays `y` and `dy`; large ones leave its steps to the kernel."""
     fits = "{y}.shape == {dy}.shape != () and {y}.size < {least}"
     for dtype in (dtypes.float32, dtypes.float64):
         one = np.array(1, dtype.as_numpy_dtype)
@@ -379,7 +379,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Floor", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="same_layout")
 def floor_op(xp: Xp, x: Array) -> Array:
-    """The largest whole number not above x."""
+    """Return the largest whole number not above x."""
     return xp.floor(x)
 
 
@@ -394,7 +394,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Ceil", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="same_layout")
 def ceil_op(xp: Xp, x: Array) -> Array:
-    """The smallest whole number not below x."""
+    """Return the smallest whole number not below x."""
     return xp.ceil(x)
 
 
@@ -622,7 +622,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Asin", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
 def asin(xp: Xp, x: Array) -> Array:
-    """The angle whose sine is x."""
+    """Return the angle whose sine is x."""
     return xp.arcsin(x)
 
 
@@ -641,7 +641,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Acos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def acos_op(xp: Xp, x: Array) -> Array:
-    """The angle whose cosine is x."""
+    """Return the angle whose cosine is x."""
     return xp.arccos(x)
 
 
@@ -656,7 +656,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Atan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
 def atan(xp: Xp, x: Array) -> Array:
-    """The angle whose tangent is x."""
+    """Return the angle whose tangent is x."""
     return xp.arctan(x)
 
 
@@ -864,7 +864,7 @@ population_count.not_differentiable()
 
 @register_op("LogicalNot", "x: bool -> y: bool", shape=unchanged_shape)
 def logical_not(xp: Xp, x: Array) -> Array:
-    """True where x is false."""
+    """Return True where x is false."""
     return ~x
 
 

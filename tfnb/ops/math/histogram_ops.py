@@ -198,7 +198,7 @@ def dense_bincount(xp: Xp, x: Array, size: Array, weights: Array, *, binary_outp
     shape=unchanged_shape,
 )
 def bucketize(xp: Xp, x: Array, *, boundaries: list[float]) -> Array:
-    """The number of boundaries that are not above each value."""
+    """Return the number of boundaries that are not above each value."""
     if any(a > b for a, b in pairwise(boundaries)):
         raise errors.invalid_argument("Expected sorted boundaries")
     limits = xp.asarray(np.asarray(boundaries, np.float32))

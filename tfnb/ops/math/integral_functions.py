@@ -47,7 +47,7 @@ def dawsn(xp: Xp, x: Array) -> Array:
 
 
 def expint(xp: Xp, x: Array) -> Array:
-    """The exponential integral Ei(x); not a number where x < 0."""
+    """Return the exponential integral Ei(x); not a number where x < 0."""
     near = xp.clip(x, 0.0, 40.0)
     total, term = xp.zeros_like(near), xp.ones_like(near)
     for k in range(1, 150):
@@ -77,7 +77,7 @@ def _auxiliaries(xp: Xp, x: Array) -> tuple[Array, Array]:
 
 
 def _fresnel(xp: Xp, x: Array) -> tuple[Array, Array]:
-    """The cosine and the sine integral."""
+    """Return the cosine and the sine integral."""
     modulus = xp.abs(x)
     near = xp.minimum(modulus, 1.5)
     angle = math.pi / 2 * near * near
@@ -104,12 +104,12 @@ def _fresnel(xp: Xp, x: Array) -> tuple[Array, Array]:
 
 
 def fresnel_cos(xp: Xp, x: Array) -> Array:
-    """The integral of cos(pi t^2 / 2) from 0 to x."""
+    """Return the integral of cos(pi t^2 / 2) from 0 to x."""
     return _fresnel(xp, x)[0]
 
 
 def fresnel_sin(xp: Xp, x: Array) -> Array:
-    """The integral of sin(pi t^2 / 2) from 0 to x."""
+    """Return the integral of sin(pi t^2 / 2) from 0 to x."""
     return _fresnel(xp, x)[1]
 
 
@@ -127,7 +127,7 @@ _BERNOULLI = [
 
 
 def spence(xp: Xp, x: Array) -> Array:
-    """The dilogarithm of 1 - x; not a number where x < 0."""
+    """Return the dilogarithm of 1 - x; not a number where x < 0."""
     positive = xp.where(x > 0, x, 1.0)
     # Three regions: as it is near 1; the mirror image of what is small; the inverse of what is
     # large, which is small.

@@ -161,7 +161,7 @@ _TRUE_DIVISION_TYPES: dict[Any, Any] = {
 
 
 def _same_types(x: TensorLike, y: TensorLike) -> Any:
-    """The common dtype of two tensors.
+    """Return the common dtype of two tensors.
 
     Raises:
       TypeError: they differ.
@@ -276,7 +276,7 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
 
 
 def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
-    """A scalar times a tensor or slices.
+    """Return a scalar times a tensor or slices.
 
     Raises:
       ValueError: the scalar is none.
@@ -339,13 +339,13 @@ def round(x: TensorLike, name: str | None = None) -> TensorResult:
 
 @dispatchable
 def ceil(x: TensorLike, name: str | None = None) -> TensorResult:
-    """The smallest whole number not below x."""
+    """Return the smallest whole number not below x."""
     return ceil_op(x, name=name)
 
 
 @dispatchable
 def floor(x: TensorLike, name: str | None = None) -> TensorResult:
-    """The largest whole number not above x."""
+    """Return the largest whole number not above x."""
     return floor_op(x, name=name)
 
 
@@ -368,7 +368,7 @@ def rsqrt(x: TensorLike, name: str | None = None) -> TensorResult:
 
 
 def acos(x: TensorLike, name: str | None = None) -> TensorResult:
-    """The angle whose cosine is x."""
+    """Return the angle whose cosine is x."""
     return acos_op(x, name=name)
 
 
@@ -405,7 +405,7 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -
 
 @dispatchable
 def add_n(inputs: TensorLike, name: str | None = None) -> Any:
-    """The sum of a list of tensors of one shape and dtype.
+    """Return the sum of a list of tensors of one shape and dtype.
 
     Raises:
       ValueError: the list is empty or holds something else.
@@ -431,7 +431,7 @@ def accumulate_n(
     tensor_dtype: Any = None,
     name: str | None = None,
 ) -> Any:
-    """The sum of a list of tensors, whose shape and dtype may be stated.
+    """Return the sum of a list of tensors, whose shape and dtype may be stated.
 
     Raises:
       ValueError: the list is empty, or shapes or dtypes differ.
@@ -565,14 +565,14 @@ def _as_matrix(
 
 
 def trace(x: TensorLike, name: str | None = None) -> Any:
-    """The sum along the main diagonal of each inner-most matrix."""
+    """Return the sum along the main diagonal of each inner-most matrix."""
     with name_scope(name, "Trace", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return reduce_sum(array_ops.matrix_diag_part(x), [-1], name=scope)
 
 
 def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Any:
-    """The value of a polynomial, coefficients from the highest power down.
+    """Return the value of a polynomial, coefficients from the highest power down.
 
     Raises:
       ValueError: the coefficients are not a list.
@@ -643,7 +643,7 @@ def _matmul(a: TensorLike, b: TensorLike, name: str | None = None) -> Any:
 
 
 def _install_binary(function: Callable[..., Nested], word: str) -> None:
-    """Makes ``function`` the operator ``word`` of tensors, with a tensor on either side."""
+    """Make ``function`` the operator ``word`` of tensors, with a tensor on either side."""
 
     def operator(x: TensorLike, y: TensorLike) -> Any:
         with name_scope(None, word, [x, y]) as scope:

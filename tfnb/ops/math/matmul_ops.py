@@ -514,7 +514,7 @@ def matmul(
     grad_b: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The matrix product of the last two dimensions; the others are batches and broadcast.
+    """Return the matrix product of the last two dimensions; the others are batches and broadcast.
 
     Raises:
       ValueError: both transpose and adjoint are set for one matrix.
@@ -586,7 +586,7 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The product of matrices, the last two dimensions of ``a``, and vectors, the last of ``b``."""
+    """Return the product of matrices, the last two dimensions of ``a``, and vectors, the last of ``b``."""
     with name_scope(name, "MatVec", [a, b]):
         column = array_ops.expand_dims(b, axis=-1)
         product = matmul(

@@ -51,7 +51,7 @@ def _sparse_shape(c: InferenceContext) -> TensorShape:
 
 
 def _in_32_bits(count: Array) -> int:
-    """The number of segments as TensorFlow counts those of sparse ones."""
+    """Return the number of segments as TensorFlow counts those of sparse ones."""
     return int(np.asarray(count).astype(np.int32))
 
 
@@ -129,7 +129,7 @@ _SPARSE_NUM = (
     shape=_sparse_shape,
 )
 def sparse_segment_sum_op(xp: Xp, data: Array, indices: Array, segment_ids: Array) -> Array:
-    """The sum of the picked rows of each segment."""
+    """Return the sum of the picked rows of each segment."""
     return _sparse_segment(xp, "sum", data, indices, segment_ids)
 
 
@@ -152,7 +152,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def sparse_segment_sum_with_num_segments(
     xp: Xp, data: Array, indices: Array, segment_ids: Array, num_segments: Array
 ) -> Array:
-    """The sum of the picked rows of each segment; the number of segments is given."""
+    """Return the sum of the picked rows of each segment; the number of segments is given."""
     return _sparse_segment(xp, "sum", data, indices, segment_ids, num_segments)
 
 
@@ -165,7 +165,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "SparseSegmentMean", _SPARSE, _SPARSE_FLOAT, _TIDX, _TIDS, _SPARSE_GRADIENT, shape=_sparse_shape
 )
 def sparse_segment_mean_op(xp: Xp, data: Array, indices: Array, segment_ids: Array) -> Array:
-    """The mean of the picked rows of each segment."""
+    """Return the mean of the picked rows of each segment."""
     return _sparse_segment(xp, "mean", data, indices, segment_ids)
 
 
@@ -188,7 +188,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def sparse_segment_mean_with_num_segments(
     xp: Xp, data: Array, indices: Array, segment_ids: Array, num_segments: Array
 ) -> Array:
-    """The mean of the picked rows of each segment; the number of segments is given."""
+    """Return the mean of the picked rows of each segment; the number of segments is given."""
     return _sparse_segment(xp, "mean", data, indices, segment_ids, num_segments)
 
 
@@ -207,7 +207,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     shape=_sparse_shape,
 )
 def sparse_segment_sqrt_n_op(xp: Xp, data: Array, indices: Array, segment_ids: Array) -> Array:
-    """The sum of the picked rows of each segment over the square root of their number."""
+    """Return the sum of the picked rows of each segment over the square root of their number."""
     return _sparse_segment(xp, "sqrt_n", data, indices, segment_ids)
 
 
@@ -230,7 +230,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def sparse_segment_sqrt_n_with_num_segments(
     xp: Xp, data: Array, indices: Array, segment_ids: Array, num_segments: Array
 ) -> Array:
-    """The sum over the square root of the number; the number of segments is given."""
+    """Return the sum over the square root of the number; the number of segments is given."""
     return _sparse_segment(xp, "sqrt_n", data, indices, segment_ids, num_segments)
 
 
@@ -345,7 +345,7 @@ def _sparse_grad_v2_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _register_gradients(name: str, kind: str) -> tuple[OpDefinition, OpDefinition]:
-    """The two gradient ops of SparseSegment<name>: dense rows, and unique rows only."""
+    """Return the two gradient ops of SparseSegment<name>: dense rows, and unique rows only."""
     host = ("output_dim0",)
 
     @register_op(
@@ -373,7 +373,7 @@ def _register_gradients(name: str, kind: str) -> tuple[OpDefinition, OpDefinitio
     def unique(
         xp: Xp, grad: Array, indices: Array, segment_ids: Array, dense_output_dim0: Array
     ) -> Outputs:
-        """The gradients of the rows that were picked, and which they are, in order."""
+        """Return the gradients of the rows that were picked, and which they are, in order."""
         return _unique_gradient(xp, kind, grad, indices, segment_ids, dense_output_dim0)
 
     return dense, unique
@@ -412,7 +412,7 @@ def sparse_segment_sum(
     num_segments: TensorLike | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
-    """The sum of the picked rows of each segment."""
+    """Return the sum of the picked rows of each segment."""
     return _call_sparse(
         sparse_segment_sum_op,
         sparse_segment_sum_with_num_segments,
@@ -433,7 +433,7 @@ def sparse_segment_mean(
     num_segments: TensorLike | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
-    """The mean of the picked rows of each segment."""
+    """Return the mean of the picked rows of each segment."""
     return _call_sparse(
         sparse_segment_mean_op,
         sparse_segment_mean_with_num_segments,
@@ -454,7 +454,7 @@ def sparse_segment_sqrt_n(
     num_segments: TensorLike | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
-    """The sum of the picked rows of each segment over the square root of their number."""
+    """Return the sum of the picked rows of each segment over the square root of their number."""
     return _call_sparse(
         sparse_segment_sqrt_n_op,
         sparse_segment_sqrt_n_with_num_segments,

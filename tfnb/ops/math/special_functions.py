@@ -55,7 +55,7 @@ _ERFC_S = (
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
-    """The value of a polynomial, highest power first."""
+    """Return the value of a polynomial, highest power first."""
     value = coefficients[0] * np.ones_like(x)
     for coefficient in coefficients[1:]:
         value = value * x + coefficient
@@ -84,7 +84,7 @@ def _library(xp: Xp, name: str) -> Array:
 
 
 def erf(xp: Xp, x: Array) -> Array:
-    """The error function."""
+    """Return the error function."""
     library = _library(xp, "erf")
     if library is not None:
         return library(x)
@@ -122,7 +122,7 @@ _ROOT_PI = math.sqrt(math.pi)
 
 
 def _inverse_erf_near(x: Array) -> Array:
-    """The inverse error function for |x| <= 0.9: a polynomial and two Newton steps."""
+    """Return the inverse error function for |x| <= 0.9: a polynomial and two Newton steps."""
     w = -np.log1p(-x * x)
     root = np.sqrt(np.maximum(w, 5.0))
     z = x * np.where(
@@ -136,7 +136,7 @@ def _inverse_erf_near(x: Array) -> Array:
 
 
 def _inverse_erfc_tail(y: Array) -> Array:
-    """The inverse complementary error function for 0 < y <= 0.1, by Newton on its logarithm."""
+    """Return the inverse complementary error function for 0 < y <= 0.1, by Newton on its logarithm."""
     target = np.log(y)
     z = np.sqrt(-target)
     for _ in range(3):
@@ -150,7 +150,7 @@ def _inverse_erfc_tail(y: Array) -> Array:
 
 
 def erfinv(xp: Xp, x: Array) -> Array:
-    """The inverse of the error function; infinite at -1 and 1, NaN beyond."""
+    """Return the inverse of the error function; infinite at -1 and 1, NaN beyond."""
     library = _library(xp, "erfinv")
     if library is not None:
         return library(x)
@@ -163,7 +163,7 @@ def erfinv(xp: Xp, x: Array) -> Array:
 
 
 def ndtri(xp: Xp, p: Array) -> Array:
-    """The quantile function of the normal distribution."""
+    """Return the quantile function of the normal distribution."""
     library = _library(xp, "ndtri")
     if library is not None:
         return library(p)
@@ -186,7 +186,7 @@ def _lgamma_of_number(x: float) -> float:
 
 
 def lgamma(xp: Xp, x: Array) -> Array:
-    """The logarithm of the modulus of the gamma function."""
+    """Return the logarithm of the modulus of the gamma function."""
     library = _library(xp, "gammaln")
     if library is not None:
         return library(x)
@@ -197,7 +197,7 @@ def lgamma(xp: Xp, x: Array) -> Array:
 
 
 def digamma(xp: Xp, x: Array) -> Array:
-    """The logarithmic derivative of the gamma function; NaN at the poles."""
+    """Return the logarithmic derivative of the gamma function; NaN at the poles."""
     library = _library(xp, "digamma")
     if library is not None:
         return library(x)
@@ -249,7 +249,7 @@ _ZETA_A = (
 
 
 def zeta(xp: Xp, x: Array, q: Array) -> Array:
-    """The Hurwitz zeta function: the sum of (q + k)**-x over k >= 0."""
+    """Return the Hurwitz zeta function: the sum of (q + k)**-x over k >= 0."""
     library = _library(xp, "zeta")
     if library is not None:
         return library(x, q)
@@ -289,7 +289,7 @@ def zeta(xp: Xp, x: Array, q: Array) -> Array:
 
 
 def polygamma(xp: Xp, n: Array, x: Array) -> Array:
-    """The n-th derivative of digamma; NaN unless n is a whole number >= 0."""
+    """Return the n-th derivative of digamma; NaN unless n is a whole number >= 0."""
     n, x = xp.broadcast_arrays(n, x)
     order = xp.where(n > 0, n, 1.0)
     sign = xp.where(order % 2 == 0, -1.0, 1.0)
@@ -310,7 +310,7 @@ _MOST_ROUNDS = 3000
 
 
 def _iterate(advance: _Advance, state: list[Array], found: list[Array]) -> None:
-    """Iterates a recurrence for each element until it converges there.
+    """Iterate a recurrence for each element until it converges there.
 
     An element keeps the value at which it converged, so that its result does not depend on its
     neighbours; rows of converged elements leave the arrays, so that few slow elements cost little.
@@ -357,7 +357,7 @@ def _series_slope_round(state: list[Array], _: int) -> tuple[list[Array], Array]
 
 
 def _igamma_series(a: Array, x: Array) -> Array:
-    """The sum of x**n / ((a+1)...(a+n)), for vectors."""
+    """Return the sum of x**n / ((a+1)...(a+n)), for vectors."""
     one = np.ones_like(a)
     total = np.empty_like(a)
     _iterate(_series_round, [one, one, a, x], [total])
@@ -404,7 +404,7 @@ def _fraction_slope_round(state: list[Array], c: int) -> tuple[list[Array], Arra
 
 
 def _igammac_fraction(a: Array, x: Array) -> Array:
-    """The continued fraction of the upper function, for vectors."""
+    """Return the continued fraction of the upper function, for vectors."""
     y = 1.0 - a
     z = x + y + 1.0
     one, pkm1, qkm1 = np.ones_like(x), x + 1.0, z * x
@@ -455,13 +455,13 @@ def _igamma_pair(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def igamma(xp: Xp, a: Array, x: Array) -> Array:
-    """The lower regularized incomplete gamma function."""
+    """Return the lower regularized incomplete gamma function."""
     library = _library(xp, "gammainc")
     return library(a, x) if library is not None else _igamma_pair(a, x)[0]
 
 
 def igammac(xp: Xp, a: Array, x: Array) -> Array:
-    """The upper regularized incomplete gamma function."""
+    """Return the upper regularized incomplete gamma function."""
     library = _library(xp, "gammaincc")
     return library(a, x) if library is not None else _igamma_pair(a, x)[1]
 
@@ -477,7 +477,7 @@ def _upper_slope(a: Array, x: Array, log_slope: Array) -> Array:
 
 
 def igamma_grad_a(a: Array, x: Array) -> Array:
-    """The derivative of the lower regularized incomplete gamma function by a."""
+    """Return the derivative of the lower regularized incomplete gamma function by a."""
     safe_a, safe_x, ordinary, by_series = _split_igamma(a, x)
     found = np.asarray(_prefix(safe_a, safe_x))
     log_slope = np.asarray(np.log(safe_x) - digamma(np, safe_a))
@@ -504,7 +504,7 @@ def random_gamma_grad(alpha: Array, sample: Array) -> Array:
 
 
 def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
-    """The continued fraction of the incomplete beta function (Lentz)."""
+    """Return the continued fraction of the incomplete beta function (Lentz)."""
     tiny = 1e-300
     c = np.ones_like(x)
     d = 1.0 - (a + b) * x / (a + 1.0)
@@ -532,7 +532,7 @@ def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
 
 
 def betainc(xp: Xp, a: Array, b: Array, x: Array) -> Array:
-    """The regularized incomplete beta function."""
+    """Return the regularized incomplete beta function."""
     library = _library(xp, "betainc")
     if library is not None:
         return library(a, b, x)

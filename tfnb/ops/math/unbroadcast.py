@@ -83,7 +83,7 @@ def unbroadcast_by_axes(
     *,
     by_shape: bool = False,
 ) -> tuple[TensorResult, TensorResult]:
-    """The same, with axes that are always taken while the graph runs, as in older gradients.
+    """Return the same, with axes that are always taken while the graph runs, as in older gradients.
 
     Args:
       x: one input of a broadcasting op.

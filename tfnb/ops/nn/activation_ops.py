@@ -72,7 +72,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def relu_grad(xp: Xp, gradients: Array, features: Array) -> Array:
-    """The gradient where the feature is positive, else 0."""
+    """Return the gradient where the feature is positive, else 0."""
     require_same_shape("ReluGrad", gradients, features)
     return tiled(xp, _where_positive, gradients, features)
 
@@ -126,7 +126,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def relu6_grad(xp: Xp, gradients: Array, features: Array) -> Array:
-    """The gradient where the feature lies between 0 and 6, else 0."""
+    """Return the gradient where the feature lies between 0 and 6, else 0."""
     require_same_shape("Relu6Grad", gradients, features)
     return tiled(xp, _where_between, gradients, features)
 
@@ -146,7 +146,7 @@ _LEAKY = ("alpha: float = 0.200000003", "T: {half, bfloat16, float, double} = DT
 
 @register_op("LeakyRelu", "features: T -> activations: T", *_LEAKY, shape=unchanged_shape)
 def leaky_relu_op(xp: Xp, features: Array, *, alpha: float) -> Array:
-    """The feature where it is positive, else alpha times the feature."""
+    """Return the feature where it is positive, else alpha times the feature."""
     if 0 < alpha <= 1 and is_large(xp, features):
         # The larger one, as alpha makes positive ones smaller and negative ones larger.
         scaled = features.dtype.type(alpha) * features
@@ -167,7 +167,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def leaky_relu_grad(xp: Xp, gradients: Array, features: Array, *, alpha: float) -> Array:
-    """The gradient where the feature is positive, else alpha times the gradient."""
+    """Return the gradient where the feature is positive, else alpha times the gradient."""
 
     def formula(xp: Xp, gradients: Array, features: Array, out: Array | None = None) -> Array:
         scaled = xp.multiply(gradients.dtype.type(alpha), gradients, out=out)
@@ -188,7 +188,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Elu", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
 def elu(xp: Xp, features: Array) -> Array:
-    """The feature where it is positive, else exp(features) - 1."""
+    """Return the feature where it is positive, else exp(features) - 1."""
     return tiled(xp, _elu, features)
 
 
@@ -212,7 +212,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def elu_grad(xp: Xp, gradients: Array, outputs: Array) -> Array:
-    """The gradient, times outputs + 1 where the output is negative."""
+    """Return the gradient, times outputs + 1 where the output is negative."""
     require_same_shape("EluGrad", gradients, outputs)
     return tiled(xp, _elu_grad, gradients, outputs)
 
@@ -262,7 +262,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def selu_grad(xp: Xp, gradients: Array, outputs: Array) -> Array:
-    """The gradient of Selu, from its output."""
+    """Return the gradient of Selu, from its output."""
     require_same_shape("SeluGrad", gradients, outputs)
     return tiled(xp, _selu_grad, gradients, outputs)
 
@@ -376,7 +376,7 @@ def relu6(features: TensorLike, name: str | None = None) -> TensorResult:
 def leaky_relu(
     features: TensorLike, alpha: TensorLike = 0.2, name: str | None = None
 ) -> TensorResult:
-    """The feature where it is positive, else alpha times the feature."""
+    """Return the feature where it is positive, else alpha times the feature."""
     with name_scope(name, "LeakyRelu", [features, alpha]) as scope:
         features = convert_to_tensor(features, name="features")
         if features.dtype.is_integer:

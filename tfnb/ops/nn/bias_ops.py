@@ -127,7 +127,7 @@ def _bias_grad_shape(c: InferenceContext) -> TensorShape:
     traits="input_gradient launches",
 )
 def bias_add_grad(xp: Xp, out_backprop: Array, *, data_format: str) -> Array:
-    """The sum over everything but the channels."""
+    """Return the sum over everything but the channels."""
     if out_backprop.ndim < 2:
         raise errors.invalid_argument(
             f"Input tensor must be at least 2D: {shape_text(out_backprop.shape)}"

@@ -364,7 +364,7 @@ def block_lstm(
     cell_clip: float,
     use_peephole: bool,
 ) -> Outputs:
-    """An LSTM over all time steps: the gates, states and outputs of each."""
+    """Return an LSTM over all time steps: the gates, states and outputs of each."""
     weights = (w, wci, wcf, wco, b)
     return _block_lstm(
         xp,

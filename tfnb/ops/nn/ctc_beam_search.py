@@ -57,7 +57,7 @@ class _Beam:
         return found
 
     def labels(self, merge_repeated: bool) -> list[int]:
-        """The sequence; of equal neighbours only one if asked."""
+        """Return the sequence; of equal neighbours only one if asked."""
         found: list[int] = []
         beam, before = self, -1
         while beam.parent is not None:
@@ -78,11 +78,11 @@ class _Leaves:
         self._count = itertools.count()
 
     def bottom(self) -> float:
-        """What a further beam must surpass."""
+        """Return what a further beam must surpass."""
         return self._heap[0][0] if len(self._heap) == self.width else _NEVER
 
     def push(self, beam: _Beam) -> None:
-        """Takes a beam in; where it takes another's place, that one goes on no longer."""
+        """Take a beam in; where it takes another's place, that one goes on no longer."""
         entry = (beam.total, -next(self._count), beam)
         if len(self._heap) < self.width:
             heapq.heappush(self._heap, entry)
@@ -91,7 +91,7 @@ class _Leaves:
         gone.total = gone.blank = gone.label = _NEVER
 
     def descending(self) -> list[_Beam]:
-        """The beams, likeliest first."""
+        """Return the beams, likeliest first."""
         return [beam for _, _, beam in sorted(self._heap, key=lambda e: (-e[0], -e[1]))]
 
 
@@ -140,7 +140,7 @@ def _step(branches: list[_Beam], frame: NDArray[np.float64], width: int) -> _Lea
 def beam_search(
     logits: Array, width: int, top_paths: int, merge_repeated: bool
 ) -> tuple[list[list[int]], list[float]] | None:
-    """The likeliest sequences and the logarithms of their probabilities.
+    """Return the likeliest sequences and the logarithms of their probabilities.
 
     Args:
       logits: [frames, classes]; the last class is the blank.

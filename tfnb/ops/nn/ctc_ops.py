@@ -225,7 +225,7 @@ def ctc_loss_op(
     ctc_merge_repeated: bool,
     ignore_longer_outputs_than_inputs: bool,
 ) -> Outputs:
-    """The loss of each row and its gradient by the logits; the last class is the blank."""
+    """Return the loss of each row and its gradient by the logits; the last class is the blank."""
     flags = (preprocess_collapse_repeated, ctc_merge_repeated, ignore_longer_outputs_than_inputs)
     return _ctc_loss(inputs, labels_indices, labels_values, sequence_length, flags)
 
@@ -317,7 +317,7 @@ def _as_sparse(rows: list[list[int]]) -> tuple[Array, Array, Array]:
 def ctc_greedy_decoder_op(
     xp: Xp, inputs: Array, sequence_length: Array, *, merge_repeated: bool, blank_index: int
 ) -> Outputs:
-    """The likeliest class of every frame, without blanks, as a sparse matrix of labels."""
+    """Return the likeliest class of every frame, without blanks, as a sparse matrix of labels."""
     lengths = _checked_lengths(inputs, sequence_length)
     classes = inputs.shape[2]
     blank = blank_index + classes if blank_index < 0 else blank_index
@@ -368,7 +368,7 @@ def ctc_beam_search_decoder_op(
     top_paths: int,
     merge_repeated: bool,
 ) -> Outputs:
-    """The likeliest label sequences of every row, as sparse matrices, likeliest first."""
+    """Return the likeliest label sequences of every row, as sparse matrices, likeliest first."""
     lengths = _checked_lengths(inputs, sequence_length)
     scores = np.zeros((len(lengths), top_paths), inputs.dtype)
     if top_paths > beam_width:
@@ -408,7 +408,7 @@ def ctc_loss(
     time_major: bool = True,
     logits: TensorLike | None = None,
 ) -> Any:
-    """The loss of each row of a batch.
+    """Return the loss of each row of a batch.
 
     Args:
       labels: int32 SparseTensor, a row of labels per row of the batch.
@@ -453,7 +453,7 @@ def ctc_greedy_decoder(
     merge_repeated: bool = True,
     blank_index: int | None = None,
 ) -> Any:
-    """A list with one SparseTensor of labels, and -(sum of the largest logits) of each row."""
+    """Return a list with one SparseTensor of labels, and -(sum of the largest logits) of each row."""
     indices, values, shape, scores = ctc_greedy_decoder_op(
         inputs,
         sequence_length,
@@ -470,7 +470,7 @@ def ctc_beam_search_decoder(
     top_paths: int = 1,
     merge_repeated: bool = True,
 ) -> Any:
-    """The likeliest label sequences of each row, by beam search.
+    """Return the likeliest label sequences of each row, by beam search.
 
     Args:
       inputs: logits [frames, batch, classes]; the last class is the blank.

@@ -196,7 +196,7 @@ _SHARED = ("dropout", "seed", "seed2", "rnn_mode", "input_mode", "direction")
 
 
 def _link(forward: OpDefinition, backward: OpDefinition, *more_attrs: str) -> None:
-    """Makes `backward` the gradient of `forward`."""
+    """Make `backward` the gradient of `forward`."""
 
     @forward.gradient
     def _(op: Operation, *grads: Tensor) -> Gradients:

@@ -760,7 +760,7 @@ def lrn_grad(
     alpha: float,
     beta: float,
 ) -> Array:
-    """The gradient of LRN with respect to its input."""
+    """Return the gradient of LRN with respect to its input."""
     for value in (input_grads, input_image, output_image):
         if value.ndim != 4:
             raise errors.invalid_argument("inputs must be 4-dimensional")

@@ -96,7 +96,7 @@ def fused_pad_conv2d(
     strides: list[int],
     padding: str,
 ) -> Array:
-    """The convolution of the input with its mirror image around it."""
+    """Return the convolution of the input with its mirror image around it."""
     return _convolved(xp, input, paddings, filter, mode, strides, padding)
 
 
@@ -121,7 +121,7 @@ def fused_resize_and_pad_conv2d(
     strides: list[int],
     padding: str,
 ) -> Array:
-    """The convolution of the resized input with its mirror image around it."""
+    """Return the convolution of the resized input with its mirror image around it."""
     resized = resize_bilinear_op.function(  # type: ignore[misc]
         xp, input, size, align_corners=resize_align_corners, half_pixel_centers=False
     )

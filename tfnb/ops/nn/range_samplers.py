@@ -38,25 +38,25 @@ class WordStream:
             generator = generator.skip(_BLOCKS_AT_ONCE)
 
     def word(self) -> int:
-        """The next 32 bits."""
+        """Return the next 32 bits."""
         return next(self._words)
 
     def double_word(self) -> int:
-        """The next 64 bits, the lower half first."""
+        """Return the next 64 bits, the lower half first."""
         low = next(self._words)
         return next(self._words) << 32 | low
 
     def fraction(self) -> np.float32:
-        """A float32 in [0, 1) with 23 bits."""
+        """Return a float32 in [0, 1) with 23 bits."""
         return np.float32((next(self._words) & 0x7FFFFF) / 2**23)
 
     def precise_fraction(self) -> float:
-        """A float64 in [0, 1) with 52 bits; the first word gives the upper ones."""
+        """Return a float64 in [0, 1) with 52 bits; the first word gives the upper ones."""
         high = next(self._words) & 0xFFFFF
         return (high << 32 | next(self._words)) / 2**52
 
     def below(self, limit: int) -> int:
-        """An integer of 32 bits in [0, limit), without bias."""
+        """Return an integer of 32 bits in [0, limit), without bias."""
         if limit & (limit - 1) == 0:
             return self.word() & (limit - 1)
         least = (_WORD - 1) % limit + 1
@@ -66,7 +66,7 @@ class WordStream:
                 return found % limit
 
     def below_wide(self, limit: int) -> int:
-        """An integer of 64 bits in [0, limit), without bias."""
+        """Return an integer of 64 bits in [0, limit), without bias."""
         if limit & (limit - 1) == 0:
             return self.double_word() & (limit - 1)
         least = (_WORD * _WORD - 1) % limit + 1
@@ -180,7 +180,7 @@ class LearnedUnigramSampler(RangeSampler):
         return int(np.searchsorted(self._sums, place, side="right"))
 
     def probability(self, value: int) -> float:
-        """The class's share of all counts."""
+        """Return the class's share of all counts."""
         if not 0 <= value < self.range:
             return 0.0
         return float(np.float32(self._weights[value]) / np.float32(self._sums[-1]))
@@ -231,7 +231,7 @@ class FixedUnigramSampler(RangeSampler):
         self._prepare()
 
     def _prepare(self) -> None:
-        """Fills the table: a probability to stay, and the class to go to otherwise."""
+        """Fill the table: a probability to stay, and the class to go to otherwise."""
         count = len(self._weights)
         total = 0.0
         for weight in self._weights:
@@ -258,14 +258,14 @@ class FixedUnigramSampler(RangeSampler):
         return index if fraction < self._shares[index] else self._others[index]
 
     def probability(self, value: int) -> float:
-        """The class's share of all weights."""
+        """Return the class's share of all weights."""
         if not 0 <= value < len(self._weights):
             return 0.0
         return float(np.float32(float(self._weights[value]) / self._total))
 
 
 def read_unigrams(path: str) -> list[float]:
-    """The last column of a file of comma-separated values.
+    """Return the last column of a file of comma-separated values.
 
     Raises:
       NotFoundError: there is no such file.

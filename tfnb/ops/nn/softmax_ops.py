@@ -61,7 +61,7 @@ def shifted_logits(xp: Xp, logits: Array) -> Array:
 
 
 def _stepwise_sum(terms: Array) -> Array:
-    """The sum along the last axis of two-byte floats: rounded at each step if it is short."""
+    """Return the sum along the last axis of two-byte floats: rounded at each step if it is short."""
     count = terms.shape[-1]
     if not 0 < count < 8:
         total = terms.astype(np.float32).sum(axis=-1, keepdims=True)
@@ -152,7 +152,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def _along(op: Callable[..., TensorResult], logits: TensorLike, axis: int, name: str | None) -> Any:
-    """Applies an op of the last axis along another one."""
+    """Apply an op of the last axis along another one."""
     logits = convert_to_tensor(logits)
     rank = logits.shape.ndims
     if axis == -1:

@@ -83,7 +83,7 @@ def _top_k(
 
 
 def _largest_few(xp: Xp, x: Array, k: int) -> Array:
-    """Indices of the k largest per row, found by partitioning; lower indices first among equals."""
+    """Return indices of the k largest per row, found by partitioning; lower indices first among equals."""
     size = x.shape[-1]
     rows = x.reshape(-1, size)
     limit = xp.partition(rows, size - k, axis=-1)[:, size - k, None]
@@ -107,7 +107,7 @@ def _largest_few(xp: Xp, x: Array, k: int) -> Array:
     deprecated=(7, "Use TopKV2 instead"),
 )
 def top_k_op(xp: Xp, x: Array, *, k: int, sorted: bool) -> Outputs:
-    """The k largest elements of every row, largest first if asked, and their indices."""
+    """Return the k largest elements of every row, largest first if asked, and their indices."""
     return _top_k(xp, x, k, np.int32, sorted)
 
 
@@ -126,7 +126,7 @@ def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
     host_memory=("k",),
 )
 def top_k_v2(xp: Xp, x: Array, k: Array, *, sorted: bool, index_type: DType) -> Outputs:
-    """The k largest elements of every row, largest first if asked, and their indices."""
+    """Return the k largest elements of every row, largest first if asked, and their indices."""
     if k.ndim:
         raise errors.invalid_argument(f"k must be scalar, got shape {shape_text(k.shape)}")
     return _top_k(xp, x, int(k), index_type.as_numpy_dtype, sorted)
@@ -146,7 +146,7 @@ def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
 
 
 def _scatter_back(op: Operation, grad: Tensor) -> TensorResult:
-    """The gradient put where the elements came from."""
+    """Return the gradient put where the elements came from."""
     x, indices = op.inputs[0], op.outputs[1]
     shape, index_shape = array_ops.shape(x), array_ops.shape(indices)
     width = array_ops.gather(cast(index_shape, dtypes.int64), array_ops.size(index_shape) - 1)
@@ -168,7 +168,7 @@ def top_k(
     index_type: Any = dtypes.int32,
     name: str | None = None,
 ) -> TensorResult:
-    """The k largest entries of the last dimension and their indices."""
+    """Return the k largest entries of the last dimension and their indices."""
     return top_k_v2(input, k, sorted=sorted, index_type=index_type, name=name)
 
 
@@ -202,7 +202,7 @@ def _approx_shape(c: InferenceContext) -> list[TensorShape]:
 def approx_top_k(
     xp: Xp, x: Array, *, k: int, reduction_dimension: int, is_max_k: bool
 ) -> tuple[Array, Array]:
-    """The k largest or smallest along an axis: exactly these, as on TensorFlow's CPU."""
+    """Return the k largest or smallest along an axis: exactly these, as on TensorFlow's CPU."""
     rows = xp.moveaxis(x, reduction_dimension, -1)
     values, indices = _top_k(xp, rows if is_max_k else -rows, k, np.int32)
     values = values if is_max_k else -values
@@ -227,7 +227,7 @@ def approx_max_k(
     aggregate_to_topk: bool = True,
     name: str | None = None,
 ) -> TensorResult:
-    """The k largest entries along an axis and their indices, exactly."""
+    """Return the k largest entries along an axis and their indices, exactly."""
     return approx_top_k(
         operand, k=k, reduction_dimension=reduction_dimension, recall_target=recall_target,
         is_max_k=True, reduction_input_size_override=reduction_input_size_override,
@@ -244,7 +244,7 @@ def approx_min_k(
     aggregate_to_topk: bool = True,
     name: str | None = None,
 ) -> TensorResult:
-    """The k smallest entries along an axis and their indices, exactly."""
+    """Return the k smallest entries along an axis and their indices, exactly."""
     return approx_top_k(
         operand, k=k, reduction_dimension=reduction_dimension, recall_target=recall_target,
         is_max_k=False, reduction_input_size_override=reduction_input_size_override,
@@ -325,7 +325,7 @@ def in_top_k(
     host_memory=("n",),
 )
 def nth_element_op(xp: Xp, x: Array, n: Array, *, reverse: bool) -> Array:
-    """The n-th smallest element (largest with `reverse`) of every row, counted from 0."""
+    """Return the n-th smallest element (largest with `reverse`) of every row, counted from 0."""
     if n.ndim:
         raise errors.invalid_argument(f"N must be scalar but has rank {n.ndim}")
     number = int(n)

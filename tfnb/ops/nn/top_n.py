@@ -20,7 +20,7 @@ type_of_comes_first = Callable[[int, int], bool]
 
 
 def unsorted_top(x: Array, k: int) -> Array:
-    """Indices of the k largest elements along the last axis, of which there are more than k."""
+    """Return indices of the k largest elements along the last axis, of which there are more than k."""
     rows = x.reshape(-1, x.shape[-1])
     if x.dtype.kind not in "iu":
         rows = rows.astype(np.float64, copy=False)  # as it is, whatever the type
@@ -69,7 +69,7 @@ def _top_with_nan(row: Array, k: int) -> list[int]:
 
 
 def _take_worst(heap: list[int], is_better: type_of_comes_first) -> None:
-    """Moves the element in front behind the others, which are a heap again."""
+    """Move the element in front behind the others, which are a heap again."""
     last = heap[-1]
     heap[-1] = heap[0]
     _sink(heap, 0, len(heap) - 1, last, is_better)
@@ -78,7 +78,7 @@ def _take_worst(heap: list[int], is_better: type_of_comes_first) -> None:
 def _sink(
     heap: list[int], hole: int, size: int, value: int, is_better: type_of_comes_first
 ) -> None:
-    """Moves a hole down to a leaf, and the value from there up to where it belongs."""
+    """Move a hole down to a leaf, and the value from there up to where it belongs."""
     top, child = hole, hole
     while child < (size - 1) // 2:
         child = 2 * (child + 1)

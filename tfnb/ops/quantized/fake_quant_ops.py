@@ -54,7 +54,7 @@ class _Range:
         self.high = (last - zero) * self.scale
 
     def rounded(self, xp: Xp, x: Array) -> Array:
-        """The level nearest to each number."""
+        """Return the level nearest to each number."""
         inverse = np.float32(1) / self.scale
         shifted = xp.maximum(xp.minimum(x, self.high), self.low) - self.low
         levels = xp.floor(shifted * inverse + np.float32(0.5))
@@ -102,7 +102,7 @@ def fake_quant_with_min_max_args_gradient(
     num_bits: int,
     narrow_range: bool,
 ) -> Array:
-    """The gradients of what is in the range."""
+    """Return the gradients of what is in the range."""
     require_same_shape("FakeQuantWithMinMaxArgsGradient", gradients, inputs)
     _check_limits(min, max)
     held = _Range(xp, min, max, num_bits, narrow_range).holds(inputs)
@@ -178,7 +178,7 @@ def fake_quant_with_min_max_vars_gradient(
     num_bits: int,
     narrow_range: bool,
 ) -> Outputs:
-    """The gradients go to what is in the range; of what is not, to its nearer end."""
+    """Return the gradients go to what is in the range; of what is not, to its nearer end."""
     require_same_shape("FakeQuantWithMinMaxVarsGradient", gradients, inputs)
     low, high = _scalar(low, "min"), _scalar(high, "max")
     if low == 0 and high == 0:
@@ -239,7 +239,7 @@ def _check_channels(inputs: Array, low: Array, high: Array) -> None:
 def fake_quant_with_min_max_vars_per_channel(
     xp: Xp, inputs: Array, low: Array, high: Array, *, num_bits: int, narrow_range: bool
 ) -> Array:
-    """Rounds each channel (the last dimension) to the levels of its own range."""
+    """Round each channel (the last dimension) to the levels of its own range."""
     _check_channels(inputs, low, high)
     result = _Range(xp, low, high, num_bits, narrow_range).rounded(xp, inputs)
     return np.where((low == 0) & (high == 0), np.float32(0), result)
@@ -263,7 +263,7 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     num_bits: int,
     narrow_range: bool,
 ) -> Outputs:
-    """The same as for one range, channel by channel."""
+    """Return the same as for one range, channel by channel."""
     require_same_shape("FakeQuantWithMinMaxVarsPerChannelGradient", gradients, inputs)
     _check_channels(inputs, low, high)
     moved = _Range(xp, low, high, num_bits, narrow_range)

@@ -52,7 +52,7 @@ _MODE = "mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED'"
 
 
 def range_shape(c: InferenceContext, first: int = 0, alike: bool = True) -> TensorShape:
-    """The shape of min and max: scalars, or vectors along the attr ``axis``.
+    """Return the shape of min and max: scalars, or vectors along the attr ``axis``.
 
     Args:
       c: what is known of the inputs.
@@ -107,7 +107,7 @@ def _as_int32(numbers: Array) -> Array:
 def _by_slice(
     x: Array, low: Array, high: Array, axis: int, one: Callable[[Array, Array, Array], Array]
 ) -> Outputs:
-    """The results of ``one(slice, low, high)`` for the slices along an axis, joined again."""
+    """Return the results of ``one(slice, low, high)`` for the slices along an axis, joined again."""
     slices = np.moveaxis(x, axis, 0)
     done = [one(part, low[i], high[i]) for i, part in enumerate(slices)]
     return done, (lambda parts: np.ascontiguousarray(np.moveaxis(np.stack(parts), 0, axis)))
@@ -117,7 +117,7 @@ def _by_slice(
 
 
 def _widened(low: Array, high: Array, least: float) -> tuple[np.float32, np.float32]:
-    """The range with zero in it, not too narrow to be divided."""
+    """Return the range with zero in it, not too narrow to be divided."""
     if high < low:
         raise errors.invalid_argument("max_range must be larger than min_range.")
     zero, one = np.float32(0), np.float32(1)
@@ -134,7 +134,7 @@ class _Quantizer:
         self.narrow, self.least = narrow, least
 
     def __call__(self, x: Array, low: Array, high: Array) -> tuple[Array, np.float32, np.float32]:
-        """The integers, and the range they stand for."""
+        """Return the integers, and the range they stand for."""
         low, high = _widened(np.float32(low), np.float32(high), self.least)
         if self.mode == "MIN_FIRST":
             return quantized(x, low, high, self.dtype), low, high
@@ -248,7 +248,7 @@ def dequantize_op(
     axis: int,
     dtype: dtypes.DType,
 ) -> Array:
-    """The floats that quantized numbers stand for."""
+    """Return the floats that quantized numbers stand for."""
     check_slices(x, min_range, max_range, axis)
     if mode == "MIN_FIRST" and axis != -1:
         raise errors.unimplemented(
@@ -301,7 +301,7 @@ _INPUT_RANGE = "input: Tinput, input_min: float, input_max: float"
 
 
 def _used_range(x: Array, low: Array, high: Array) -> tuple[np.float32, np.float32]:
-    """The floats of the smallest number there is, or zero, and of the largest."""
+    """Return the floats of the smallest number there is, or zero, and of the largest."""
     lowest, highest = limits(x.dtype)
     least = int(x.min()) if x.size else highest
     most = int(x.max()) if x.size else lowest
@@ -356,7 +356,7 @@ def _two_scalars(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def requantization_range(xp: Xp, x: Array, input_min: Array, input_max: Array) -> Outputs:
-    """The range of the floats that really occur, with zero in it."""
+    """Return the range of the floats that really occur, with zero in it."""
     return _used_range(x, single(input_min, "input_min"), single(input_max, "input_max"))
 
 
@@ -479,7 +479,7 @@ def _(c: InferenceContext) -> list[TensorShape]:
 
 
 def axis_of(x: TensorLike, axis: int | None) -> int:
-    """The attr for an axis of a tensor, counted from its end if negative; -1 for none.
+    """Return the attr for an axis of a tensor, counted from its end if negative; -1 for none.
 
     Raises:
       ValueError: a negative axis of a tensor of unknown rank.
@@ -505,7 +505,7 @@ def quantize_v2(
     axis: int | None = None,
     ensure_minimum_range: float = 0.01,
 ) -> TensorResult:
-    """The same as ``tf.quantization.quantize``, with the arguments in their old order."""
+    """Return the same as ``tf.quantization.quantize``, with the arguments in their old order."""
     if axis is not None and axis < 0:
         input = convert_to_tensor(input, dtypes.float32)
     return quantize_v2_op(
@@ -578,7 +578,7 @@ def dequantize(
     narrow_range: bool = False,
     dtype: DTypeLike = dtypes.float32,
 ) -> TensorResult:
-    """The floats that quantized numbers stand for; arguments as in ``tf.quantization.quantize``.
+    """Return the floats that quantized numbers stand for; arguments as in ``tf.quantization.quantize``.
 
     Raises:
       ValueError: a negative axis of a tensor of unknown rank.

@@ -81,7 +81,7 @@ def _rounded(
     axis: int = -1,
     scalars: bool = True,
 ) -> Array:
-    """The level nearest to each number; zero is one of the levels."""
+    """Return the level nearest to each number; zero is one of the levels."""
     if not 0 < num_bits < (62 if signed_input else 63):
         raise errors.invalid_argument(
             f"num_bits is out of range: {num_bits} with signed_input {str(signed_input).lower()}"
@@ -219,7 +219,7 @@ def quantize_and_dequantize_v3(
     narrow_range: bool,
     axis: int,
 ) -> Array:
-    """The same with the number of bits as an input."""
+    """Return the same with the number of bits as an input."""
     if axis >= x.ndim or not x.ndim:
         raise errors.invalid_argument(
             f"Axis requested is larger than input dimensions. Axis: {axis} Input Dimensions: "
@@ -302,7 +302,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def quantize_and_dequantize_v4_grad(
     xp: Xp, gradients: Array, x: Array, input_min: Array, input_max: Array, *, axis: int
 ) -> Outputs:
-    """The gradients of what is in the range; like TensorFlow's, its ends get zeros."""
+    """Return the gradients of what is in the range; like TensorFlow's, its ends get zeros."""
     require_same_shape("QuantizeAndDequantizeV4Grad", gradients, x)
     depth = 1 if axis == -1 else x.shape[axis]
     for name, value in (("input_min", input_min), ("input_max", input_max)):

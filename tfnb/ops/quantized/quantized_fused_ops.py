@@ -83,13 +83,13 @@ class _Variant:
         self.per_channel = "PerChannel" in name
 
     def signature(self) -> str:
-        """The op's inputs and outputs."""
+        """Return the op's inputs and outputs."""
         bias = f"bias: {self.bias}, " if self.bias else ""
         frozen = _FROZEN if self.frozen else ""
         return f"input: Tinput, filter: Tfilter, {bias}{_RANGES}{frozen}{_OUT}"
 
     def shape(self, c: InferenceContext) -> list[TensorShape]:
-        """The shapes of the numbers and of their range."""
+        """Return the shapes of the numbers and of their range."""
         out = _image_shape(c, self.is_depthwise)
         if self.is_depthwise:
             return [out, UNKNOWN_SHAPE, UNKNOWN_SHAPE]
@@ -106,7 +106,7 @@ class _Variant:
         return [out, low, high]
 
     def compute(self, ctx: OpKernelContext, *inputs: Any) -> Any:
-        """The kernel."""
+        """Return the kernel."""
         attrs = ctx.attrs
         if attrs.get("padding_list"):
             raise errors.unimplemented("A convolution with a padding_list is not supported")
@@ -155,7 +155,7 @@ class _Variant:
         return np.clip(np.rint(found), ends.min, ends.max).astype(dtype), *frozen
 
     def _sums(self, x: TensorLike, kernel: TensorLike, attrs: Any) -> tuple[Any, int]:
-        """The sums of products, exact in double precision, and how many channels they have."""
+        """Return the sums of products, exact in double precision, and how many channels they have."""
         strides, dilations = attrs["strides"], attrs["dilations"]
         for name, value in (("input", x), ("filter", kernel)):
             if value.ndim != 4:
@@ -193,7 +193,7 @@ def _depthwise(x: TensorLike, kernel: TensorLike, windows: Sequence[Window]) -> 
 def _range_of_sums(
     dtype: DTypeLike, range_x: tuple[Any, Any], low: TensorLike, high: TensorLike
 ) -> tuple[Any, Any]:
-    """The range that qint32 sums of products stand for; a vector where the filter has many."""
+    """Return the range that qint32 sums of products stand for; a vector where the filter has many."""
 
     def step(start: TensorLike, end: TensorLike, kind: Any) -> Any:
         info = np.iinfo(kind)

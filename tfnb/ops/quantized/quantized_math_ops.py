@@ -83,7 +83,7 @@ def proper_range(
     find_low: Callable[..., Array] = number_of,
     find_high: Callable[..., Array] = number_of,
 ) -> tuple[np.float32, np.float32]:
-    """A range whose ends must be scalars and differ.
+    """Return a range whose ends must be scalars and differ.
 
     Raises:
       InvalidArgumentError: they are not, or the maximum is not the larger one.
@@ -116,7 +116,7 @@ def _require_broadcast(x: Array, y: Array) -> int:
 def _moved(
     x: Array, low: Array, high: Array, end: np.float32, dtype: Attr, *, is_exact: bool = False
 ) -> Array:
-    """The numbers in the range [-end, end], which is coarse: all steps are the same whole number.
+    """Return the numbers in the range [-end, end], which is coarse: all steps are the same whole number.
 
     Or each converted by itself.
     """
@@ -213,7 +213,7 @@ def quantized_mat_mul(
     transpose_a: bool,
     transpose_b: bool,
 ) -> Outputs:
-    """The matrix product of what the numbers stand for, as sums of products of integers."""
+    """Return the matrix product of what the numbers stand for, as sums of products of integers."""
     # Only of the first does TensorFlow ask that it be a scalar.
     range_a = proper_range(min_a, max_a, "a", number_of, single)
     range_b = proper_range(min_b, max_b, "b", single, single)
@@ -224,7 +224,7 @@ def quantized_mat_mul(
 
 
 def matrices(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> tuple[Array, Array]:
-    """The factors of a matrix product, turned as asked.
+    """Return the factors of a matrix product, turned as asked.
 
     Raises:
       InvalidArgumentError: one is no matrix, or their inner sizes differ.
@@ -265,7 +265,7 @@ def _joined(
     *,
     scaled: bool,
 ) -> Outputs:
-    """The tensors joined; with `scaled`, the range begins at zero or is as wide on both sides."""
+    """Return the tensors joined; with `scaled`, the range begins at zero or is as wide on both sides."""
     starts, ends = ([single(end, "input range") for end in found] for found in (lows, highs))
     low, high = min(np.float32(0), *starts), max(-LARGEST, *ends)  # in an order that skips NaN
     dtype = values[0].dtype
@@ -327,7 +327,7 @@ def quantized_concat_op(
 def quantized_concat_v2(
     xp: Xp, values: Array, axis: Array, input_mins: Array, input_maxes: Array
 ) -> Outputs:
-    """The same, in a range that begins at zero, or for signed numbers is as wide on both sides."""
+    """Return the same, in a range that begins at zero, or for signed numbers is as wide on both sides."""
     return _joined(values, axis, input_mins, input_maxes, "axis", scaled=True)
 
 
@@ -350,7 +350,7 @@ def _reshape_shape(c: InferenceContext) -> list[TensorShape]:
 def quantized_reshape(
     xp: Xp, tensor: Array, shape: Array, input_min: Array, input_max: Array
 ) -> Outputs:
-    """The same numbers in another shape, with their range."""
+    """Return the same numbers in another shape, with their range."""
     low, high = single(input_min, "input_min"), single(input_max, "input_max")
     return reshape_op.kernels["CPU"](np, tensor, shape), low, high
 

@@ -79,7 +79,7 @@ CONV_ATTRS = (
 
 
 def conv_shape(c: InferenceContext) -> TensorShape:
-    """The shape of a convolution of images, channels last.
+    """Return the shape of a convolution of images, channels last.
 
     Raises:
       ValueError: image and filter do not fit, or a window does not.
@@ -102,7 +102,7 @@ def conv_shape(c: InferenceContext) -> TensorShape:
 def conv_windows(
     x: Array, kernel: Array, strides: Sequence[int], dilations: Sequence[int], padding: str
 ) -> list[Window]:
-    """The windows of a convolution of images.
+    """Return the windows of a convolution of images.
 
     Raises:
       InvalidArgumentError: image, filter or strides are none that TensorFlow's kernel takes.
@@ -150,7 +150,7 @@ def quantized_conv2_d(
     padding: str,
     dilations: list[int],
 ) -> Outputs:
-    """The convolution of what the numbers stand for, as sums of products of integers.
+    """Return the convolution of what the numbers stand for, as sums of products of integers.
 
     With a filter of signed numbers they stand for other floats; see quantized_fused_ops.py.
     """
@@ -217,7 +217,7 @@ def quantized_bias_add(
     *,
     out_type: dtypes.DType,
 ) -> Outputs:
-    """The sum with a vector along the last dimension, in a range with room for many sums."""
+    """Return the sum with a vector along the last dimension, in a range with room for many sums."""
     range_x = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     range_bias = number_of(min_bias, "min_bias"), number_of(max_bias, "max_bias")
     if x.ndim < 1:
@@ -342,7 +342,7 @@ def quantized_max_pool(
     strides: list[int],
     padding: str,
 ) -> Outputs:
-    """The largest number of every window, in the same range."""
+    """Return the largest number of every window, in the same range."""
     low, high = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     windows = _pool_windows(x, ksize, strides, padding)
     if ksize[3] > 1:
@@ -367,7 +367,7 @@ def quantized_avg_pool(
     strides: list[int],
     padding: str,
 ) -> Outputs:
-    """The mean of every window, rounded towards zero, in the same range."""
+    """Return the mean of every window, rounded towards zero, in the same range."""
     low, high = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     windows = _pool_windows(x, ksize, strides, padding)
     if ksize[3] != 1:
@@ -558,7 +558,7 @@ def quantized_resize_bilinear(
 
 
 def _between(corners: Sequence[Array], x: Array, y: Array, dtype: Attr) -> Array:
-    """The numbers between four others, in whole numbers with 7 binary places, or 30 for qint32."""
+    """Return the numbers between four others, in whole numbers with 7 binary places, or 30 for qint32."""
     one = 1 << (7 if dtype == np.uint8 else 30)
     along, down = (np.trunc(part * np.float32(one)).astype(np.int64) for part in (x, y))
     # TensorFlow takes qint32 to int64 by way of a float.

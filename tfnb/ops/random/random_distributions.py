@@ -78,7 +78,7 @@ _UNIFORM: dict[DType, Callable[[Any, Any], Any]] = {
 
 
 def uniforms_from(dtype: DType) -> Callable[[Array, Array], Array]:
-    """The function that makes numbers in [0, 1) of a type."""
+    """Return the function that makes numbers in [0, 1) of a type."""
     return _UNIFORM[dtype]
 
 
@@ -114,7 +114,7 @@ def uniform_integers(
 
 
 def _floats_by_box_muller(xp: Xp, blocks: Array) -> Array:
-    """Normal numbers from pairs of words, four per block."""
+    """Return normal numbers from pairs of words, four per block."""
     first = xp.maximum(_float_in_unit(xp, blocks[:, 0::2]), np.float32(_EPSILON))
     angle = (2 * math.pi * _float_in_unit(xp, blocks[:, 1::2]).astype(np.float64)).astype(
         np.float32
@@ -129,7 +129,7 @@ def _floats_by_box_muller(xp: Xp, blocks: Array) -> Array:
 
 
 def normal_doubles_from(xp: Xp, blocks: Array) -> Array:
-    """Normal numbers in double precision, two per block."""
+    """Return normal numbers in double precision, two per block."""
     numbers = doubles_from(xp, blocks)
     angle = 2 * math.pi * numbers[:, 1]
     radius = xp.sqrt(-2.0 * xp.log(xp.maximum(numbers[:, 0], _EPSILON)))
@@ -137,7 +137,7 @@ def normal_doubles_from(xp: Xp, blocks: Array) -> Array:
 
 
 def normals_from(dtype: DType) -> Callable[[Array, Array], Array]:
-    """The function that makes normal numbers of a type; short types are rounded from float32."""
+    """Return the function that makes normal numbers of a type; short types are rounded from float32."""
     return normal_doubles_from if dtype is dtypes.float64 else _floats_by_box_muller
 
 
@@ -148,7 +148,7 @@ def normal(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
 
 
 def truncated_normal(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
-    """Normal numbers between -2 and 2: those outside are drawn again.
+    """Return normal numbers between -2 and 2: those outside are drawn again.
 
     Each group of numbers (as many as a block gives) has blocks of its own, which it uses up in
     order until it is full.

@@ -42,7 +42,7 @@ _LEAST_WALKED = 2048
 
 
 def _round_keys(key: tuple[int, ...], rounds: int, bits: int) -> list[int]:
-    """A word of ``bits`` bits for every round."""
+    """Return a word of ``bits`` bits for every round."""
     mask = (1 << bits) - 1
     keys = [number & mask for number in key]
     for index in range(_KEY_SIZE, rounds):
@@ -58,7 +58,7 @@ def _right(word: int, count: int, bits: int) -> int:
 
 
 def _mixed(words: Array, bits: int) -> Array:
-    """What a round adds to the other half of a block."""
+    """Return what a round adds to the other half of a block."""
     mask = np.uint64((1 << bits) - 1)
 
     def left(count: int) -> Array:
@@ -68,7 +68,7 @@ def _mixed(words: Array, bits: int) -> Array:
 
 
 def _encrypted(values: Array, keys: list[int], bits: int) -> Array:
-    """The blocks, an array of uint64, after all rounds; ``bits`` are those of half a block."""
+    """Return the blocks, an array of uint64, after all rounds; ``bits`` are those of half a block."""
     mask = np.uint64((1 << bits) - 1)
     first, second = (values >> np.uint64(bits)) & mask, values & mask
     for one, other in zip(keys[::2], keys[1::2], strict=True):
@@ -78,14 +78,14 @@ def _encrypted(values: Array, keys: list[int], bits: int) -> Array:
 
 
 def _half_block(largest: int) -> int:
-    """The bits of half a block for indices up to ``largest``."""
+    """Return the bits of half a block for indices up to ``largest``."""
     bits = math.ceil(math.log2(largest))
     return min(max(bits + bits % 2, _LEAST_BITS), 64) // 2
 
 
 @lru_cache(maxsize=8)
 def _table(key: tuple[int, ...], rounds: int) -> list[int]:
-    """What the cipher makes of every number of the least block."""
+    """Return what the cipher makes of every number of the least block."""
     bits = _LEAST_BITS // 2
     values = np.arange(1 << _LEAST_BITS, dtype=np.uint64)
     found: list[int] = _encrypted(values, _round_keys(key, rounds, bits), bits).tolist()
@@ -93,7 +93,7 @@ def _table(key: tuple[int, ...], rounds: int) -> list[int]:
 
 
 def shuffled_indices(indices: Array, key: tuple[int, ...], largest: int, rounds: int) -> Array:
-    """The places of some indices in the permutation of 0 to ``largest`` that a key stands for.
+    """Return the places of some indices in the permutation of 0 to ``largest`` that a key stands for.
 
     >>> shuffled_indices(np.arange(4, dtype=np.uint64), (498247692, 5, 9), 3, 4).tolist()
     [2, 0, 1, 3]
@@ -176,7 +176,7 @@ def _shapes_differ(name: str, found: int | None, size: int | None, by_index: int
 def random_index_shuffle(
     xp: Xp, index: Array, seed: Array, max_index: Array, *, rounds: int
 ) -> Array:
-    """The place of each index in the permutation of 0 to max_index that its seed stands for."""
+    """Return the place of each index in the permutation of 0 to max_index that its seed stands for."""
     if rounds < 4 or rounds % 2:
         raise errors.invalid_argument(f"rounds must be even, and 4 at least, but was {rounds}")
     sizes = [
@@ -235,7 +235,7 @@ def _first(values: Array, where: Array) -> Array:
 
 
 def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) -> TensorResult:
-    """The place of an index in a random permutation of 0 to ``max_index``.
+    """Return the place of an index in a random permutation of 0 to ``max_index``.
 
     The permutation itself is never made, so that ``max_index`` may be large.
 

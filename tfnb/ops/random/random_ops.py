@@ -56,7 +56,7 @@ EXPORTS = {
 
 
 def random_shape(c: InferenceContext) -> TensorShape:
-    """The output has the shape given by the first input."""
+    """Return the output has the shape given by the first input."""
     c.with_rank(0, 1)
     return c.constant_value_as_shape(0)
 
@@ -71,7 +71,7 @@ def uniform_int_shape(c: InferenceContext, first: int = 1) -> TensorShape:
 
 
 def sample_shape(c: InferenceContext) -> TensorShape:
-    """The output has the shape given by the first input, followed by that of the parameters."""
+    """Return the output has the shape given by the first input, followed by that of the parameters."""
     return random_shape(c).concatenate(c.inputs[1])
 
 
@@ -105,7 +105,7 @@ def wanted_shape(shape: Array, dtype: DType | None = None, xp: Xp = np) -> tuple
 
 
 def product(sizes: tuple[int, ...]) -> int:
-    """The number of elements of a shape."""
+    """Return the number of elements of a shape."""
     count = 1
     for size in sizes:
         count *= size
@@ -215,7 +215,7 @@ random_uniform_int.not_differentiable()
 def random_standard_normal(
     ctx: OpKernelContext, shape: Array, *, seed: int, seed2: int, dtype: DType
 ) -> Array:
-    """Normal numbers with mean 0 and standard deviation 1."""
+    """Return normal numbers with mean 0 and standard deviation 1."""
     return _draw(ctx, shape, (seed, seed2), dtype, distributions.normal)
 
 
@@ -237,7 +237,7 @@ random_standard_normal.not_differentiable()
 def truncated_normal_op(
     ctx: OpKernelContext, shape: Array, *, seed: int, seed2: int, dtype: DType
 ) -> Array:
-    """Normal numbers; those beyond two standard deviations are redrawn."""
+    """Return normal numbers; those beyond two standard deviations are redrawn."""
     return _draw(ctx, shape, (seed, seed2), dtype, distributions.truncated_normal)
 
 
@@ -274,7 +274,7 @@ def parameterized_truncated_normal_op(
     seed2: int,
     dtype: DType,
 ) -> Array:
-    """Normal numbers between bounds; the first dimension is that of the parameters."""
+    """Return normal numbers between bounds; the first dimension is that of the parameters."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
             f"Input shape should be a vector, got shape: {shape_text(shape.shape)}"
@@ -336,7 +336,7 @@ def shuffled(value: Array, numbers: Array) -> Array:
     traits="draws unseen_state",
 )
 def random_shuffle_op(ctx: OpKernelContext, value: Array, *, seed: int, seed2: int) -> Array:
-    """The rows of a tensor in another order."""
+    """Return the rows of a tensor in another order."""
     if value.size <= 1 or value.shape[0] <= 1:
         return value
     blocks = -(-(value.shape[0] - 1) // 4)
@@ -692,7 +692,7 @@ def random_uniform(
 def random_shuffle(
     value: TensorLike, seed: int | None = None, name: str | None = None
 ) -> TensorResult:
-    """The rows of a tensor in random order."""
+    """Return the rows of a tensor in random order."""
     seed1, seed2 = get_seed(seed)
     return random_shuffle_op(value, seed=seed1, seed2=seed2, name=name)
 

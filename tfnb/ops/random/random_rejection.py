@@ -42,7 +42,7 @@ class Streams:
         self._positions = np.arange(count, dtype=np.uint64) * np.uint64(blocks_apart)
 
     def take(self, which: NDArray[np.int64]) -> Array:
-        """The next block of the streams ``which``."""
+        """Return the next block of the streams ``which``."""
         blocks = self._generator.blocks_at(np, self._positions[which])
         self._positions[which] += np.uint64(1)
         return blocks
@@ -188,7 +188,7 @@ def binomial(generator: Philox, counts: Array, probs: Array, samples: int) -> Ar
 def _binomial_by_inversion(
     streams: Streams, trials: Array, chance: Array, waiting: Array, found: Array
 ) -> None:
-    """Counts geometric waiting times until they exceed the number of trials."""
+    """Count geometric waiting times until they exceed the number of trials."""
     uniforms = streams.numbers(dtypes.float64, distributions.doubles_from)
     waited = np.zeros(len(trials))
     found[waiting] = 0

@@ -32,18 +32,18 @@ class SimplePhilox:
         return self._words.pop()
 
     def unit_float(self) -> np.float32:
-        """A single-precision number in [0, 1)."""
+        """Return a single-precision number in [0, 1)."""
         bits = np.array((self.word() & 0x7FFFFF) | 0x3F800000, np.uint32)
         return np.float32(bits.view(np.float32) - np.float32(1))
 
     def unit_double(self) -> float:
-        """A double-precision number in [0, 1)."""
+        """Return a double-precision number in [0, 1)."""
         high, low = self.word() & 0xFFFFF, self.word()
         bits = np.array(high << 32 | low | 0x3FF0000000000000, np.uint64)
         return float(bits.view(np.float64)) - 1.0
 
     def below(self, count: int) -> int:
-        """An integer in [0, count), every one equally likely."""
+        """Return an integer in [0, count), every one equally likely."""
         if count & (count - 1) == 0:
             return self.word() & (count - 1)
         # The lowest words would make small numbers likelier.

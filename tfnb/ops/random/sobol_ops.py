@@ -42,7 +42,7 @@ _MAX_INT = 2**31 - 1
 
 
 def _of_degree(degree: int, bits: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The direction numbers of polynomials of a degree: one row for each number."""
+    """Return the direction numbers of polynomials of a degree: one row for each number."""
     count = bits.shape[1]
     found = np.zeros((_BITS, count), np.uint32)
     coefficients, rest = bits[: degree - 1], bits[degree - 1 :]

@@ -56,7 +56,7 @@ def _scalar(value: Array, name: str) -> int:
 def _taken(
     ctx: OpKernelContext, resource: Handle, algorithm: int, blocks: int, first: int = 0
 ) -> tuple[Philox, Array]:
-    """The current generator and its state; advances the state by ``blocks``."""
+    """Return the current generator and its state; advances the state by ``blocks``."""
     cell = ctx.resource_manager.lookup(resource)
     with cell.lock:
         state = cell.read()
@@ -224,7 +224,7 @@ def stateful_truncated_normal(
 def stateful_standard_normal(
     ctx: OpKernelContext, resource: Handle, shape: Array, *, dtype: DType
 ) -> Array:
-    """The same, with the algorithm as the first number of the state."""
+    """Return the same, with the algorithm as the first number of the state."""
     sizes = wanted_shape(shape, dtype)
     count = product(sizes)
     generator, _ = _taken(ctx, resource, _PHILOX, count * BLOCKS_PER_OUTPUT, first=1)
@@ -299,7 +299,7 @@ def stateful_random_binomial(
     *,
     dtype: DType,
 ) -> Array:
-    """The number of successes in ``counts`` trials with probability ``probs`` each."""
+    """Return the number of successes in ``counts`` trials with probability ``probs`` each."""
     sizes = wanted_shape(shape)
     parameters = shape_of_trials(counts, probs)
     if sizes[len(sizes) - len(parameters) :] != parameters or len(sizes) < len(parameters):

@@ -44,7 +44,7 @@ def _wav_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _chunks(data: bytes) -> dict[bytes, bytes]:
-    """The file's chunks by name, as far as they are there."""
+    """Return the file's chunks by name, as far as they are there."""
     found: dict[bytes, bytes] = {}
     place = 12
     while place + 8 <= len(data):
@@ -131,7 +131,7 @@ def _encoded_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def encode_wav(xp: Xp, audio: Array, sample_rate: Array) -> Array:
-    """A 16-bit WAV file of samples in [-1, 1)."""
+    """Return a 16-bit WAV file of samples in [-1, 1)."""
     if audio.ndim != 2:
         raise errors.invalid_argument(f"audio must be 2-dimensional{shape_text(audio.shape)}")
     if sample_rate.ndim:

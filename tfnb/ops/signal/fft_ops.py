@@ -63,7 +63,7 @@ def _check_rank(x: Array, rank: int) -> None:
 
 
 def _complex_transform(name: str, rank: int, *, forward: bool) -> OpDefinition:
-    """Defines the op for complex signals over the last ``rank`` axes, with its gradient."""
+    """Define the op for complex signals over the last ``rank`` axes, with its gradient."""
 
     def transform(xp: Xp, x: Array) -> Array:
         _check_rank(x, rank)
@@ -117,7 +117,7 @@ _link_gradients(fft3d, ifft3d, 3)
 
 
 def _real_shape(rank: int, *, forward: bool) -> Callable[[InferenceContext], TensorShape]:
-    """The last axes have the wanted lengths; the very last one holds half of the spectrum."""
+    """Return the last axes have the wanted lengths; the very last one holds half of the spectrum."""
 
     def shape(c: InferenceContext) -> TensorShape:
         dims = c.with_rank_at_least(0, rank).dim_values
@@ -162,12 +162,12 @@ def _checked_lengths(x: Array, fft_length: Array, rank: int, *, forward: bool) -
 
 
 def _first(x: Array, sizes: list[int]) -> Array:
-    """Returns the first ``sizes`` entries of the last axes."""
+    """Return the first ``sizes`` entries of the last axes."""
     return x[(..., *(slice(size) for size in sizes))]
 
 
 def _real_transform(name: str, rank: int) -> OpDefinition:
-    """Defines the op for real signals over the last ``rank`` axes."""
+    """Define the op for real signals over the last ``rank`` axes."""
 
     def transform(xp: Xp, x: Array, fft_length: Array, *, Tcomplex: DType) -> Array:
         lengths = _checked_lengths(x, fft_length, rank, forward=True)
@@ -191,7 +191,7 @@ def _real_transform(name: str, rank: int) -> OpDefinition:
 
 
 def _inverse_real_transform(name: str, rank: int) -> OpDefinition:
-    """Defines the inverse op for real signals over the last ``rank`` axes."""
+    """Define the inverse op for real signals over the last ``rank`` axes."""
 
     def transform(xp: Xp, x: Array, fft_length: Array, *, Treal: DType) -> Array:
         lengths = _checked_lengths(x, fft_length, rank, forward=False)
@@ -215,7 +215,7 @@ def _inverse_real_transform(name: str, rank: int) -> OpDefinition:
 
 
 def _tiled_as(matrix: TensorLike, like: TensorLike) -> TensorResult:
-    """The matrix repeated over the batch of another tensor."""
+    """Return the matrix repeated over the batch of another tensor."""
     ones = array_ops.ones([array_ops.rank(like) - 2], dtypes.int32)
     expanded = array_ops.reshape(matrix, array_ops.concat([ones, array_ops.shape(matrix)], 0))
     return array_ops.tile(expanded, array_ops.concat([array_ops.shape(like)[:-2], [1, 1]], 0))
@@ -300,7 +300,7 @@ irfft3d_op = _inverse_real_transform("IRFFT3D", 3)
 
 
 def _inferred_length(x: TensorLike, rank: int, *, forward: bool) -> TensorResult:
-    """The length of the signals whose (half) spectrum or values `x` holds."""
+    """Return the length of the signals whose (half) spectrum or values `x` holds."""
     dims = x.shape.dim_values
     tail = None if dims is None else list(dims[-rank:])
     if tail is not None and None not in tail:
@@ -432,12 +432,12 @@ def _shifted(
 def fftshift(
     x: TensorLike, axes: TensorLike | None = None, name: str | None = None
 ) -> TensorResult:
-    """Moves the value of frequency zero to the middle of the axes (all by default)."""
+    """Move the value of frequency zero to the middle of the axes (all by default)."""
     return _shifted(x, axes, name, "fftshift", back=False)
 
 
 def ifftshift(
     x: TensorLike, axes: TensorLike | None = None, name: str | None = None
 ) -> TensorResult:
-    """The inverse of :func:`fftshift`."""
+    """Return the inverse of :func:`fftshift`."""
     return _shifted(x, axes, name, "ifftshift", back=True)

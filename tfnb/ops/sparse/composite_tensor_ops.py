@@ -46,7 +46,7 @@ def composite_tensor_variant_from_components(
     metadata: str | bytes,
     Tcomponents: Sequence[dtypes.DType],
 ) -> Variant:
-    """The components in one variant."""
+    """Return the components in one variant."""
     return CompositeTensorVariant(tuple(components), tuple(Tcomponents), metadata)
 
 
@@ -59,7 +59,7 @@ def composite_tensor_variant_from_components(
 def composite_tensor_variant_to_components(
     xp: Xp, encoded: Variant, *, Tcomponents: Sequence[dtypes.DType]
 ) -> Outputs:
-    """The components that a variant holds."""
+    """Return the components that a variant holds."""
     if not is_opaque(encoded) or not isinstance(encoded, CompositeTensorVariant):
         raise errors.invalid_argument(
             "The input `encoded` must be a scalar CompositeTensorVariant, not a "

@@ -101,7 +101,7 @@ def sparse_bincount(
     *,
     binary_output: bool,
 ) -> Array:
-    """Counts each number below ``size``, per row of a sparse matrix."""
+    """Count each number below ``size``, per row of a sparse matrix."""
     count = _scalar_size(size)
     check_form(indices, values, dense_shape)
     if (indices < 0).any() or (indices >= dense_shape).any():
@@ -130,7 +130,7 @@ def sparse_bincount(
 def ragged_bincount(
     xp: Xp, splits: Array, values: Array, size: Array, weights: Array, *, binary_output: bool
 ) -> Array:
-    """Counts each number below ``size``, per row of a ragged matrix."""
+    """Count each number below ``size``, per row of a ragged matrix."""
     count = _scalar_size(size)
     values = values.reshape(-1)
     splits = splits.reshape(-1)
@@ -140,7 +140,7 @@ def ragged_bincount(
 
 
 def _rows_of(splits: Array, values: Array) -> Array:
-    """The row of each value.
+    """Return the row of each value.
 
     Raises:
       InvalidArgumentError: these are not the splits of the values.
@@ -190,7 +190,7 @@ def _occurring(
     maxlength: int,
     binary_output: bool,
 ) -> tuple[Array, Array, Array]:
-    """The distinct numbers and their counts, as a sparse matrix, or vector if unbatched."""
+    """Return the distinct numbers and their counts, as a sparse matrix, or vector if unbatched."""
     if weights.size and weights.shape != values.shape:
         raise errors.invalid_argument(
             f"Weights and values must have the same shape. Weight shape: "
@@ -233,7 +233,7 @@ def dense_count_sparse_output(
     binary_output: bool,
     output_type: DType,
 ) -> Outputs:
-    """Counts the distinct numbers of a vector, or of each row of a matrix."""
+    """Count the distinct numbers of a vector, or of each row of a matrix."""
     if values.ndim not in (1, 2):
         raise errors.invalid_argument(
             f"Input must be a 1 or 2-dimensional tensor. Got: {values.ndim}"
@@ -285,7 +285,7 @@ def sparse_count_sparse_output(
     binary_output: bool,
     output_type: DType,
 ) -> Outputs:
-    """Counts the distinct numbers of a sparse vector, or of each row of a sparse matrix."""
+    """Count the distinct numbers of a sparse vector, or of each row of a sparse matrix."""
     if indices.ndim != 2:
         raise errors.invalid_argument(
             f"Input indices must be a 2-dimensional tensor. Got: {shape_text(indices.shape)}"
@@ -357,7 +357,7 @@ def ragged_count_sparse_output(
     binary_output: bool,
     output_type: DType,
 ) -> Outputs:
-    """Counts the distinct numbers of each row of a ragged matrix."""
+    """Count the distinct numbers of each row of a ragged matrix."""
     splits = splits.reshape(-1)
     if splits.size < 2:
         raise errors.invalid_argument(

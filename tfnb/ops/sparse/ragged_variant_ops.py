@@ -41,7 +41,7 @@ class RaggedTensorVariant:
 
 
 def _unbatched(nested: Sequence[Array], values: Array) -> list[RaggedTensorVariant]:
-    """The rows, each a ragged tensor of one dimension less."""
+    """Return the rows, each a ragged tensor of one dimension less."""
     if not nested:
         return [RaggedTensorVariant((), np.ascontiguousarray(row)) for row in values]
     rows = []
@@ -67,7 +67,7 @@ def _unbatched(nested: Sequence[Array], values: Array) -> list[RaggedTensorVaria
 def ragged_tensor_to_variant(
     xp: Xp, nested: Sequence[Array], values: Array, *, batched_input: bool
 ) -> Variant:
-    """A ragged tensor as one variant, or each of its rows as one."""
+    """Return a ragged tensor as one variant, or each of its rows as one."""
     if values.ndim < 1 and (nested or batched_input):
         raise errors.invalid_argument("rt_dense_values must have rank at least 1")
     counts = [*(splits.shape[0] - 1 for splits in nested[1:]), values.shape[0]] if nested else []
@@ -121,7 +121,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def ragged_tensor_to_variant_gradient(
     xp: Xp, encoded: Variant, row_splits: Array, dense_values_shape: Array, *, Tvalues: dtypes.DType
 ) -> Array:
-    """The gradients in the variants of all rows, one after the other."""
+    """Return the gradients in the variants of all rows, one after the other."""
     shape = tuple(dense_values_shape.tolist())
     items = [encoded] if is_opaque(encoded) else encoded.reshape(-1).tolist()
     dtype = Tvalues.as_numpy_dtype
@@ -161,7 +161,7 @@ def ragged_tensor_from_variant(
     Tvalues: dtypes.DType,
     Tsplits: dtypes.DType,
 ) -> Outputs:
-    """The ragged tensor that a variant holds, or the one whose rows are those of many."""
+    """Return the ragged tensor that a variant holds, or the one whose rows are those of many."""
     outer = () if is_opaque(encoded) else encoded.shape
     inner = input_ragged_rank
     if inner == -1:

@@ -50,7 +50,7 @@ def _mixed(value: int) -> int:
 
 
 def fingerprint_cat64(first: int, second: int) -> int:
-    """The fingerprint of two fingerprints, one after the other."""
+    """Return the fingerprint of two fingerprints, one after the other."""
     found = first ^ _MULTIPLIER
     found ^= (_mixed((second * _MULTIPLIER) & _MASK) * _MULTIPLIER) & _MASK
     found = (found * _MULTIPLIER) & _MASK
@@ -426,7 +426,7 @@ for _op in (sparse_cross, sparse_cross_v2, sparse_cross_hashed, ragged_cross):
 
 
 def _parts(inputs: TensorLike) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-    """Indices, values, shapes and dense matrices; numbers as int64."""
+    """Return indices, values, shapes and dense matrices; numbers as int64."""
     if not isinstance(inputs, (tuple, list)):
         raise TypeError("Inputs must be a list")
     if not all(isinstance(i, (SparseTensor, Tensor)) for i in inputs):

@@ -160,7 +160,7 @@ def _new_sizes(old: list[int], new: list[int]) -> list[int]:
 def sparse_reshape_op(
     xp: Xp, input_indices: Array, input_shape: Array, new_shape: Array
 ) -> Outputs:
-    """The coordinates of the same elements in another shape; one size may be -1."""
+    """Return the coordinates of the same elements in another shape; one size may be -1."""
     if input_indices.ndim != 2:
         raise errors.invalid_argument("Input must be a matrix.")
     if input_shape.ndim != 1:
@@ -214,7 +214,7 @@ def _split_shape(c: InferenceContext) -> list[TensorShape]:
 def sparse_split_op(
     xp: Xp, split_dim: Array, indices: Array, values: Array, shape: Array, *, num_split: int
 ) -> Outputs:
-    """The sparse tensor in pieces along a dimension; the first pieces may be one longer."""
+    """Return the sparse tensor in pieces along a dimension; the first pieces may be one longer."""
     check_form(indices, values, shape)
     sizes_of(shape)
     check_bounds(indices, shape)
@@ -267,7 +267,7 @@ def _serialized(
 
 
 def _content_message(value: Array, dtype: Attr) -> bytes:
-    """A tensor's message with the elements as one string of bytes."""
+    """Return a tensor's message with the elements as one string of bytes."""
     from tfnb.core.files.leveldb_table import put_varint
     from tfnb.proto import tensor_pb2
 
@@ -313,7 +313,7 @@ def serialize_sparse_op(
     T: DType,
     out_type: DType,
 ) -> Array:
-    """The three components as strings or variants."""
+    """Return the three components as strings or variants."""
     if (sparse_indices.ndim, sparse_values.ndim, sparse_shape.ndim) != (2, 1, 1):
         check_form(sparse_indices, sparse_values, sparse_shape)
     return _as_vector(_serialized(sparse_indices, sparse_values, sparse_shape, out_type, T))
@@ -428,7 +428,7 @@ def _deserialize_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
 )
 def deserialize_sparse_op(xp: Xp, serialized_sparse: Array, *, dtype: DType) -> Outputs:
-    """The inverse of SerializeSparse; leading dimensions become the first of the result."""
+    """Return the inverse of SerializeSparse; leading dimensions become the first of the result."""
     return _deserialized(serialized_sparse, dtype)
 
 
@@ -440,7 +440,7 @@ def deserialize_sparse_op(xp: Xp, serialized_sparse: Array, *, dtype: DType) -> 
     devices=("CPU",),
 )
 def deserialize_many_sparse_op(xp: Xp, serialized_sparse: Array, *, dtype: DType) -> Outputs:
-    """The inverse of SerializeManySparse."""
+    """Return the inverse of SerializeManySparse."""
     if serialized_sparse.ndim != 2:
         raise errors.invalid_argument(
             "Serialized sparse should have non-zero number of rows and 3 columns: "

@@ -37,7 +37,7 @@ def check_form(indices: Array, values: Array, shape: Array) -> None:
 
 
 def sizes_of(shape: Array) -> list[int]:
-    """The sizes that a vector holds, if a tensor can have them.
+    """Return the sizes that a vector holds, if a tensor can have them.
 
     Raises:
       InvalidArgumentError: one is negative, or there are more than 2**63 - 1 elements.
@@ -56,7 +56,7 @@ def sizes_of(shape: Array) -> list[int]:
 
 
 def sparse_rank(c: InferenceContext, first: int) -> int | None:
-    """The static rank of the sparse tensor whose three parts begin at input ``first``.
+    """Return the static rank of the sparse tensor whose three parts begin at input ``first``.
 
     Raises:
       ValueError: the parts do not belong together.
@@ -67,7 +67,7 @@ def sparse_rank(c: InferenceContext, first: int) -> int | None:
 
 
 def dense_at(indices: Array, shape: Array, dense: Array) -> Array:
-    """The dense tensor, broadcast to the sparse one's shape, at the sparse one's elements.
+    """Return the dense tensor, broadcast to the sparse one's shape, at the sparse one's elements.
 
     Raises:
       InvalidArgumentError: it does not broadcast, or an element is outside.
@@ -143,7 +143,7 @@ def comparisons(indices: Array) -> Array:
 
 
 def order_of(indices: Array) -> Array:
-    """The positions of the rows in lexicographic order; equal rows keep theirs."""
+    """Return the positions of the rows in lexicographic order; equal rows keep theirs."""
     if indices.shape[1] == 0:
         return np.arange(len(indices))
     return np.lexsort(indices.T[::-1])
@@ -164,10 +164,10 @@ def group_starts(keys: Array) -> Array:
 
 
 def static_size(c: InferenceContext, index: int) -> TensorShape:
-    """The static shape whose sizes an input of dtype int64 holds."""
+    """Return the static shape whose sizes an input of dtype int64 holds."""
     return c.constant_value_as_shape(index)
 
 
 def unknown_of_rank(rank: int | None) -> TensorShape:
-    """A shape of which at most the rank is known."""
+    """Return a shape of which at most the rank is known."""
     return UNKNOWN_SHAPE if rank is None else TensorShape([None] * rank)

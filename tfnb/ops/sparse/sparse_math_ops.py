@@ -110,7 +110,7 @@ def sparse_add_op(
     b_shape: Array,
     thresh: Array,
 ) -> Outputs:
-    """The sum of two sparse tensors; sums of two elements below a threshold are left out."""
+    """Return the sum of two sparse tensors; sums of two elements below a threshold are left out."""
     check_form(a_indices, a_values, a_shape)
     check_form(b_indices, b_values, b_shape)
     if thresh.ndim:
@@ -156,7 +156,7 @@ def _add_grad_shape(c: InferenceContext) -> list[TensorShape]:
 def sparse_add_grad(
     xp: Xp, backprop_val_grad: Array, a_indices: Array, b_indices: Array, sum_indices: Array
 ) -> Outputs:
-    """The gradients of both operands: zero where the sum has no element."""
+    """Return the gradients of both operands: zero where the sum has no element."""
     if len(backprop_val_grad) != len(sum_indices):
         raise errors.invalid_argument(
             "# elements in backprop_val_grad should match # rows of sum_indices: "
@@ -293,7 +293,7 @@ def sparse_sparse_maximum(
     b_values: Array,
     b_shape: Array,
 ) -> Outputs:
-    """The greater of two sparse tensors, a missing element being zero."""
+    """Return the greater of two sparse tensors, a missing element being zero."""
     return _extremum(np.maximum, a_indices, a_values, a_shape, b_indices, b_values, b_shape)
 
 
@@ -313,7 +313,7 @@ def sparse_sparse_minimum(
     b_values: Array,
     b_shape: Array,
 ) -> Outputs:
-    """The smaller of two sparse tensors, a missing element being zero."""
+    """Return the smaller of two sparse tensors, a missing element being zero."""
     return _extremum(np.minimum, a_indices, a_values, a_shape, b_indices, b_values, b_shape)
 
 
@@ -404,7 +404,7 @@ def _reduce_op(name: str, operation: str, types: str) -> OpDefinition:
         *,
         keep_dims: bool,
     ) -> Array:
-        """The reduction of a sparse tensor over some dimensions, dense."""
+        """Return the reduction of a sparse tensor over some dimensions, dense."""
         rows, values, sizes = _reduce(
             input_indices, input_values, input_shape, reduction_axes, keep_dims, operation
         )
@@ -443,7 +443,7 @@ def _reduce_sparse_op(name: str, operation: str, types: str) -> OpDefinition:
         *,
         keep_dims: bool,
     ) -> Outputs:
-        """The reduction of a sparse tensor over some dimensions, sparse."""
+        """Return the reduction of a sparse tensor over some dimensions, sparse."""
         rows, values, sizes = _reduce(
             input_indices, input_values, input_shape, reduction_axes, keep_dims, operation
         )

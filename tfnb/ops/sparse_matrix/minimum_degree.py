@@ -45,7 +45,7 @@ class _QuotientGraph:
     # -- chains of nodes by degree -----------------------------------------------------------------
 
     def put(self, node: int, degree: int) -> None:
-        """Puts a node in front of those of its degree."""
+        """Put a node in front of those of its degree."""
         head = self.first[degree]
         if head != _NONE:
             self.previous[head] = node
@@ -53,7 +53,7 @@ class _QuotientGraph:
         self.first[degree] = node
 
     def take(self, node: int) -> None:
-        """Takes a node out of its chain."""
+        """Take a node out of its chain."""
         before, after = self.previous[node], self.next[node]
         if after != _NONE:
             self.previous[after] = before
@@ -63,7 +63,7 @@ class _QuotientGraph:
             self.first[self.degree[node]] = after
 
     def take_least(self) -> int:
-        """The node of least degree, taken out of its chain."""
+        """Return the node of least degree, taken out of its chain."""
         while self.first[self.least] == _NONE:
             self.least += 1
         node = self.first[self.least]
@@ -165,7 +165,7 @@ class _QuotientGraph:
         return size
 
     def _join_equal_nodes(self, pivot: int) -> None:
-        """Makes one supernode of all members with the same lists."""
+        """Make one supernode of all members with the same lists."""
         buckets: dict[int, list[int]] = {}
         for node in self.members[pivot]:
             if self.weight[node] < 0:
@@ -186,7 +186,7 @@ class _QuotientGraph:
                 bucket = rest
 
     def _finish(self, pivot: int, size: int) -> None:
-        """Puts the members that are left back into chains."""
+        """Put the members that are left back into chains."""
         left = []
         for node in self.members[pivot]:
             weight = -self.weight[node]
@@ -206,7 +206,7 @@ class _QuotientGraph:
 
 
 def minimum_degree_order(neighbours: list[list[int]]) -> list[int]:
-    """The order of the nodes of a symmetric graph.
+    """Return the order of the nodes of a symmetric graph.
 
     Args:
       neighbours: of each node, itself among them where the matrix has a diagonal element.

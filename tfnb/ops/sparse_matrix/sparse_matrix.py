@@ -64,15 +64,15 @@ class CSRSparseMatrix:
         return self.row_starts[index], self.columns[first:end], self.values[first:end]
 
     def matrices(self) -> Iterator[tuple[Array, Array, Array]]:
-        """The parts of every matrix."""
+        """Return the parts of every matrix."""
         return map(self.parts, range(self.num_matrices))
 
     def rows(self) -> Array:
-        """The row of each element."""
+        """Return the row of each element."""
         return np.concatenate([rows_of(starts) for starts in self.row_starts])
 
     def matrix_numbers(self) -> Array:
-        """The place in the batch of each element."""
+        """Return the place in the batch of each element."""
         return rows_of(self.batch_starts)
 
     def with_values(self, values: Array) -> Self:
@@ -80,7 +80,7 @@ class CSRSparseMatrix:
         return replace(self, values=values)
 
     def zeros_like(self) -> CSRSparseMatrix:
-        """A matrix of the same shape without elements."""
+        """Return a matrix of the same shape without elements."""
         return empty_matrix(self.shape, self.values.dtype)
 
     def conjugate(self) -> Self:
@@ -88,12 +88,12 @@ class CSRSparseMatrix:
         return self.with_values(np.conj(self.values))
 
     def __add__(self, other: CSRSparseMatrix) -> CSRSparseMatrix:
-        """The sum; its elements are those that are in either."""
+        """Return the sum; its elements are those that are in either."""
         return weighted_sum(self, other, 1, 1)
 
 
 def rows_of(starts: Array) -> Array:
-    """The row of each element, for where rows begin.
+    """Return the row of each element, for where rows begin.
 
     >>> rows_of(np.array([0, 2, 2, 3])).tolist()
     [0, 0, 2]
@@ -102,7 +102,7 @@ def rows_of(starts: Array) -> Array:
 
 
 def empty_matrix(shape: tuple[int, ...], dtype: np.dtype[Any]) -> CSRSparseMatrix:
-    """A matrix without elements.
+    """Return a matrix without elements.
 
     Raises:
       InvalidArgumentError: a size is negative, or there are too many rows.
@@ -139,7 +139,7 @@ def _counts(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def matrix_of_indices(indices: Array, values: Array, shape: tuple[int, ...]) -> CSRSparseMatrix:
-    """The matrix with these elements, in the order of batch and row.
+    """Return the matrix with these elements, in the order of batch and row.
 
     Args:
       indices: an array of int64, one row for each element.
@@ -164,7 +164,7 @@ def matrix_of_indices(indices: Array, values: Array, shape: tuple[int, ...]) -> 
 
 
 def indices_of(matrix: CSRSparseMatrix) -> Array:
-    """The indices of all elements: an array of int64 with a row for each."""
+    """Return the indices of all elements: an array of int64 with a row for each."""
     parts = [matrix.rows(), matrix.columns]
     if len(matrix.shape) == 3:
         parts.insert(0, matrix.matrix_numbers())
@@ -172,7 +172,7 @@ def indices_of(matrix: CSRSparseMatrix) -> Array:
 
 
 def joined(shape: tuple[int, ...], parts: Iterable[tuple[Array, Array, Array]]) -> CSRSparseMatrix:
-    """The batch of matrices whose (row starts, columns, values) are given."""
+    """Return the batch of matrices whose (row starts, columns, values) are given."""
     starts, columns, values = zip(*parts, strict=True)
     batch_starts = np.zeros(len(starts) + 1, np.int32)
     np.cumsum([len(one) for one in columns], out=batch_starts[1:])
@@ -245,7 +245,7 @@ def weighted_sum(
 
 
 def matrix_input(handle: Handle) -> CSRSparseMatrix:
-    """The matrix that an input holds.
+    """Return the matrix that an input holds.
 
     Raises:
       InvalidArgumentError: it holds something else.
@@ -266,7 +266,7 @@ def check_type(matrix: CSRSparseMatrix, wanted: DType, name: str = "input") -> N
 
 
 def static_matrix(c: InferenceContext, index: int) -> TensorShape:
-    """What is known of the matrix that an input holds.
+    """Return what is known of the matrix that an input holds.
 
     Raises:
       ValueError: nothing is known, or its rank is neither 2 nor 3.
@@ -283,14 +283,14 @@ def static_matrix(c: InferenceContext, index: int) -> TensorShape:
 
 
 def static_dims(c: InferenceContext, index: int) -> tuple[int | None, ...]:
-    """The sizes of the matrix that an input holds."""
+    """Return the sizes of the matrix that an input holds."""
     dims = static_matrix(c, index).dim_values
     assert dims is not None
     return dims
 
 
 def holds_matrix(c: InferenceContext, dtype: DType, shape: TensorShape) -> TensorShape:
-    """The output holds a matrix of this type and shape."""
+    """Return the output holds a matrix of this type and shape."""
     c.set_output_handle_data(0, [(dtype, shape)])
     return SCALAR_SHAPE
 

@@ -62,7 +62,7 @@ def _order_shape(c: InferenceContext) -> TensorShape:
     "SparseMatrixOrderingAMD", "input: variant -> output: int32", shape=_order_shape, **_CPU
 )
 def sparse_matrix_ordering_amd(xp: Xp, input: Variant) -> Array:
-    """The approximate minimum degree order of the rows of each matrix."""
+    """Return the approximate minimum degree order of the rows of each matrix."""
     matrix = matrix_input(input)
     size = _check_square(matrix)
     check_fits(np, (matrix.num_matrices, size, 8), np.dtype(np.int64))
@@ -74,7 +74,7 @@ sparse_matrix_ordering_amd.not_differentiable()
 
 
 def _neighbours(part: Array, size: int) -> list[list[int]]:
-    """The neighbours of each node, in the order of numbers."""
+    """Return the neighbours of each node, in the order of numbers."""
     rows, columns, _ = _lower_triangle(part)
     below = rows != columns
     ends = np.concatenate([rows, columns[below]]), np.concatenate([columns, rows[below]])
@@ -109,7 +109,7 @@ def _cholesky_shape(c: InferenceContext) -> TensorShape:
 def sparse_matrix_sparse_cholesky(
     xp: Xp, input: Variant, permutation: Array, *, type: DType
 ) -> Variant:
-    """The lower Cholesky factor of each matrix with its rows and columns in the order given."""
+    """Return the lower Cholesky factor of each matrix with its rows and columns in the order given."""
     matrix = matrix_input(input)
     if matrix.dtype is not type:
         raise errors.invalid_argument(
@@ -170,7 +170,7 @@ def _permuted(part: Array, order: Array, size: int) -> tuple[Array, Array, Array
 
 
 def _pattern_of_factor(starts: Array, columns: Array, size: int) -> list[list[int]]:
-    """The columns of each row of the factor left of the diagonal.
+    """Return the columns of each row of the factor left of the diagonal.
 
     A row has an element wherever a path in the elimination tree leads to it from one of its own.
     """

@@ -91,7 +91,7 @@ def _check_inside(indices: Array, sizes: list[int]) -> None:
 def sparse_tensor_to_csr_sparse_matrix(
     xp: Xp, indices: Array, values: Array, dense_shape: Array
 ) -> Variant:
-    """The matrix of a sparse tensor, whose indices must be in order."""
+    """Return the matrix of a sparse tensor, whose indices must be in order."""
     if indices.ndim != 2 or values.ndim != 1 or dense_shape.ndim != 1:
         raise errors.invalid_argument(
             "indices must be a matrix, values and dense_shape vectors: found ranks "
@@ -132,7 +132,7 @@ def _to_sparse_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def csr_sparse_matrix_to_sparse_tensor(xp: Xp, sparse_matrix: Variant, *, type: DType) -> Outputs:
-    """The parts of a sparse tensor that holds the same."""
+    """Return the parts of a sparse tensor that holds the same."""
     matrix = matrix_input(sparse_matrix)
     if matrix.dtype is not type:
         raise errors.invalid_argument(
@@ -171,7 +171,7 @@ def _from_dense_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def dense_to_csr_sparse_matrix(xp: Xp, dense_input: Array, indices: Array) -> Variant:
-    """The matrix of some elements of a dense one."""
+    """Return the matrix of some elements of a dense one."""
     empty_matrix(dense_input.shape, dense_input.dtype)
     if indices.ndim != 2 or indices.shape[1] != dense_input.ndim:
         raise errors.invalid_argument(
@@ -202,7 +202,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     **_CPU,
 )
 def csr_sparse_matrix_to_dense(xp: Xp, sparse_input: Variant, *, type: DType) -> Array:
-    """The dense tensor; what has no element is 0, of elements at one place the last one counts."""
+    """Return the dense tensor; what has no element is 0, of elements at one place the last one counts."""
     matrix = matrix_input(sparse_input)
     if matrix.dtype is not type:
         raise errors.invalid_argument(
@@ -289,7 +289,7 @@ def _zeros_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def sparse_matrix_zeros(xp: Xp, dense_shape: Array, *, type: DType) -> Variant:
-    """A matrix without elements."""
+    """Return a matrix without elements."""
     return empty_matrix(tuple(dense_shape.tolist()), type.numpy_dtype)
 
 
@@ -348,7 +348,7 @@ def _mul_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def sparse_matrix_mul(xp: Xp, a: Variant, b: Array) -> Variant:
-    """A matrix times a number, or a batch times a number for each matrix."""
+    """Return a matrix times a number, or a batch times a number for each matrix."""
     matrix = matrix_input(a)
     if matrix.values.dtype != b.dtype:
         raise errors.invalid_argument(
@@ -412,7 +412,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def pruned(matrix: TensorLike, pattern: TensorLike) -> TensorResult:
-    """The elements of a matrix that another one has, too."""
+    """Return the elements of a matrix that another one has, too."""
     dtype = pattern._handle_data[0][0]
     whole = SparseTensor(*csr_sparse_matrix_to_sparse_tensor(matrix, type=dtype))
     kept = SparseTensor(*csr_sparse_matrix_to_sparse_tensor(pattern, type=dtype))
@@ -447,7 +447,7 @@ def _row_starts(matrix: CSRSparseMatrix) -> tuple[Array, Array]:
     **_CPU,
 )
 def sparse_matrix_softmax(xp: Xp, logits: Variant, *, type: DType) -> Variant:
-    """The softmax of each row; what has no element counts as minus infinity."""
+    """Return the softmax of each row; what has no element counts as minus infinity."""
     matrix = matrix_input(logits)
     check_type(matrix, type, "logits")
     firsts, lengths = _row_starts(matrix)
@@ -493,7 +493,7 @@ def sparse_matrix_softmax_grad(
 
 
 def _values_at(matrix: CSRSparseMatrix, pattern: CSRSparseMatrix) -> Array:
-    """The values of a matrix at another one's elements, 0 where it has none."""
+    """Return the values of a matrix at another one's elements, 0 where it has none."""
     found = np.zeros(len(pattern.values), matrix.values.dtype)
     for index in range(pattern.num_matrices):
         first, end = pattern.batch_starts[index : index + 2].tolist()

@@ -118,7 +118,7 @@ def sparse_matrix_mat_mul(
     transpose_output: bool,
     conjugate_output: bool,
 ) -> Array:
-    """The dense product of a sparse and a dense matrix, or of batches of them."""
+    """Return the dense product of a sparse and a dense matrix, or of batches of them."""
     matrix = matrix_input(a)
     _check_form_of_call(transpose_a, adjoint_a, transpose_b, adjoint_b)
     if matrix.values.dtype != b.dtype:
@@ -182,7 +182,7 @@ def _pruned_product(
     transpose_b: bool = False,
     adjoint_b: bool = False,
 ) -> TensorResult:
-    """The elements of a product of dense matrices that are asked for, as a sparse matrix."""
+    """Return the elements of a product of dense matrices that are asked for, as a sparse matrix."""
     transpose_a, transpose_b = transpose_a or adjoint_a, transpose_b or adjoint_b
     a = conj(a) if adjoint_a else a
     b = conj(b) if adjoint_b else b
@@ -310,7 +310,7 @@ def sparse_matrix_sparse_mat_mul(
     adjoint_a: bool,
     adjoint_b: bool,
 ) -> Variant:
-    """The sparse product; it has an element wherever two elements were multiplied."""
+    """Return the sparse product; it has an element wherever two elements were multiplied."""
     _check_form_of_call(transpose_a, adjoint_a, transpose_b, adjoint_b)
     left, right = matrix_input(a), matrix_input(b)
     check_type(left, type, "a")

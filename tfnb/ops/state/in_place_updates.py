@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def gradient_descent(var: VariableLike, alpha: TensorLike, delta: TensorLike) -> None:
-    """Updates by ``var -= alpha * delta``."""
+    """Update by ``var -= alpha * delta``."""
     var -= delta * alpha
 
 
@@ -31,7 +31,7 @@ def momentum(
     *,
     use_nesterov: bool,
 ) -> None:
-    """Updates by ``accum = momentum accum + grad; var -= lr accum``."""
+    """Update by ``accum = momentum accum + grad; var -= lr accum``."""
     accum *= momentum
     accum += grad
     if use_nesterov:
@@ -47,7 +47,7 @@ def momentum(
 def adagrad(
     var: VariableLike, accum: VariableLike, lr: TensorLike, grad: TensorLike, *, update_slots: bool
 ) -> None:
-    """Updates by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
+    """Update by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
     root = grad * grad
     if update_slots:
         accum += root

@@ -73,7 +73,7 @@ def _handle_shape(c: InferenceContext) -> TensorShape:
 def var_handle_op(
     made_for: OpKernelContext, *, container: str, shared_name: str, dtype: DType, shape: TensorShape
 ) -> Callable[[], ResourceHandle]:
-    """A handle of a variable; the name alone decides which one."""
+    """Return a handle of a variable; the name alone decides which one."""
     handle: ResourceHandle = made_for.resource_manager.make_handle(
         shared_name, VARIABLE, container=container, dtype=dtype, shape=shape
     )
@@ -112,7 +112,7 @@ def _var_handles_op(
     dtypes: list[DType],
     shapes: list[TensorShape],
 ) -> Outputs:
-    """Handles of several variables."""
+    """Handle of several variables."""
     return tuple(
         [
             node.resource_manager.make_handle(
@@ -149,7 +149,7 @@ def disable_copy_on_read(node: OpKernelContext, resource: Handle) -> None:
 
 
 def find_variable(node: Array, handle: ResourceHandle) -> Variable:
-    """The variable behind a handle, which must have a value.
+    """Return the variable behind a handle, which must have a value.
 
     Raises:
       NotFoundError: it has none.
@@ -170,7 +170,7 @@ def _does_not_exist(handle: ResourceHandle) -> str:
 
 
 def handle_shape(c: InferenceContext, attr: str = "dtype", index: int = 0) -> TensorShape:
-    """The static shape of the variable behind an input, whose dtype must be that of an attribute.
+    """Return the static shape of the variable behind an input, whose dtype must be that of an attribute.
 
     Raises:
       ValueError: the variable has another dtype.
@@ -216,7 +216,7 @@ def _read(node: Array, handle: Handle, dtype: DType) -> Array:
     traits="lends unseen_state reads_variable",
 )
 def read_variable_op(node: OpKernelContext, resource: Handle, *, dtype: DType) -> Array:
-    """The value of a variable."""
+    """Return the value of a variable."""
     return _read(node, resource, dtype)
 
 
@@ -244,7 +244,7 @@ def _read_many_shape(c: InferenceContext) -> list[TensorShape]:
     traits="lends",
 )
 def _read_variables_op(node: OpKernelContext, resources: Handle, *, dtypes: list[DType]) -> Outputs:
-    """The values of several variables."""
+    """Return the values of several variables."""
     return tuple([_read(node, handle, dtype) for handle, dtype in zip(resources, dtypes)])
 
 
@@ -276,7 +276,7 @@ def _variable_shape_shape(c: InferenceContext) -> TensorShape:
     host_memory=("input", "output"),
 )
 def variable_shape_op(node: OpKernelContext, input: Handle, *, out_type: DType) -> Array:
-    """The shape of a variable's value."""
+    """Return the shape of a variable's value."""
     return np.array(find_variable(node, input).value.shape, out_type.numpy_dtype)
 
 
@@ -285,7 +285,7 @@ variable_shape_op.not_differentiable()
 
 
 def variable_shape(handle: Tensor, out_type: DTypeLike = dtypes.int32) -> Tensor:
-    """The shape of the variable behind a handle; a constant where it is known while building."""
+    """Return the shape of the variable behind a handle; a constant where it is known while building."""
     from tfnb.ops.array.constant_ops import constant
 
     data = handle._handle_data
@@ -318,7 +318,7 @@ def _assign_shape(c: InferenceContext) -> list[TensorShape]:
 def assign_variable_op(
     node: OpKernelContext, resource: Handle, value: Array, *, dtype: DType, validate_shape: bool
 ) -> None:
-    """Gives a variable a value."""
+    """Give a variable a value."""
     manager = node.resource_manager
     cell: Variable | None = manager.find(resource.container, resource.type_name, resource.name)
     if cell is None:
@@ -382,7 +382,7 @@ def _update(node: Array, handle: Handle, value: Array, dtype: DType, name: str) 
 def assign_add_variable_op(
     node: OpKernelContext, resource: Handle, value: Array, *, dtype: DType
 ) -> None:
-    """Adds to a variable."""
+    """Add to a variable."""
     _update(node, resource, value, dtype, "add")
 
 
@@ -426,7 +426,7 @@ def _count_shape(c: InferenceContext) -> TensorShape:
     traits="writes_variable",
 )
 def resource_count_up_to(node: OpKernelContext, resource: Handle, *, limit: int) -> Array:
-    """The value of a counter before it is increased; the limit ends it."""
+    """Return the value of a counter before it is increased; the limit ends it."""
     return count(find_variable(node, resource), limit)
 
 

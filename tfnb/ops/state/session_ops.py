@@ -53,7 +53,7 @@ class KeptHandle(ResourceHandle):
     host_memory=("handle",),
 )
 def get_session_handle_op(ctx: OpKernelContext, value: Array) -> Array:
-    """A handle to the value."""
+    """Return a handle to the value."""
     name = KeptName(_new_name(ctx).encode())
     name.tensor = value
     handle = np.empty((), dtype=object)
@@ -70,7 +70,7 @@ def get_session_handle_op(ctx: OpKernelContext, value: Array) -> Array:
     host_memory=("handle",),
 )
 def get_session_handle_v2_op(ctx: OpKernelContext, value: Array) -> Handle:
-    """A handle to the value, as a resource."""
+    """Return a handle to the value, as a resource."""
     handle = KeptHandle(ctx.device.name, "", _new_name(ctx), "TensorHandle")
     object.__setattr__(handle, "tensor", value)
     return handle

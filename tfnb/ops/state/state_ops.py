@@ -68,7 +68,7 @@ LEGACY_VARIABLE = "LegacyVar"
 
 
 def _shape_of_buffer(shape: TensorShape) -> TensorShape:
-    """The shape of a variable's tensor as long as it has no value: a scalar's if it is unknown."""
+    """Return the shape of a variable's tensor as long as it has no value: a scalar's if it is unknown."""
     if None in (shape.dim_values or ()):
         raise errors.invalid_argument(f"Shape {static_shape_text(shape)} is not fully defined")
     return TensorShape(shape.dim_values or ())
@@ -131,7 +131,7 @@ _VARIABLE = (
 def variable_v2(
     made_for: OpKernelContext, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> Callable[[], RefCell]:
-    """A reference to a buffer that lives as long as the session."""
+    """Return a reference to a buffer that lives as long as the session."""
     return _variable(made_for, dtype, shape, container, shared_name)
 
 
@@ -145,7 +145,7 @@ def variable_v2(
 def variable_op(
     made_for: OpKernelContext, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> Callable[[], RefCell]:
-    """A reference to a buffer that lives as long as the session; an older form."""
+    """Return a reference to a buffer that lives as long as the session; an older form."""
     return _variable(made_for, dtype, shape, container, shared_name)
 
 
@@ -183,7 +183,7 @@ def _temporary_name(ctx: OpKernelContext, var_name: str) -> str:
 def temporary_variable(
     ctx: OpKernelContext, *, dtype: DType, shape: TensorShape, var_name: str
 ) -> RefCell:
-    """A reference to a buffer that lives until DestroyTemporaryVariable, at most for a step."""
+    """Return a reference to a buffer that lives until DestroyTemporaryVariable, at most for a step."""
     name = _temporary_name(ctx, var_name or ctx.node_name)
     shape = _shape_of_buffer(shape)
     cell = RefCell(ctx.node_name, dtype, shape)
@@ -202,7 +202,7 @@ def temporary_variable(
     traits="uses_frame writes_variable",
 )
 def destroy_temporary_variable(ctx: OpKernelContext, ref: Handle, *, var_name: str) -> Array:
-    """The last value of a temporary variable, which ends."""
+    """Return the last value of a temporary variable, which ends."""
     value = ref.read()
     container = ctx.step_container
     container.delete(container.make_handle(_temporary_name(ctx, var_name), _TEMPORARY))
@@ -229,7 +229,7 @@ def _assign_shape(c: InferenceContext) -> TensorShape:
     traits="writes_variable",
 )
 def assign_op(xp: Xp, ref: Handle, value: Array, *, validate_shape: bool) -> Array:
-    """Gives a variable a value."""
+    """Give a variable a value."""
     if validate_shape:
         left = ref.shape.dim_values if ref.value is None else ref.value.shape
         if left != value.shape:
@@ -271,7 +271,7 @@ _HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 def assign_add_op(
     made_for: OpKernelContext, *, use_locking: bool
 ) -> Callable[[RefCell, Array], RefCell]:
-    """Adds to a variable; additions of other threads are not lost, with ``use_locking`` or not."""
+    """Add to a variable; additions of other threads are not lost, with ``use_locking`` or not."""
 
     def locked(ref: RefCell, value: Array) -> RefCell:
         with ref.lock:
@@ -330,12 +330,12 @@ assign_sub_op.float_ops(float_ops.per_input())
     traits="writes_variable",
 )
 def count_up_to_op(xp: Xp, ref: Handle, *, limit: int) -> Array:
-    """The value of a counter before it is increased; the limit ends it."""
+    """Return the value of a counter before it is increased; the limit ends it."""
     return count(ref, limit)
 
 
 def count(cell: RefCell, limit: int) -> Array:
-    """The value of a counter, which is then increased.
+    """Return the value of a counter, which is then increased.
 
     Raises:
       OutOfRangeError: the limit was reached.
@@ -378,7 +378,7 @@ def scatter_into_rows(
     *,
     is_resource: bool = False,
 ) -> None:
-    """Combines rows of ``updates`` into the rows of a variable that ``indices`` names.
+    """Combine rows of ``updates`` into the rows of a variable that ``indices`` names.
 
     A resource may be a scalar, which is its own only row; nothing else than ranks is asked where
     there are no indices, or nothing to write to.
@@ -452,7 +452,7 @@ for _op in (scatter_add_op, scatter_sub_op, scatter_mul_op, scatter_div_op):
 def scatter_nd_into_cell(
     xp: Xp, cell: RefCell, indices: Array, updates: Array, operation: str, policy: str
 ) -> None:
-    """Combines updates into a variable at coordinates."""
+    """Combine updates into a variable at coordinates."""
     with cell.lock:
         shape = cell.read().shape
         if not shape:
@@ -520,7 +520,7 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Gives a variable a value.
+    """Give a variable a value.
 
     Args:
       ref: a variable.
@@ -562,7 +562,7 @@ def assign_sub(
 
 
 def count_up_to(ref: Handle, limit: int, name: str | None = None) -> TensorResult:
-    """The value of a counter, which is then increased; an error ends it at the limit."""
+    """Return the value of a counter, which is then increased; an error ends it at the limit."""
     if _is_ref(ref):
         return count_up_to_op(ref, limit=limit, name=name)
     resource_count_up_to = op_registry.get("ResourceCountUpTo")
@@ -605,7 +605,7 @@ def scatter_update(
     use_locking: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Puts ``updates[i]`` into row ``indices[i]`` of a variable."""
+    """Put ``updates[i]`` into row ``indices[i]`` of a variable."""
     return _scatter("update", ref, indices, updates, use_locking, name)
 
 
@@ -616,7 +616,7 @@ def scatter_add(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Adds ``updates[i]`` to row ``indices[i]`` of a variable."""
+    """Add ``updates[i]`` to row ``indices[i]`` of a variable."""
     return _scatter("add", ref, indices, updates, use_locking, name)
 
 
@@ -660,7 +660,7 @@ def scatter_min(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Puts the smaller of row ``indices[i]`` and ``updates[i]`` into a variable."""
+    """Put the smaller of row ``indices[i]`` and ``updates[i]`` into a variable."""
     return _scatter("min", ref, indices, updates, use_locking, name)
 
 
@@ -671,7 +671,7 @@ def scatter_max(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Puts the greater of row ``indices[i]`` and ``updates[i]`` into a variable."""
+    """Put the greater of row ``indices[i]`` and ``updates[i]`` into a variable."""
     return _scatter("max", ref, indices, updates, use_locking, name)
 
 
@@ -682,7 +682,7 @@ def scatter_nd_update(
     use_locking: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Puts updates into a variable at coordinates."""
+    """Put updates into a variable at coordinates."""
     return _scatter("nd_update", ref, indices, updates, use_locking, name)
 
 
@@ -693,7 +693,7 @@ def scatter_nd_add(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Adds updates to a variable at coordinates."""
+    """Add updates to a variable at coordinates."""
     return _scatter("nd_add", ref, indices, updates, use_locking, name)
 
 
@@ -715,7 +715,7 @@ def batch_scatter_update(
     use_locking: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Puts updates into rows of a variable, separately for every leading batch.
+    """Put updates into rows of a variable, separately for every leading batch.
 
     Args:
       ref: a variable whose first dimensions are the batch.

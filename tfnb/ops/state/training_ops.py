@@ -481,7 +481,7 @@ _BY_LR = "multiply_linear_by_lr: bool = false"
 
 @optimizer("GradientDescent", "var", "alpha delta")
 def gradient_descent(xp: Xp, var: Array, alpha: Array, delta: Array) -> tuple[Array, ...]:
-    """Updates by ``var -= alpha * delta``."""
+    """Update by ``var -= alpha * delta``."""
     return (var - delta * alpha,)
 
 
@@ -547,7 +547,7 @@ resource_sparse_apply_adadelta = adadelta.resource_sparse
 def adagrad(
     xp: Xp, var: Array, accum: Array, lr: Array, grad: Array, *, update_slots: bool
 ) -> tuple[Array, ...]:
-    """Updates by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
+    """Update by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
     if update_slots:
         accum = accum + grad * grad
     return var - grad * lr / xp.sqrt(accum), accum
@@ -563,7 +563,7 @@ resource_sparse_apply_adagrad = adagrad.resource_sparse
 def adagrad_v2(
     xp: Xp, var: Array, accum: Array, lr: Array, epsilon: Array, grad: Array, *, update_slots: bool
 ) -> tuple[Array, ...]:
-    """Updates by ``accum += grad**2; var -= lr grad / (sqrt(accum) + epsilon)``."""
+    """Update by ``accum += grad**2; var -= lr grad / (sqrt(accum) + epsilon)``."""
     if update_slots:
         accum = accum + grad * grad
     return var - grad * lr / (xp.sqrt(accum) + epsilon), accum
@@ -732,7 +732,7 @@ resource_sparse_apply_ftrl_v2 = ftrl_v2.resource_sparse
 def momentum_rule(
     xp: Xp, var: Array, accum: Array, lr: Array, grad: Array, momentum: Array, *, use_nesterov: bool
 ) -> tuple[Array, ...]:
-    """Updates by ``accum = momentum accum + grad; var -= lr accum``."""
+    """Update by ``accum = momentum accum + grad; var -= lr accum``."""
     accum = accum * momentum + grad
     if use_nesterov:
         return var - (grad * lr + accum * momentum * lr), accum
@@ -755,7 +755,7 @@ resource_sparse_apply_momentum = momentum_rule.resource_sparse
 def keras_momentum(
     xp: Xp, var: Array, accum: Array, lr: Array, grad: Array, momentum: Array, *, use_nesterov: bool
 ) -> tuple[Array, ...]:
-    """Updates by ``accum = momentum accum - lr grad; var += accum``."""
+    """Update by ``accum = momentum accum - lr grad; var += accum``."""
     accum = accum * momentum - grad * lr
     if use_nesterov:
         return var + (accum * momentum - grad * lr), accum

@@ -49,7 +49,7 @@ class Match(Protocol):
         """Where it ends."""
 
     def group(self, number: int, /) -> Any:
-        """What a group matched, or None."""
+        """Return what a group matched, or None."""
 
 
 class LinearMatch:
@@ -68,7 +68,7 @@ class LinearMatch:
         return self._spans[1]
 
     def group(self, number: int, /) -> str | None:
-        """What a group matched, or None."""
+        """Return what a group matched, or None."""
         begin, end = self._spans[2 * number : 2 * number + 2]
         return None if begin < 0 or end < 0 else self._text[begin:end]
 
@@ -111,13 +111,13 @@ class BoundedPattern:
             return _loops(self._tree, is_last=False)
 
     def fullmatch(self, text: str) -> Match | None:
-        """The match of the whole text."""
+        """Return the match of the whole text."""
         if self._is_quick(len(text), self._loops_of_full_match):
             return self._quick.fullmatch(text)
         return self._slow.run(text, 0, whole=True)
 
     def search(self, text: str, position: int = 0) -> Match | None:
-        """The first match that begins at ``position`` or later."""
+        """Return the first match that begins at ``position`` or later."""
         # A loop that fails is begun anew at each character.
         num_loops = self._loops_of_search
         if self._is_quick(len(text), num_loops + (num_loops > 0)):
@@ -132,7 +132,7 @@ class BoundedPattern:
         return power <= 1 or size**power <= _MAX_STEPS
 
     def repetition_size(self) -> int:
-        """The count that makes nested counted repetitions exceed 1000 together; 0 if none does."""
+        """Return the count that makes nested counted repetitions exceed 1000 together; 0 if none does."""
         with _deep_stack(self._num_parentheses):
             return _too_large(self._tree, 1000)
 
@@ -159,7 +159,7 @@ def _kind(node: Array) -> str:
 
 
 def _parts(node: Array) -> list[Array]:
-    """The sequences inside a node of the tree."""
+    """Return the sequences inside a node of the tree."""
     kind, arguments = _kind(node), node[1]
     if kind in ("MAX_REPEAT", "MIN_REPEAT"):
         return [arguments[2]]
@@ -261,7 +261,7 @@ class _Machine:
         return len(self._program) - 1
 
     def _sequence(self, tree: Any, flags: int, following: int) -> int:
-        """The place where a sequence begins that goes on at ``following``."""
+        """Return the place where a sequence begins that goes on at ``following``."""
         for node in reversed(list(tree)):
             following = self._node(node, flags, following)
         return following
@@ -309,7 +309,7 @@ class _Machine:
         return place
 
     def run(self, text: str, position: int, whole: bool) -> LinearMatch | None:
-        """The preferred match, of the whole text or of the first place where there is one."""
+        """Return the preferred match, of the whole text or of the first place where there is one."""
         program = self._program
         nothing = (-1,) * self._num_spans
         best: tuple[int, ...] | None = None
@@ -344,7 +344,7 @@ class _Machine:
         seen: set[int],
         alive: list[tuple[int, tuple[int, ...]]],
     ) -> None:
-        """Adds the places that are reached without a character, in order of preference."""
+        """Add the places that are reached without a character, in order of preference."""
         waiting = [(place, spans)]
         while waiting:
             place, spans = waiting.pop()

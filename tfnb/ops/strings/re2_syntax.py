@@ -43,7 +43,7 @@ class PatternError(ValueError):
 
 @lru_cache(maxsize=512)
 def compile_pattern(pattern: str) -> BoundedPattern:
-    """The pattern for Python, to be used on text decoded from UTF-8.
+    """Return the pattern for Python, to be used on text decoded from UTF-8.
 
     Raises:
       PatternError: RE2 would not accept it.
@@ -79,7 +79,7 @@ class _Translator:
         self.repeatable = False
 
     def translate(self) -> str:
-        """The whole pattern."""
+        """Return the whole pattern."""
         while self.position < len(self.pattern):
             self._step()
         if self.stack:
@@ -226,7 +226,7 @@ class _Translator:
 
 
 def _escaped(pattern: str, start: int) -> tuple[int, str, bool]:
-    """What stands after a backslash: where it ends, a text for Python, and whether it is a set."""
+    """Return what stands after a backslash: where it ends, a text for Python, and whether it is a set."""
     if start + 1 >= len(pattern):
         raise PatternError("trailing \\")
     char = pattern[start + 1]
@@ -266,7 +266,7 @@ def _unicode_set(pattern: str, start: int) -> tuple[int, str, bool]:
 
 @lru_cache(maxsize=64)
 def _members_of(name: str) -> str | None:
-    """The characters of a Unicode category or script, as ranges."""
+    """Return the characters of a Unicode category or script, as ranges."""
     from tfnb.ops.strings.unicode_scripts import SCRIPT_NAMES, script_ranges
 
     if name == "Any":
@@ -287,7 +287,7 @@ def _members_of(name: str) -> str | None:
 
 
 def _class(pattern: str, start: int) -> tuple[int, str]:
-    """A character class: where it ends, and the class for Python."""
+    """Return a character class: where it ends, and the class for Python."""
     position = start + 1
     negated = pattern.startswith("^", position)
     position += negated
@@ -329,7 +329,7 @@ def _class_member(pattern: str, position: int) -> tuple[int, str, bool]:
 
 
 def _quoted(char: str) -> str:
-    """A character inside a class; a backslash before whatever Python might read as more."""
+    """Return a character inside a class; a backslash before whatever Python might read as more."""
     return f"\\{char}" if char in "\\]^-[&|~" else char
 
 

@@ -117,7 +117,7 @@ class _Rewrite:
                 break
 
     def of(self, match: Match) -> str:
-        """The text for one match."""
+        """Return the text for one match."""
         return "".join(
             part if isinstance(part, str) else match.group(part) or "" for part in self.parts
         )

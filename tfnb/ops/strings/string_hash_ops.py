@@ -71,7 +71,7 @@ string_to_hash_bucket_strong.not_differentiable()
     devices=("CPU",),
 )
 def string_to_hash_bucket_op(xp: Xp, string_tensor: Array, *, num_buckets: int) -> Array:
-    """The bucket of every string."""
+    """Return the bucket of every string."""
     return mapped(lambda value: hash64(value) % num_buckets, string_tensor, np.int64)
 
 
@@ -84,7 +84,7 @@ def string_to_hash_bucket(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> TensorResult:
-    """The bucket of every string.
+    """Return the bucket of every string.
 
     Raises:
       ValueError: the strings were given under both names.

@@ -101,7 +101,7 @@ _INTEGER = re.compile(rb"[+-]?\d+")
 
 
 def parse_float(text: bytes) -> float | None:
-    """The number that a text means, or None.
+    """Return the number that a text means, or None.
 
     >>> parse_float(b" 1e3 "), parse_float(b"-Infinity"), parse_float(b"0x1p3"), parse_float(b"1f")
     (1000.0, -inf, 8.0, None)
@@ -124,7 +124,7 @@ def parse_float(text: bytes) -> float | None:
 
 
 def parse_float32(text: bytes) -> Array:
-    """The float32 that a text means, rounded once, or None."""
+    """Return the float32 that a text means, rounded once, or None."""
     number = parse_float(text)
     if number is None:
         return None
@@ -136,7 +136,7 @@ def parse_float32(text: bytes) -> Array:
 
 
 def parse_integer(text: bytes, dtype: DType) -> int | None:
-    """The integer that a text means, or None if it does not fit the type."""
+    """Return the integer that a text means, or None if it does not fit the type."""
     text = text.strip(_SPACE)
     if not _INTEGER.fullmatch(text) or (dtype.is_unsigned and text.startswith(b"-")):
         return None
@@ -152,7 +152,7 @@ def parse_integer(text: bytes, dtype: DType) -> int | None:
     devices=("CPU",),
 )
 def string_to_number_op(xp: Xp, string_tensor: Array, *, out_type: DType) -> Array:
-    """The numbers that strings mean."""
+    """Return the numbers that strings mean."""
 
     def convert(text: bytes) -> Array:
         if out_type is dtypes.float32:
@@ -180,7 +180,7 @@ def string_to_number(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> TensorResult:
-    """The numbers that strings mean.
+    """Return the numbers that strings mean.
 
     Raises:
       ValueError: the strings were given under both names.

@@ -217,7 +217,7 @@ _BASE64 = re.compile(rb"[A-Za-z0-9_-]*")
     "DecodeBase64", "input: string -> output: string", shape=unchanged_shape, devices=("CPU",)
 )
 def decode_base64(xp: Xp, input: Array) -> Array:
-    """What strings in base64 for addresses mean, with or without padding."""
+    """Return what strings in base64 for addresses mean, with or without padding."""
 
     def decode(value: bytes) -> bytes:
         if len(value) % 4 == 1:
@@ -258,7 +258,7 @@ def _format_shape(c: InferenceContext) -> TensorShape:
 def string_format_op(
     xp: Xp, inputs: list[Array], *, template: str, placeholder: str, summarize: int
 ) -> Array:
-    """A text with tensors in place of its placeholders."""
+    """Return a text with tensors in place of its placeholders."""
     parts = as_text(template).split(as_text(placeholder))
     text = parts[0]
     for value, part in zip(inputs, parts[1:], strict=True):
@@ -276,7 +276,7 @@ def string_format(
     summarize: int = 3,
     name: str | None = None,
 ) -> TensorResult:
-    """A text with tensors in place of its placeholders.
+    """Return a text with tensors in place of its placeholders.
 
     Raises:
       ValueError: there are more or fewer tensors than placeholders.

@@ -91,7 +91,7 @@ _ONLY_A_MARK = 0xFFFF
 
 
 def _codec(name: str) -> codecs.CodecInfo | str:
-    """A codec, or the name of an encoding each string of which says what codec it has."""
+    """Return a codec, or the name of an encoding each string of which says what codec it has."""
     plain = name.lower().replace("_", "-").partition(",version=")[0]
     plain = _OTHER_NAMES.get(plain, plain)
     if plain in _MARKED:
@@ -110,7 +110,7 @@ def _codec(name: str) -> codecs.CodecInfo | str:
 
 
 def _characters(data: bytes, codec: codecs.CodecInfo | str) -> Iterator[tuple[int | None, int]]:
-    """The code points of a string and where each begins; None for a malformed part."""
+    """Yield the code points of a string and where each begins; None for a malformed part."""
     if isinstance(codec, str):
         yield from _marked_characters(data, codec)
         return
@@ -171,7 +171,7 @@ def _encoded(code_points: list[int], encoding: str) -> bytes:
     "UnicodeScript", "input: int32 -> output: int32", shape=unchanged_shape, devices=("CPU",)
 )
 def unicode_script(xp: Xp, input: Array) -> Array:
-    """The script of every code point, in ICU's numbers."""
+    """Return the script of every code point, in ICU's numbers."""
     return script_numbers(input)
 
 
@@ -257,7 +257,7 @@ def unicode_decode(
     replace_control_characters: bool,
     Tsplits: DType,
 ) -> Outputs:
-    """The code points of all strings in a row, and where each string begins among them."""
+    """Return the code points of all strings in a row, and where each string begins among them."""
     how = Errors(errors, replacement_char, replace_control_characters)
     return _decode_rows(input, input_encoding, how, Tsplits)[:2]
 
@@ -283,7 +283,7 @@ def unicode_decode_with_offsets(
     replace_control_characters: bool,
     Tsplits: DType,
 ) -> Outputs:
-    """The code points of all strings, and at which byte of its string each begins."""
+    """Return the code points of all strings, and at which byte of its string each begins."""
     how = Errors(errors, replacement_char, replace_control_characters)
     return _decode_rows(input, input_encoding, how, Tsplits)
 

@@ -47,7 +47,7 @@ def script_numbers(code_points: Array) -> Array:
 
 
 def script_ranges(name: str) -> list[tuple[int, int]]:
-    """The code points of a script, as first and last of each range."""
+    """Return the code points of a script, as first and last of each range."""
     starts, scripts = _table()
     ends = np.append(starts[1:] - 1, _LAST)
     own = scripts == SCRIPT_NAMES[name]

@@ -83,7 +83,7 @@ def _scalar(c: InferenceContext) -> TensorShape:
     stateful=True, shape=_scalar, devices=("CPU",),
 )  # fmt: skip
 def mutex_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Handle:
-    """A mutex; nodes with one shared name share it."""
+    """Return a mutex; nodes with one shared name share it."""
     name = shared_name or ctx.node_name
     ctx.resource_manager.lookup_or_create(container, _TYPE, name, lambda: Mutex(name))
     return ctx.resource_manager.make_handle(name, _TYPE, container=container)

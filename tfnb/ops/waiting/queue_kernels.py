@@ -69,7 +69,7 @@ type_of_ended = list[tuple[_Attempt, Any]]
 
 
 def _tell(ended: type_of_ended) -> None:
-    """Calls the callbacks of ended attempts; outside of every lock.
+    """Call the callbacks of ended attempts; outside of every lock.
 
     The attempts belong to other steps, so an interrupted call is repeated: a second answer to an
     attempt does no harm.
@@ -148,7 +148,7 @@ class Queue:
         done: type_of_done,
         manager: CancellationManager,
     ) -> None:
-        """Puts elements in, one after the other; ``done`` hears when all are inside."""
+        """Put elements in, one after the other; ``done`` hears when all are inside."""
         kept = [tuple(owned(value) for value in element) for element in elements]
         self._start(self._puts, _Attempt(done, kept), manager, "Enqueue")
 
@@ -159,21 +159,21 @@ class Queue:
         manager: CancellationManager,
         small_batch: bool = False,
     ) -> None:
-        """Takes ``count`` elements out; ``done`` gets a list of them.
+        """Take ``count`` elements out; ``done`` gets a list of them.
 
         With ``small_batch`` a closed queue gives what it has, if that is anything.
         """
         self._start(self._takes, _Attempt(done, [], count, small_batch), manager, "Dequeue")
 
     def close_in_turn(self, done: type_of_done, manager: CancellationManager) -> None:
-        """Closes the queue after the enqueue attempts before it.
+        """Close the queue after the enqueue attempts before it.
 
         Elements inside may still be taken out.
         """
         self._start(self._puts, _Attempt(done, [], closes=True), manager, "Close")
 
     def close(self) -> None:
-        """Closes the queue at once; cancels the waiting enqueue attempts."""
+        """Close the queue at once; cancel the waiting enqueue attempts."""
         ended: type_of_ended = []
         try:
             with self._lock:
@@ -358,7 +358,7 @@ class Queue:
                 )
 
     def stack(self, xp: Xp, elements: Sequence[type_of_element]) -> tuple[Array, ...]:
-        """The components of several elements, each along a new first dimension."""
+        """Return the components of several elements, each along a new first dimension."""
         return tuple(
             self._stack_one(xp, position, [element[position] for element in elements])
             for position in range(len(self.types))
@@ -425,7 +425,7 @@ _BLOCKS = 16
 
 
 def _stream(generator: Philox) -> Iterator[int]:
-    """The generator's numbers one by one."""
+    """Yield the generator's numbers one by one."""
     while True:
         yield from generator.blocks(np, _BLOCKS).reshape(-1).tolist()
         generator = generator.skip(_BLOCKS)

@@ -187,7 +187,7 @@ def fifo_queue_v2(
     container: str,
     shared_name: str,
 ) -> Handle:
-    """A queue that gives elements in the order they came."""
+    """Return a queue that gives elements in the order they came."""
     return _make(
         Queue,
         ctx,
@@ -212,7 +212,7 @@ def padding_fifo_queue_v2(
     container: str,
     shared_name: str,
 ) -> Handle:
-    """A FIFO queue whose batches are padded where sizes differ."""
+    """Return a FIFO queue whose batches are padded where sizes differ."""
     return _make(
         PaddingFIFOQueue,
         ctx,
@@ -237,7 +237,7 @@ def priority_queue_v2(
     container: str,
     shared_name: str,
 ) -> Handle:
-    """A queue that gives the element with the lowest first component."""
+    """Return a queue that gives the element with the lowest first component."""
     return _make(
         PriorityQueue,
         ctx,
@@ -266,7 +266,7 @@ def random_shuffle_queue_v2(
     container: str,
     shared_name: str,
 ) -> Handle:
-    """A queue that gives any of its elements."""
+    """Return a queue that gives any of its elements."""
     return _make(
         RandomShuffleQueue,
         ctx,
@@ -282,7 +282,7 @@ def random_shuffle_queue_v2(
 
 
 def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
-    """The queue whose handle is a reference to two strings, container and name."""
+    """Return the queue whose handle is a reference to two strings, container and name."""
     if kind is RandomShuffleQueue:
 
         @register_op(
@@ -301,7 +301,7 @@ def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
             container: str,
             shared_name: str,
         ) -> Array:
-            """The first version of the queue, behind a reference."""
+            """Return the first version of the queue, behind a reference."""
             attrs = dict(locals())
             del attrs["ctx"], attrs["kind"]
             return as_reference(ctx, _make(kind, ctx, **attrs))
@@ -321,7 +321,7 @@ def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
         container: str,
         shared_name: str,
     ) -> Array:
-        """The first version of the queue, behind a reference."""
+        """Return the first version of the queue, behind a reference."""
         attrs = {
             "component_types": component_types,
             "shapes": shapes,
@@ -394,7 +394,7 @@ def _enqueue_many(
 
 
 def _row(value: Array) -> Array:
-    """A row as a tensor: a scalar string becomes an array again; a view lets go of its batch."""
+    """Return a row as a tensor: a scalar string becomes an array again; a view lets go of its batch."""
     if isinstance(value, bytes):
         return np.array(value, dtype=object)
     return value.copy() if isinstance(value, np.ndarray) else value
@@ -478,7 +478,7 @@ def queue_enqueue_v2(
 def queue_enqueue_many_v2(
     ctx: OpKernelContext, done: type_of_done, handle: Handle, components: list[Array]
 ) -> None:
-    """Puts in one element for each row of the components."""
+    """Put in one element for each row of the components."""
     _enqueue_many(ctx, done, handle, components)
 
 
@@ -512,7 +512,7 @@ def queue_dequeue_many_v2(
 def queue_dequeue_up_to_v2(
     ctx: OpKernelContext, done: type_of_done, handle: Handle, n: Array
 ) -> None:
-    """Takes ``n`` elements out, or what is left in a closed queue."""
+    """Take ``n`` elements out, or what is left in a closed queue."""
     _dequeue_many(ctx, done, handle, n, small_batch=True)
 
 
@@ -524,7 +524,7 @@ def queue_dequeue_up_to_v2(
 def queue_close_v2(
     ctx: OpKernelContext, done: type_of_done, handle: Handle, *, cancel_pending_enqueues: bool
 ) -> None:
-    """Closes the queue for enqueues; those who wait come first, unless they are cancelled."""
+    """Close the queue for enqueues; those who wait come first, unless they are cancelled."""
     _close(ctx, done, handle, cancel_pending_enqueues)
 
 
@@ -566,7 +566,7 @@ def queue_enqueue(
 def queue_enqueue_many(
     ctx: OpKernelContext, done: type_of_done, handle: RefCell, components: list[Array]
 ) -> None:
-    """Puts in one element for each row of the components."""
+    """Put in one element for each row of the components."""
     _enqueue_many(ctx, done, handle, components)
 
 
@@ -598,7 +598,7 @@ def queue_dequeue_many(ctx: OpKernelContext, done: type_of_done, handle: RefCell
 def queue_dequeue_up_to(
     ctx: OpKernelContext, done: type_of_done, handle: RefCell, n: Array
 ) -> None:
-    """Takes ``n`` elements out, or what is left in a closed queue."""
+    """Take ``n`` elements out, or what is left in a closed queue."""
     _dequeue_many(ctx, done, handle, n, small_batch=True)
 
 
@@ -610,7 +610,7 @@ def queue_dequeue_up_to(
 def queue_close(
     ctx: OpKernelContext, done: type_of_done, handle: RefCell, *, cancel_pending_enqueues: bool
 ) -> None:
-    """Closes the queue for enqueues; those who wait come first, unless they are cancelled."""
+    """Close the queue for enqueues; those who wait come first, unless they are cancelled."""
     _close(ctx, done, handle, cancel_pending_enqueues)
 
 
@@ -633,7 +633,7 @@ def queue_is_closed(ctx: OpKernelContext, handle: RefCell) -> Array:
     devices=("CPU",),
 )  # fmt: skip
 def fake_queue(ctx: OpKernelContext, resource: Handle) -> Array:
-    """The handle of a queue as one of the first version."""
+    """Return the handle of a queue as one of the first version."""
     return as_reference(ctx, resource)
 
 

@@ -26,7 +26,7 @@ _ANY = (*_LIMITS, "dtypes: list(type)", "container: string = ''", "shared_name: 
 
 
 def _area(ctx: OpKernelContext, kind: str, make: Callable[..., Array]) -> Array:
-    """The area of this node: by shared name, or by its own."""
+    """Return the area of this node: by shared name, or by its own."""
     attrs = ctx.attrs
     name = (attrs["shared_name"] or b"").decode() or ctx.node_name
     container = (attrs["container"] or b"").decode()

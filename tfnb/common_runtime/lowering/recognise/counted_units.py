@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def alive_alone(
     registers: Registers, units: Iterable[Unit], weak_enters: Collection[int]
 ) -> dict[int, set[int]]:
-    """The nodes that are alive even where their frame as a whole is not.
+    """Return the nodes that are alive even where their frame as a whole is not.
 
     Args:
       registers: what the nodes are given.
@@ -44,7 +44,7 @@ def alive_alone(
 
 
 def triggered(registers: Registers, units: Iterable[Unit]) -> set[int]:
-    """The ControlTriggers, which are never dead, and what waits for nothing else."""
+    """Return the ControlTriggers, which are never dead, and what waits for nothing else."""
     found: set[int] = set()
     for unit in units:
         item = unit.item
@@ -61,7 +61,7 @@ def triggered(registers: Registers, units: Iterable[Unit]) -> set[int]:
 def marks(
     units: Sequence[Unit], more: Iterable[Unit], goes_on: type_of_literal | None
 ) -> list[Unit]:
-    """What makes a block for each condition of a node that would have none.
+    """Return what makes a block for each condition of a node that would have none.
 
     Args:
       units: those of the frame.

@@ -95,7 +95,7 @@ class Frame:
         self.goes_on: type_of_literal | None = None
 
     def switches(self) -> dict[int, str]:
-        """The predicates of the frame's Switches, by the Switch's id."""
+        """Return the predicates of the frame's Switches, by the Switch's id."""
         owner = self._owner
         return {
             unit.item.id: owner.predicate(unit.item)

@@ -30,7 +30,7 @@ class Order:
         numbers: Mapping[str, int],
         goes_on: type_of_literal | None = None,
     ) -> None:
-        """Prepares.
+        """Prepare.
 
         Args:
           units: all of them.
@@ -46,7 +46,7 @@ class Order:
         self._has_left = False
 
     def block(self) -> Block:
-        """The units as a block; that of a loop has its Leave.
+        """Return the units as a block; that of a loop has its Leave.
 
         Raises:
           Unrecognised: some units wait for each other.
@@ -92,7 +92,7 @@ class Order:
     def _fill(
         self, block: Block, here: type_of_condition, leaves_inside: bool, *, takes_later: bool
     ) -> None:
-        """Runs what is ready under a condition, and everything further inside."""
+        """Run what is ready under a condition, and everything further inside."""
         ready = self._ready.setdefault(here, [])
         end = self._goes_on[0] if leaves_inside and self._goes_on is not None else ""
         while True:
@@ -118,7 +118,7 @@ class Order:
                 self._fill(inside, here | {(name, side)}, leaves_inside, takes_later=False)
 
     def _take_later(self, here: type_of_condition, end: str) -> bool:
-        """Makes one of those ready that had to wait, if it stands in front of the end."""
+        """Make one of those ready that had to wait, if it stands in front of the end."""
         for unit in sorted(self._later, key=lambda unit: unit.waits):
             condition = unit.condition or ALWAYS
             if here <= condition and all(name != end for name, _ in condition):
@@ -128,7 +128,7 @@ class Order:
         return False
 
     def _later_literal(self, here: type_of_condition, end: str) -> type_of_literal | None:
-        """The end of an iteration, where one that had to wait stands behind it."""
+        """Return the end of an iteration, where one that had to wait stands behind it."""
         for unit in self._later:
             for literal in unit.condition or ALWAYS:
                 if literal[0] == end:
@@ -146,7 +146,7 @@ class Order:
         self._fill(block, here | {(name, side)}, False, takes_later=True)
 
     def _next_literal(self, here: type_of_condition, end: str) -> type_of_literal | None:
-        """The next question to ask: the oldest, but whether the loop goes on comes last.
+        """Return the next question to ask: the oldest, but whether the loop goes on comes last.
 
         That question is asked outside of all others, which therefore wait for it where a unit
         depends on both.

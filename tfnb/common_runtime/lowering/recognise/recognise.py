@@ -34,7 +34,7 @@ _MOST_LOOPS, _MOST_LEVELS = 18, 80
 def recognise(
     immutable: ImmutableExecutorState, *, counts: bool = False, wanted: Collection[int] = ()
 ) -> Program:
-    """The partition as a program.
+    """Return the partition as a program.
 
     Args:
       immutable: the partition.

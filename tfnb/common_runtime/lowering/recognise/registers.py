@@ -56,7 +56,7 @@ class Registers:
     def __init__(
         self, immutable: ImmutableExecutorState, *, counts: bool, wanted: Collection[int] = ()
     ) -> None:
-        """Reads all edges.
+        """Read all edges.
 
         Raises:
           Unrecognised: only the reference can run one of the nodes.
@@ -77,7 +77,7 @@ class Registers:
             self._wanted |= {(number, output) for output in range(items[number].num_outputs)}
 
     def instructions(self, item: NodeItem) -> list[type_of_instruction]:
-        """The instructions of a node; none if it only orders or names others."""
+        """Return the instructions of a node; none if it only orders or names others."""
         if item.action == NOTHING:
             return []
         if item.op in SWITCHES or item.action == PASS:
@@ -100,7 +100,7 @@ class Registers:
         return [*made, Compute(item, args, results)]
 
     def predicate(self, item: NodeItem) -> str:
-        """The register of the predicate of a Switch."""
+        """Return the register of the predicate of a Switch."""
         source = self.register(*self.sources[item.id][1])
         if all(position != 1 for position, *_ in item.dereference):
             return source
@@ -130,7 +130,7 @@ class Registers:
                 raise Unrecognised(f"'{item.name}' lacks an input")
 
     def register(self, item: NodeItem, output: int) -> str:
-        """The register of a node's output; nodes that forward their input share its register."""
+        """Return the register of a node's output; nodes that forward their input share its register."""
         path = []
         while True:
             key = (item.id, output)
@@ -153,7 +153,7 @@ class Registers:
         return name
 
     def hands_on(self, item: NodeItem) -> tuple[NodeItem, int] | None:
-        """The tensor that a node's output forwards; None if the node makes a value of its own."""
+        """Return the tensor that a node's output forwards; None if the node makes a value of its own."""
         if item.is_merge and item.dereference:
             raise Unrecognised(f"'{item.name}' reads a variable")
         if item.is_merge or any(position == 0 for position, *_ in item.dereference):
@@ -184,7 +184,7 @@ class Registers:
         return name
 
     def args(self, item: NodeItem) -> list[str]:
-        """The registers of a node's inputs."""
+        """Return the registers of a node's inputs."""
         return [self.register(*source) for source in self.sources[item.id]]
 
     def is_wanted(self, item: NodeItem, output: int) -> bool:

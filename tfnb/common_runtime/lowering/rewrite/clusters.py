@@ -56,14 +56,14 @@ _FEWEST = 2  # nodes of a cluster; on a GPU, functions
 
 
 def find_clusters(program: Program) -> None:
-    """Puts the clusters of a program in place of their nodes."""
+    """Put the clusters of a program in place of their nodes."""
     uses: dict[str, int] = dict.fromkeys(program.predicates, 1)
     count_uses(program.root, uses)
     _Finder(program, uses).find(program.root)
 
 
 def count_uses(block: Block, uses: dict[str, int]) -> None:
-    """Counts how often registers are read in a block."""
+    """Count how often registers are read in a block."""
     for instruction in block:
         for name in reads_of(instruction):
             uses[name] = uses.get(name, 0) + 1
@@ -84,7 +84,7 @@ class _Finder:
         self._made: Block = []
 
     def find(self, block: Block) -> None:
-        """Changes a block and the blocks inside it."""
+        """Change a block and the blocks inside it."""
         for instruction in block:
             for inside in insides_of(instruction):
                 _Finder.find(self, inside)
@@ -126,7 +126,7 @@ class _Finder:
         self._open[compute.results[0]] = [*members, compute]
 
     def _close(self, names: Iterable[str]) -> None:
-        """Writes down the clusters that give these registers."""
+        """Write down the clusters that give these registers."""
         for name in names:
             members = self._open.pop(name, None)
             if members is None:
@@ -157,7 +157,7 @@ _VARIABLES = ops_with(Trait.VARIABLE)
 
 
 def vector_args(compute: Compute) -> list[str]:
-    """The registers that a node of a CPU wants to have a number for each entry of the last axis."""
+    """Return the registers that a node of a CPU wants to have a number for each entry of the last axis."""
     kernel = compute.item.kernel
     tile = None if kernel is None else tile_of(kernel)
     if kernel is None or tile is None or not tile.vector:
@@ -167,7 +167,7 @@ def vector_args(compute: Compute) -> list[str]:
 
 
 def kind_of(item: NodeItem) -> object:
-    """Returns the key shared by a cluster's members; None for a node outside clusters."""
+    """Return the key shared by a cluster's members; None for a node outside clusters."""
     kernel = item.kernel
     if kernel is None:
         return None
@@ -177,7 +177,7 @@ def kind_of(item: NodeItem) -> object:
 
 
 def functions_of(item: NodeItem) -> int:
-    """Returns the number of elementwise functions in a GPU node; 0: it is not elementwise."""
+    """Return the number of elementwise functions in a GPU node; 0: it is not elementwise."""
     from tfnb.common_runtime.lowering.support.fused import (
         num_functions,  # where there is a GPU only
     )
@@ -192,7 +192,7 @@ def is_on_gpu(item: NodeItem) -> bool:
 
 
 def only_gpu(items: Iterable[NodeItem]) -> Any:
-    """Returns the one GPU that nodes compute on; None for none or several.
+    """Return the one GPU that nodes compute on; None for none or several.
 
     Also None if a node may change the current device: a user's function, or one of the graph.
     """
@@ -216,7 +216,7 @@ def is_constant(item: NodeItem) -> bool:
 
 
 def number_in(source: tuple[NodeItem, int] | None) -> Any:
-    """The NumPy scalar that a register on a GPU always holds; None where it holds an array."""
+    """Return the NumPy scalar that a register on a GPU always holds; None where it holds an array."""
     if source is None or not is_constant(source[0]) or source[0].kernel is None:
         return None
     value = kernel_attr(source[0].kernel.attrs["value"])
@@ -242,7 +242,7 @@ class TilePlan:
 
 
 def plan_tile(cluster: Cluster, over: str = "") -> TilePlan:
-    """Finds the places.
+    """Find the places.
 
     Args:
       cluster: its nodes in their order.
@@ -314,7 +314,7 @@ class TiledCluster:
         self._works: dict[tuple[int, ...], bool] = {}
 
     def __call__(self, *args: Any) -> Any:
-        """The result in an array, or None."""
+        """Return the result in an array, or None."""
         for arg in args:
             if arg.__class__ is np.ndarray and arg.size >= self._least:
                 break
@@ -327,7 +327,7 @@ class TiledCluster:
         return self._run(args, shape, _only_here(args, self._over, _ALONE, shape))
 
     def over_input(self, args: list[Any]) -> Any:
-        """The result in the place of an input that only the list holds, or None."""
+        """Return the result in the place of an input that only the list holds, or None."""
         twice = len(args) == 2 and args[0] is args[1]
         found = _only_here(args, self._over, _ALONE_IN_LIST + twice)
         if found in self._vectors:
@@ -425,7 +425,7 @@ def _positions_of_row(positions: int, channels: int) -> int:
 def _only_here(
     args: Sequence[Any], numbers: Iterable[int], alone: int, shape: tuple[int, ...] | None = None
 ) -> int:
-    """The first of some arguments that is an array which only the calling function holds, or -1.
+    """Return the first of some arguments that is an array which only the calling function holds, or -1.
 
     Args:
       args: the arguments.
@@ -476,7 +476,7 @@ _single: dict[tuple[str, np.dtype[Any]], TiledCluster] = {}
 
 
 def compute_over_input(item: NodeItem, args: list[Any]) -> Any:
-    """Writes the result over a large input without other holders; None: compute it plainly.
+    """Write the result over a large input without other holders; None: compute it plainly.
 
     Args:
       item: the node.

@@ -35,7 +35,7 @@ _DTYPE_ATTRS = ("dtype", "elem_type", "T")
 
 
 def find_held(program: Program) -> None:
-    """Marks the nodes whose resource a register may hold."""
+    """Mark the nodes whose resource a register may hold."""
     found = [
         (instruction, held)
         for instruction in instructions_in(program.root)
@@ -93,7 +93,7 @@ def _held_of(item: NodeItem) -> HeldUse | None:
 
 
 def _kinds(item: NodeItem, held: HeldUse) -> list[Any]:
-    """The kind of resource, and its dtype if the node has one."""
+    """Return the kind of resource, and its dtype if the node has one."""
     assert item.kernel is not None
     attrs = item.kernel.attrs
     return [held.kind, *[attrs[name] for name in _DTYPE_ATTRS if name in attrs]]
@@ -106,12 +106,12 @@ class _Groups:
         self._above: dict[str, str] = {}
 
     def of(self, register: str) -> str:
-        """The register that represents the group."""
+        """Return the register that represents the group."""
         while (above := self._above.get(register, register)) != register:
             self._above[register] = self._above.get(above, above)
             register = above
         return register
 
     def join(self, one: str, other: str) -> None:
-        """Merges two groups."""
+        """Merge two groups."""
         self._above[self.of(one)] = self.of(other)

@@ -40,12 +40,12 @@ _FEWEST = 3
 
 
 def find_segments(program: Program) -> None:
-    """Puts the segments of a program around their instructions."""
+    """Put the segments of a program around their instructions."""
     _Finder(program).find(program.root)
 
 
 def _device_of(instruction: type_of_instruction) -> object:
-    """The GPU that an instruction launches a kernel of; None for any other instruction."""
+    """Return the GPU that an instruction launches a kernel of; None for any other instruction."""
     if isinstance(instruction, Cluster) and instruction.is_on_gpu:
         instruction = instruction.plain[-1]
     if not isinstance(instruction, Compute) or not is_on_gpu(instruction.item):
@@ -58,7 +58,7 @@ def _device_of(instruction: type_of_instruction) -> object:
 
 
 def fused_of(cluster: Cluster, item_of: Mapping[str, tuple[NodeItem, int]]) -> FusedCluster:
-    """What a cluster on a GPU runs as; ``item_of`` tells the node of a register."""
+    """Return what a cluster on a GPU runs as; ``item_of`` tells the node of a register."""
     numbers: dict[str, Any] = {arg: number for number, arg in enumerate(cluster.args)}
     kernels = []
     members = [one for one in cluster.plain if isinstance(one, Compute)]
@@ -71,7 +71,7 @@ def fused_of(cluster: Cluster, item_of: Mapping[str, tuple[NodeItem, int]]) -> F
 
 
 def reports_of(names: Mapping[str, Any]) -> list[str]:
-    """What became of the clusters and segments among an emitted function's names, as comments."""
+    """Return what became of the clusters and segments among an emitted function's names, as comments."""
     lines = []
     for name, value in names.items():
         if isinstance(value, GraphSegment):
@@ -99,7 +99,7 @@ class _Row:
         self._is_behind_impure = False
 
     def takes(self, instruction: type_of_instruction, device: object) -> bool:
-        """Adds an instruction that launches, if it may come in front of what goes behind."""
+        """Add an instruction that launches, if it may come in front of what goes behind."""
         if device is not self._device or not self._later.isdisjoint(reads_of(instruction)):
             return False
         self.launching.append(instruction)
@@ -107,7 +107,7 @@ class _Row:
         return True
 
     def passes(self, instruction: type_of_instruction, front: Block) -> bool:
-        """Puts an instruction that does not launch in front of the row, or behind it."""
+        """Put an instruction that does not launch in front of the row, or behind it."""
         if not self.launching:
             return False
         if not isinstance(instruction, Compute) or instruction.item.waits_for_others:
@@ -138,7 +138,7 @@ class _Finder:
         self._number = 0
 
     def find(self, block: Block) -> None:
-        """Changes a block and the blocks inside it."""
+        """Change a block and the blocks inside it."""
         made: Block = []
         row = _Row(None)
         for instruction in block:

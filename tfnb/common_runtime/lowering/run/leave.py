@@ -75,7 +75,7 @@ class _Ran:
                 self._block(0, 0)
 
     def settle(self, receivers: Mapping[int, int]) -> None:
-        """Counts a Send as run where its Recv has run, and only there."""
+        """Count a Send as run where its Recv has run, and only there."""
         for done in self.done.values():
             for send, receive in receivers.items():
                 done.pop(send, None)
@@ -116,7 +116,7 @@ class _Ran:
             self._dead(number, self.done[frame])
 
     def _leave(self, leaving: int, going: int, frame: int) -> bool:
-        """A loop was left unless the function stands in what comes behind."""
+        """Return a loop was left unless the function stands in what comes behind."""
         is_left = not self._is_in(going) or self._is_in(leaving)
         entered, other = (leaving, going) if is_left else (going, leaving)
         self._block(entered, frame)
@@ -134,7 +134,7 @@ class _Ran:
         self.ended.add(frame)
 
     def _dead(self, number: int, done: _Done) -> None:
-        """Handles a block that was not entered: only nodes that are never dead have run."""
+        """Handle a block that was not entered: only nodes that are never dead have run."""
         for _, _, kind, what in self._plan.scripts[number]:
             if kind == "node" and what[0] in self._plan.triggered:
                 done[what[0]] = ()
@@ -272,7 +272,7 @@ class _Builder:
                 executor.debugger.ran(executor, (item, iteration, False), outputs)
 
     def _done(self, frame_id: int) -> _Done:
-        """The nodes of this partition among those that ran in a frame."""
+        """Return the nodes of this partition among those that ran in a frame."""
         first, end = self._first, self._first + len(self._items)
         ran = self._ran.done[frame_id]
         return {number - first: gave for number, gave in ran.items() if first <= number < end}
@@ -325,7 +325,7 @@ class _Builder:
                 propagator.next_iteration(item, False, iteration, outputs)
 
     def _begin(self, frame: FrameState, number: int) -> IterationState:
-        """The iteration in which a frame is; those before are gone."""
+        """Return the iteration in which a frame is; those before are gone."""
         if not number:
             return frame.iterations[0]
         iteration = IterationState(frame, number)

@@ -70,7 +70,7 @@ _MOST_RECORDED = 32  # functions of a partition, one for each set of breakpoints
 
 
 def _load() -> None:
-    """Loads what writes functions, with the first of them.
+    """Load what writes functions, with the first of them.
 
     Inside an import an interrupt would leave a lock behind for which all other threads wait for
     ever.
@@ -99,7 +99,7 @@ def over_large_input(item: NodeItem, args: list[Any]) -> Any:
 def lower(
     immutable: ImmutableExecutorState, *, counts: bool = False, journal: JournalKind | None = None
 ) -> LoweredStep | None:
-    """The partition as a function, or None where it is too long, or is not recognised.
+    """Return the partition as a function, or None where it is too long, or is not recognised.
 
     Args:
       immutable: the partition.
@@ -120,7 +120,7 @@ def lower(
 
 
 def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> LoweredFunction | None:
-    """What runs a partition in this step; None: the reference executor."""
+    """Return what runs a partition in this step; None: the reference executor."""
     hooks, warm_up = run_state.hooks, immutable.warm_up
     counts = False
     if _lowering is Lowering.NEVER:
@@ -193,7 +193,7 @@ def _wanted_kind(
 
 
 def _kept_of(wanted: RunsThrough, immutable: ImmutableExecutorState) -> list[str]:
-    """The tensors of a partition among those whose values are wanted."""
+    """Return the tensors of a partition among those whose values are wanted."""
     return [one for one in wanted.keeps if immutable.find_id(one.rpartition(":")[0]) >= 0]
 
 
@@ -206,7 +206,7 @@ def _can_be_left(immutable: ImmutableExecutorState, run_state: RunState) -> bool
 def _recorded_for(
     immutable: ImmutableExecutorState, run_state: RunState, kind: JournalKind | None
 ) -> LoweredFunction | None:
-    """The function that writes down what it does; None: the step tells of its nodes."""
+    """Return the function that writes down what it does; None: the step tells of its nodes."""
     hooks = run_state.hooks
     # A journal with times keeps what comes first, one of values what comes last.
     if immutable.device.xp is not np:
@@ -246,7 +246,7 @@ def _noted(
     kind: JournalKind,
     found: LoweredFunction | None,
 ) -> LoweredFunction | None:
-    """A function, which is remembered if it is the one that a debugger may have left."""
+    """Return a function, which is remembered if it is the one that a debugger may have left."""
     if kind.leaves is not None and found is not None:
         immutable.warm_up.until_near = run_state.near, found
     return found
@@ -260,7 +260,7 @@ def _can_keep(immutable: ImmutableExecutorState, keeps: tuple[str, ...]) -> bool
 
 
 def lowered_together(executors: Executors, run_state: RunState) -> LoweredFunction | None:
-    """What runs the partitions of a signature as one function in this step; None: they run apart.
+    """Return what runs the partitions of a signature as one function in this step; None: they run apart.
 
     Once they can, ``executors.alone`` is the one partition that they make.
     """

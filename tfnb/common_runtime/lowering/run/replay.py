@@ -194,7 +194,7 @@ class _Replay:
         return tuple(found)
 
     def _peek(self) -> Any:
-        """The next entry that is no note; None behind the last."""
+        """Return the next entry that is no note; None behind the last."""
         self._foreign(len(self._entries), -1)
         return self._entries[self._at] if self._at < len(self._entries) else None
 
@@ -235,7 +235,7 @@ class _Replay:
         self._row("live", place, number, weight, contents)
 
     def _given(self, number: int) -> list[Any]:
-        """What is known of a node's outputs."""
+        """Return what is known of a node's outputs."""
         found = [self._contents.get(one) for one in self._plan.registers[number]]
         decides = self._contents.get(self._plan.switches.get(number, ""))
         if decides is not None:
@@ -399,7 +399,7 @@ class _Replay:
         self._row("done", place, 0)
 
     def _enter(self, body: int, around: _Place) -> _Place:
-        """A frame begins."""
+        """Return a frame begins."""
         self._frames += 1
         loop = self._plan.loop_of[body]
         parent = around.frames.get(loop.parent, around.frame)

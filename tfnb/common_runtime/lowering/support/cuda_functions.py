@@ -168,7 +168,7 @@ def kind_of(dtype: np.dtype) -> str:
 
 
 def c_function(name: str, dtype: np.dtype) -> str | None:
-    """The name in C of NumPy's function for arguments of a type; None where there is none."""
+    """Return the name in C of NumPy's function for arguments of a type; None where there is none."""
     kind = kind_of(dtype)
     if (name, kind) in _TEXTS:
         return f"{name}_{kind}"
@@ -176,7 +176,7 @@ def c_function(name: str, dtype: np.dtype) -> str | None:
 
 
 def preamble(functions: set[str], dtypes: set[str]) -> str:
-    """The functions by these names, and what the types need."""
+    """Return the functions by these names, and what the types need."""
     # Where CuPy has no such file, the type is known anyway, or the kernel is not compiled.
     lines = [
         f"#if __has_include(<cupy/{one}.cuh>)\n#include <cupy/{one}.cuh>\n#endif"
@@ -201,7 +201,7 @@ def preamble(functions: set[str], dtypes: set[str]) -> str:
 
 
 def literal(value: np.generic) -> str:
-    """A number in C, exact to the last bit.
+    """Return a number in C, exact to the last bit.
 
     >>> literal(np.float32(0.1)), literal(np.int8(-128)), literal(np.float64("-inf"))
     ('float(0.1f)', '(signed char)(-128)', 'double(-1.0/0.0)')

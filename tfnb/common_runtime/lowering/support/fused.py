@@ -58,7 +58,7 @@ class _Source:
         self.dtypes: set[str] = set()
 
     def add(self, function: str, args: Sequence[str], dtype: np.dtype[Any], cast: str = "") -> str:
-        """Writes a statement; gives the variable."""
+        """Write a statement; give the variable."""
         if len(self.statements) >= _MOST_STATEMENTS:
             raise NotElementwise("too long")
         self.functions.add(function)
@@ -69,7 +69,7 @@ class _Source:
         return name
 
     def type(self, dtype: np.dtype[Any]) -> str:
-        """A type in C."""
+        """Return a type in C."""
         name = dtype.name
         if name not in C_TYPES:
             raise NotElementwise(f"of {name}")
@@ -97,12 +97,12 @@ class TracedArray:
     itemsize = property(lambda self: self.dtype.itemsize)
 
     def astype(self, dtype: Any, copy: bool = True) -> TracedArray:
-        """The same numbers in another type."""
+        """Return the same numbers in another type."""
         target = np.dtype(dtype)
         return TracedArray(self._source, self._cast(target), target, self.shape)
 
     def _cast(self, target: np.dtype[Any]) -> str:
-        """The variable as another type."""
+        """Return the variable as another type."""
         source, dtype = self._source, self.dtype
         if dtype == target:
             return self.text
@@ -207,7 +207,7 @@ def _is_typed(value: Any) -> bool:
 
 
 def _into(out: Any, found: TracedArray) -> TracedArray:
-    """The result where the kernel wants it."""
+    """Return the result where the kernel wants it."""
     if out is None:
         return found
     if not isinstance(out, TracedArray) or (out.dtype, out.shape) != (found.dtype, found.shape):
@@ -217,7 +217,7 @@ def _into(out: Any, found: TracedArray) -> TracedArray:
 
 
 def _text_of(source: _Source, value: Any, dtype: np.dtype[Any]) -> str:
-    """An argument as a type, in C."""
+    """Return an argument as a type, in C."""
     if isinstance(value, TracedArray):
         return value._cast(dtype)
     if isinstance(value, bool | int | float | np.generic):
@@ -291,7 +291,7 @@ type_of_member = tuple["OpKernel", "Sequence[Any]"]
 
 
 def write_source(members: Sequence[type_of_member], inputs: Sequence[type_of_form]) -> FusedSource:
-    """The source of some nodes.
+    """Return the source of some nodes.
 
     Args:
       members: kernels with their arguments: ``int`` for the number of an input, ``(int,)`` for that
@@ -334,7 +334,7 @@ def write_source(members: Sequence[type_of_member], inputs: Sequence[type_of_for
 
 
 def _copied(value: Any) -> Any:
-    """The value for a kernel that may write over it."""
+    """Return the value for a kernel that may write over it."""
     if isinstance(value, np.generic):
         return value
     return TracedArray(value._source, value.text, value.dtype, value.shape)
@@ -353,7 +353,7 @@ def is_own_kernel(kernel: OpKernel) -> bool:
 
 
 def num_functions(kernel: OpKernel, dtypes: Sequence[np.dtype[Any]]) -> int:
-    """Returns the number of elementwise functions in a node; 0 if it is not elementwise.
+    """Return the number of elementwise functions in a node; 0 if it is not elementwise.
 
     The node is traced with arrays of one shape, and with vectors after the first.
     """
@@ -385,7 +385,7 @@ class FusedCluster:
     __slots__ = ("_launch", "_members", "_sources", "_xp", "refusals")
 
     def __init__(self, members: Sequence[type_of_member]) -> None:
-        """Prepares.
+        """Prepare.
 
         Args:
           members: as :func:`write_source` takes them, all of one GPU.
@@ -399,7 +399,7 @@ class FusedCluster:
         self.refusals: dict[tuple[type_of_form, ...], str] = {}
 
     def __call__(self, *args: Any) -> Any:
-        """The result, or None."""
+        """Return the result, or None."""
         array_type = self._xp.ndarray
         for arg in args:
             if not isinstance(arg, array_type):
@@ -430,6 +430,6 @@ class FusedCluster:
 
 
 def _forget_some(kept: dict[Any, Any]) -> None:
-    """Makes room, should shapes change in every step."""
+    """Make room, should shapes change in every step."""
     if len(kept) >= _MOST_FORMS:
         del kept[next(iter(kept))]

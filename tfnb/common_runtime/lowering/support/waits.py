@@ -47,7 +47,7 @@ class _Answer:
 
 
 def waiter(immutable: ImmutableExecutorState, item: NodeItem) -> Callable[..., Sequence[Any]]:
-    """A function ``wait(step, run_state, *args)`` that gives the outputs of a node."""
+    """Return a function ``wait(step, run_state, *args)`` that gives the outputs of a node."""
     kernel, compute = item.kernel, item.compute
     assert kernel is not None
     assert compute is not None

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def registers_to_keep(program: Program) -> set[str]:
-    """The registers that must hold what they hold until the function is left."""
+    """Return the registers that must hold what they hold until the function is left."""
     registers = program.registers
     assert registers is not None
     found = set[str]()
@@ -66,7 +66,7 @@ def registers_to_keep(program: Program) -> set[str]:
 
 
 def turns_of(run_state: RunState) -> Callable[[int], Iterator[int]]:
-    """What the loops of a step count by: near an iteration it asks the function to be left."""
+    """Return what the loops of a step count by: near an iteration it asks the function to be left."""
     iterations = run_state.near.iterations
     if not iterations:
         return _endless
@@ -171,7 +171,7 @@ class LeaveWriter:
         self.start = source.last
 
     def turns(self, frame_name: str) -> str:
-        """What a loop counts by."""
+        """Return what a loop counts by."""
         return f"turns({self._immutable.frames[frame_name].index})"
 
     def iteration(self, body: Block) -> None:
@@ -200,7 +200,7 @@ class LeaveWriter:
             self.root_lines.append(self._source.last)
 
     def _look(self, registers: list[str]) -> None:
-        """Looks at values."""
+        """Look at values."""
         self._ask([(number, one) for one in registers for number in self._looked_at[one]])
 
     def dead_in(self, block: Block) -> list[int]:
@@ -225,14 +225,14 @@ class LeaveWriter:
         return self._rests[id(instruction)]
 
     def _ask(self, pairs: list[tuple[int, str]]) -> None:
-        """Writes a line that asks of nodes."""
+        """Write a line that asks of nodes."""
         if pairs:
             asked = " or ".join(f"near{number}({one})" for number, one in pairs)
             self._source.line(f"if {asked}: leave()")
             self.sites[self._source.last] = tuple(dict.fromkeys(number for number, _ in pairs))
 
     def plan(self, places: CountPlan) -> LeavePlan:
-        """What its lines do, once the function is written."""
+        """Return what its lines do, once the function is written."""
         return LeavePlan(self, places, self._program, self._own)
 
 

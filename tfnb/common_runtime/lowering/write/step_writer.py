@@ -138,7 +138,7 @@ class StepWriter:
             )
 
     def write(self) -> None:
-        """Writes the program."""
+        """Write the program."""
         source = self.source
         source.names["count"] = itertools.count
         source.line("def step(args, retvals, step, run_state):")
@@ -277,7 +277,7 @@ class StepWriter:
         counted: int = 0,
         dead: Block | None = None,
     ) -> int:
-        """A side of a cond; gives the number of its block where it is counted.
+        """Return a side of a cond; gives the number of its block where it is counted.
 
         Args:
           block: the side.
@@ -390,7 +390,7 @@ class StepWriter:
 
 
 def _instructions_of_frame(block: Block) -> Iterator[type_of_instruction]:
-    """The instructions of a loop's body that are not those of a loop inside it."""
+    """Yield the instructions of a loop's body that are not those of a loop inside it."""
     for instruction in block:
         yield instruction
         if not isinstance(instruction, Loop):
