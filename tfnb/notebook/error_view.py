@@ -61,7 +61,7 @@ class ErrorView:
         renderer.structured_traceback = self._render
 
     def remove(self) -> None:
-        """Restores the shell's rendering of tracebacks."""
+        """Restore the shell's rendering of tracebacks."""
         # Without the attribute, the method of the class is used again.
         self._shell.InteractiveTB.__dict__.pop("structured_traceback", None)
 
@@ -89,7 +89,7 @@ class ErrorView:
 
 
 def is_ours(error: Any, traceback: TracebackType | None) -> bool:
-    """Whether an error is of tfnb, or an interrupt inside of it, and is meant for its caller."""
+    """Return whether an error is of tfnb, or an interrupt inside of it, and is meant for its caller."""
     if isinstance(error, KeyboardInterrupt):
         return _call_interrupted(traceback) is not None
     if isinstance(error, OpError) or type(error).__module__.startswith("tfnb."):

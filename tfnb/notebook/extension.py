@@ -60,7 +60,7 @@ class Extension:
         print(f"tfnb opened an interactive session on {_devices(self.session)}.")
 
     def unload(self) -> None:
-        """Closes the session, if it was opened here, and takes everything away."""
+        """Close the session, if it was opened here, and take everything away."""
         if self._lab is not None:
             self._lab.stop()
             self._lab = None
@@ -128,7 +128,7 @@ _loaded: dict[int, Extension] = {}
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Installs tfnb in a shell; a second call changes nothing."""
+    """Install tfnb in a shell; a second call changes nothing."""
     if id(shell) in _loaded:
         return
     extension = Extension(shell)

@@ -38,7 +38,7 @@ class GraphDifference:
     num_same: int
 
     def __bool__(self) -> bool:
-        """Whether anything differs."""
+        """Return whether anything differs."""
         return bool(self.only_in_first or self.only_in_second or self.changed)
 
     def __str__(self) -> str:

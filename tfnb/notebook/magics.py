@@ -115,7 +115,7 @@ class TfnbMagics(Magics):
 
     @line_cell_magic
     def tfnb(self, line: str, cell: str | None = None) -> None:
-        """Shows graphs, placements, partitions, and steps while they run."""
+        """Show graphs, placements, partitions, and steps while they run."""
         __tracebackhide__ = True
         command, _, rest = line.strip().partition(" ")
         if command in ("", "help", "-h", "--help"):

@@ -37,7 +37,7 @@ def subcommand(name: str, *options: Callable[[Any], Any]) -> Callable[[F], F]:
 
 
 def asks_for_help(words: Sequence[str]) -> bool:
-    """Whether a subcommand is only asked what it does."""
+    """Return whether a subcommand is only asked what it does."""
     return "-h" in words or "--help" in words
 
 
@@ -49,7 +49,7 @@ def print_help(method: Callable[..., None]) -> None:
 
 
 def parse(method: Callable[..., None], line: str) -> Any:
-    """Parses a line; a request for help prints it and raises :class:`HelpShown`.
+    """Parse a line; a request for help prints it and raises :class:`HelpShown`.
 
     Raises:
       UsageError: the line does not fit.

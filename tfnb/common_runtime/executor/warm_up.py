@@ -1,7 +1,8 @@
 """What the steps of a partition leave for later steps: emitted functions, checks, counts of runs.
 
 A partition's tables (``immutable_executor_state.py``) never change; its :class:`WarmUp` beside them
-does.  Threads share it without a lock: if two write the same function, one of the two is kept.
+does. Threads share it without a lock: if two threads write the same function, one of the two
+results is kept.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""While becomes a frame of Enter, Merge, Switch, NextIteration and Exit.
+"""Lowering of While to a frame of Enter, Merge, Switch, NextIteration and Exit.
 
-Corresponds to TensorFlow's ``lower_while_op.cc``, whose names the new nodes have.  For each loop
-variable of ``loop: While(x)``::
+Corresponds to TensorFlow's ``lower_while_op.cc``; the new nodes have the same names as there.  For
+each loop variable of ``loop: While(x)``::
 
     x -> enter -> merge -> switch -> exit -> consumers
                     ^        `-> body call -> next_iteration -.
                     `-----------------------------------------'
 
-A resource goes in by a constant Enter and past the loop: what comes out is what went in.  The
-condition and the body are calls, which :mod:`lower_functional_ops` inlines next.
+A resource enters by a constant Enter and bypasses the loop: the result is the handle that was
+passed in.  The condition and the body are calls, which :mod:`lower_functional_ops` inlines next.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def why_not(node: Node) -> str:
-    """Why a loop cannot be lowered, or ""."""
+    """Return why a loop cannot be lowered, or ""."""
     if all(dtype.base_dtype is dtypes.resource for dtype in node.input_types):
         return "it has no variables that change"
     return ""

@@ -2,7 +2,7 @@
 
 Shapes are inferred on request, by the ops' own shape functions, and only from what must hold in
 every step: fed tensors, variables, queues and other inputs from outside have no known shape here,
-whatever they declare.  Corresponds to TensorFlow's ``graph_properties.cc``.
+even if they declare one.  Corresponds to TensorFlow's ``graph_properties.cc``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RANDOM = ops_with(Trait.DRAWS)
 
 
 class StaticShapes:
-    """Cached shapes of one graph's tensors; the meaning of its nodes must not change meanwhile."""
+    """The cached shapes of one graph's tensors; nodes must not change their meaning meanwhile."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -148,7 +148,7 @@ class StaticShapes:
 
 
 def inputs_of(node: Node) -> list[type_of_tensor] | None:
-    """Return the tensors a node takes, or None where one is missing."""
+    """Return the input tensors of a node, or None if one is missing."""
     edges = node.data_in_edges
     if len(edges) != len(node.input_types):
         return None
@@ -156,7 +156,7 @@ def inputs_of(node: Node) -> list[type_of_tensor] | None:
 
 
 def control_inputs_of(node: Node) -> list[Node]:
-    """Return the nodes a node waits for without taking a tensor, ``_SOURCE`` left out."""
+    """Return the sources of a node's control edges, except ``_SOURCE``."""
     if len(node.in_edges) == len(node.data_in_edges):
         return []
     return [edge.src for edge in node.in_edges if edge.is_control and edge.src.is_op]

@@ -34,7 +34,7 @@ class Callables:
 
     def __init__(self, session: DirectSession) -> None:
         self._session = session
-        self._lock = threading.RLock()  # garbage releases, perhaps inside of it
+        self._lock = threading.RLock()  # a finalizer may release inside of it
         self._handles = itertools.count(0)
         self._num_made = 0  # guarded by self._lock
         self._callables: dict[int, _Callable] = {}  # guarded by self._lock
@@ -44,8 +44,8 @@ class Callables:
 
         Raises:
           InvalidArgumentError: a device that is to hold a tensor is malformed or not there.
-          UnimplementedError: it cannot hold tensors of that type, or fetches are to be left on a
-            device without ``fetch_skip_sync``.
+          UnimplementedError: the device cannot hold tensors of that type, or fetches are to be left
+            on a device without ``fetch_skip_sync``.
           OpError: the graph cannot be pruned, placed or partitioned.
         """
         signature = (tuple(options.feed), tuple(options.fetch), tuple(options.target))
@@ -139,10 +139,10 @@ class Callables:
         return results
 
     def release(self, handle: int) -> None:
-        """Forgets a callable.
+        """Forget a callable.
 
         Raises:
-          InvalidArgumentError: there is none by this handle.
+          InvalidArgumentError: the handle is unknown.
         """
         with self._lock:
             if self._callables.pop(handle, None) is None:

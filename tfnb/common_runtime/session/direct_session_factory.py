@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class DirectSessionFactory:
-    """Makes sessions for the empty target, and knows those that live."""
+    """Makes sessions for the empty target, and keeps track of the live ones."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sessions: WeakRegistry[DirectSession] = WeakRegistry()  # guarded by self._lock
 
     def accepts_options(self, options: SessionOptions) -> bool:
-        """Whether the target is this process."""
+        """Return whether the target is this process."""
         return options.target == ""
 
     def new_session(self, options: SessionOptions) -> DirectSession:

@@ -52,7 +52,7 @@ class PassStage:
     Attributes:
       report: the report of the pass.
       device: the device of the partition; "" before partitioning.
-      before: the nodes before it; ``after`` likewise.
+      before: the nodes before the pass; ``after``: the nodes after it.
       function: the function whose body the graph is; "" for the graph of the session.
     """
 
@@ -89,7 +89,7 @@ class PassTrace:
 
 
 def snapshot(graph: Graph) -> tuple[NodeSnapshot, ...]:
-    """All nodes of a graph in their current state."""
+    """Return all nodes of a graph in their current state."""
     return tuple(_snapshot_of(node) for node in graph.op_nodes())
 
 

@@ -1,7 +1,7 @@
 """The interface of all kinds of sessions.
 
-A kind of session implements the abstract methods and whatever else it supports; the other methods
-raise UnimplementedError, as in TensorFlow's ``core/public/session.h``.
+A kind of session implements the abstract methods and the others that it supports; the rest raise
+UnimplementedError, as in TensorFlow's ``core/public/session.h``.
 """
 
 from __future__ import annotations

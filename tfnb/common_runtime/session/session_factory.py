@@ -1,7 +1,7 @@
-"""Which kind of session serves a target.
+"""The choice of the kind of session for a target.
 
-Factories register under a name and say by ``accepts_options`` whether a target is theirs.  Exactly
-one must accept.  Corresponds to TensorFlow's ``session_factory.cc``.
+Factories register under a name; ``accepts_options`` returns whether a factory serves a target.
+Exactly one must accept.  Corresponds to TensorFlow's ``session_factory.cc``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _log = logging.getLogger("tfnb")
 
 @dataclass(slots=True)
 class SessionOptions:
-    """What a session is asked to be: its target ("" = this process) and configuration."""
+    """The target ("" = this process) and the configuration of a new session."""
 
     target: str = ""
     config: config_pb2.ConfigProto = field(default_factory=config_pb2.ConfigProto)
@@ -32,7 +32,7 @@ class SessionFactory(Protocol):
     """Makes sessions for the targets it accepts."""
 
     def accepts_options(self, options: SessionOptions) -> bool:
-        """Whether the factory serves this target."""
+        """Return whether the factory serves this target."""
         ...
 
     def new_session(self, options: SessionOptions) -> Any:
@@ -58,7 +58,7 @@ def register(runtime_type: str, factory: SessionFactory) -> None:
 
 
 def deregister(runtime_type: str) -> None:
-    """Take a factory off; none by that name is no error."""
+    """Remove a factory; an unknown name is no error."""
     with _lock:
         _factories.pop(runtime_type, None)
 
@@ -92,7 +92,7 @@ def new_session(options: SessionOptions) -> Any:
     """Return a session for the target.
 
     Raises:
-      NotFoundError, InternalError: none or several factories accept it.
+      NotFoundError, InternalError: no factory or several factories accept it.
     """
     return get_factory(options).new_session(options)
 

@@ -21,7 +21,7 @@ class CellRegistrar:
         self.cell_id = ""
 
     def install(self) -> None:
-        """Begins, with the cell that runs."""
+        """Begin, with the cell that runs."""
         self._shell.events.register("pre_run_cell", self.register)
         inputs = getattr(self._shell.history_manager, "input_hist_raw", [])
         if inputs and inputs[-1]:
@@ -30,7 +30,7 @@ class CellRegistrar:
             self._register(inputs[-1], self._shell.transform_cell(inputs[-1]))
 
     def remove(self) -> None:
-        """Ends."""
+        """End."""
         self._shell.events.unregister("pre_run_cell", self.register)
 
     def register(self, info: Any) -> None:

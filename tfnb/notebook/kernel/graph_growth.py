@@ -69,12 +69,12 @@ class GraphGrowth:
         self.text = ""
 
     def install(self) -> None:
-        """Begins, with the next cell."""
+        """Begin, with the next cell."""
         self._shell.events.register("pre_run_cell", self.begin)
         self._shell.events.register("post_run_cell", self.end)
 
     def remove(self) -> None:
-        """Ends."""
+        """End."""
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
 

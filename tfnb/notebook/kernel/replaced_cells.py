@@ -24,7 +24,7 @@ class ReplacedCells:
         self._key = object()  # under which a graph keeps what cells made, by cell
 
     def run(self, key: str, body: Callable[[], None]) -> tuple[Making, str]:
-        """Runs a cell; gives what it made, and what is to be said of it ("" for nothing).
+        """Run a cell; gives what it made, and what is to be said of it ("" for nothing).
 
         Raises:
           RuntimeError: one such cell runs another.

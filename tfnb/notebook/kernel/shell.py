@@ -13,7 +13,7 @@ def current_shell() -> Any | None:
 
 
 def is_notebook(shell: Any | None) -> bool:
-    """Whether a shell belongs to a kernel, whose front end can show more than text."""
+    """Return whether a shell belongs to a kernel, whose front end can show more than text."""
     return shell is not None and getattr(shell, "kernel", None) is not None
 
 

@@ -254,7 +254,7 @@ class LabLink:
 
 
 def _is_bearable(content: Any, buffers: Any) -> bool:
-    """Whether a message has the expected form and an acceptable size."""
+    """Return whether a message has the expected form and an acceptable size."""
     if not isinstance(content, dict) or not isinstance(content.get("request"), str) or buffers:
         return False
     try:

@@ -125,7 +125,7 @@ class LabViews:
         ask: str = "",
         anew: bool = False,
     ) -> str:
-        """Opens a view, or finds it open, and tells its state; gives its name.
+        """Open a view, or finds it open, and tells its state; gives its name.
 
         Args:
           kind: which view; see ``KINDS``.
@@ -188,7 +188,7 @@ class LabViews:
                 view.comm.handle({"method": "update", "state": taken, "buffer_paths": []})
 
     def refresh(self) -> None:
-        """Brings views up to date whose graph has grown."""
+        """Bring views up to date whose graph has grown."""
         for view in list(self._views.values()):
             if view.refresh is not None:
                 view.refresh()
@@ -298,7 +298,7 @@ class LabViews:
         view.is_kept = lambda: debugged.stands
 
     def _run(self, view: _View, session: str, signature: int | None) -> None:
-        """Records until a step has ended, and shows that."""
+        """Record until a step has ended, and shows that."""
         widget = view.widget = SceneWidget(None, view="run", height=HEIGHT)
         view.title = "Recorded step"
         recording: Recording | None = None

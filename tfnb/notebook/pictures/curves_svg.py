@@ -44,7 +44,7 @@ def curves_height(curves: Sequence[Curve]) -> float:
 def draw_curves(
     out: SvgWriter, curves: Sequence[Curve], left: float, top: float, width: float
 ) -> None:
-    """Draws curves side by side, each with its last value and the numbers of its axes."""
+    """Draw curves side by side, each with its last value and the numbers of its axes."""
     wide = (width - _GAP * (PER_ROW - 1)) / PER_ROW
     for place, curve in enumerate(curves[:MAX_CURVES]):
         row, column = divmod(place, PER_ROW)

@@ -22,7 +22,7 @@ _DONE, _READY, _WAITS = "#388e3c", "#2f6fc4", "#b26a00"
 
 
 def partial_run_svg(state: PartialRunState) -> str:
-    """Draws what was fed, and each fetch: taken, ready, or with a line to the feeds it lacks."""
+    """Draw what was fed, and each fetch: taken, ready, or with a line to the feeds it lacks."""
     feeds, fetches = list(state.feeds)[:_MAX_ROWS], list(state.fetches)[:_MAX_ROWS]
     rows = max(len(feeds), len(fetches), 1)
     hidden = len(state.feeds) + len(state.fetches) - len(feeds) - len(fetches)

@@ -46,7 +46,7 @@ def run_difference_text(found: RunDifference) -> str:
 
 
 def run_difference_svg(found: RunDifference) -> str:
-    """Draws a comparison as a table with a bar of time for each node and run."""
+    """Draw a comparison as a table with a bar of time for each node and run."""
     rows = rows_to_show(found)
     shown = rows[:_MAX_ROWS]
     height = _TOP + len(shown) * _ROW + 14 + (18 if len(rows) > len(shown) else 0)

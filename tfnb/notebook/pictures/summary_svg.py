@@ -96,7 +96,7 @@ def summary_text(model: StepModel, counters: dict[str, Any], curves: Sequence[Cu
 
 
 def summary_svg(model: StepModel, counters: dict[str, Any], curves: Sequence[Curve] = ()) -> str:
-    """Draws phase, figures, bars of partitions, loops, step times, costly ops and scalars."""
+    """Draw phase, figures, bars of partitions, loops, step times, costly ops and scalars."""
     out = SvgWriter()
     frames = counters["frames"]
     slowest = _slowest(model)
@@ -178,7 +178,7 @@ def _iterations(frame: dict[str, Any]) -> str:
 
 
 def _draw_times(out: SvgWriter, times: Sequence[int], y: float) -> None:
-    """Draws step times as bars; if there are too many, the slowest of each stretch."""
+    """Draw step times as bars; if there are too many, the slowest of each stretch."""
     width, height = 330.0, 30.0
     stretch = -(-len(times) // _MAX_BARS)
     bars = [max(times[i : i + stretch]) for i in range(0, len(times), stretch)]

@@ -23,7 +23,7 @@ _TEXT, _MUTED, _PAPER, _BORDER = "#1f2430", "#667085", "#ffffff", "#dfe1e6"
 
 
 def table_svg(title: str, columns: Sequence[tuple[str, int]], rows: Sequence[Sequence[str]]) -> str:
-    """Draws rows of text; a longer text is cut in the middle, and whole in its tooltip.
+    """Draw rows of text; a longer text is cut in the middle, and whole in its tooltip.
 
     Args:
       title: what stands above.

@@ -27,7 +27,7 @@ _AMBER = "\x1b[33m"
 
 
 def can_draw(stream: Any) -> bool:
-    """Whether the stream is a terminal that can overwrite lines."""
+    """Return whether the stream is a terminal that can overwrite lines."""
     is_terminal = getattr(stream, "isatty", None)
     return bool(is_terminal and is_terminal()) and os.environ.get("TERM", "") != "dumb"
 

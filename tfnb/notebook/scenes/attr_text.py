@@ -19,7 +19,7 @@ MAX_DECODED_BYTES = 4096
 
 
 def cut(text: str, limit: int = MAX_TEXT) -> str:
-    """Shortens a text to ``limit`` characters, saying how many are left out.
+    """Shorten a text to ``limit`` characters, saying how many are left out.
 
     >>> cut("abcdefghij", 4)
     'abcd… (6 more)'
@@ -66,7 +66,7 @@ def array_text(array: np.ndarray[Any, Any]) -> str:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Shortens a name in its middle, where names differ least.
+    """Shorten a name in its middle, where names differ least.
 
     >>> cut_middle("gradients/layer_1/MatMul_grad", 16)
     'gradients…l_grad'

@@ -19,7 +19,7 @@ _MAX_ROUNDS = 8
 
 
 def cut_apart(texts: Sequence[str], limit: int) -> list[str]:
-    """Cuts texts in their middle; texts that would look alike are cut before they differ.
+    """Cut texts in their middle; texts that would look alike are cut before they differ.
 
     >>> cut_apart(["a_layer_with_a_kernel_in_it", "a_layer_with_a_bias_in_it"], 16)
     ['a_layer_…k…in_it', 'a_layer_…b…in_it']

@@ -164,7 +164,7 @@ class _Maker:
         given: Sequence[tuple[int, int]],
         chain: tuple[str, ...],
     ) -> list[tuple[int, int]]:
-        """Appends one body; returns what it gives."""
+        """Append one body; return what it gives."""
         found = self._found
         place_of: dict[Operation, int] = {}
         for number, argument in enumerate(body.arguments):

@@ -151,7 +151,7 @@ def _change_of(before: NodeSnapshot, after: NodeSnapshot, is_call: bool) -> str:
 
 
 def _calls_functions(node: NodeSnapshot) -> bool:
-    """Whether a node is a call of a function, or takes functions to call."""
+    """Return whether a node is a call of a function, or takes functions to call."""
     definition = find(node.op)
     if definition is None:
         return True

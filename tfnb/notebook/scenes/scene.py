@@ -474,7 +474,7 @@ def _parent_path(name: str) -> str:
 
 
 def _cost_row(cost: NodeCost | None) -> list[Any]:
-    """Runs, nanoseconds, bytes made, held at the peak, moved; nanoseconds waited; live or not."""
+    """Run, nanoseconds, bytes made, held at the peak, moved; nanoseconds waited; live or not."""
     if cost is None:
         return []
     return [

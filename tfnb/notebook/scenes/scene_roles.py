@@ -34,7 +34,7 @@ class NamedNode(Protocol):
 
 
 def may_have_roles(nodes: Sequence[NamedNode]) -> bool:
-    """Whether any node could have a role; most graphs for inference have none."""
+    """Return whether any node could have a role; most graphs for inference have none."""
     ops = {node.op for node in nodes}
     return (
         "NoOp" in ops

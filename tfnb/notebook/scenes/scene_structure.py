@@ -44,7 +44,7 @@ def series(kinds: Sequence[str], pairs: type_of_pairs) -> list[list[int]]:
 def repeated_blocks(
     kinds: Sequence[str], order: Sequence[int], crossing: Sequence[int], most: int
 ) -> list[int] | None:
-    """Returns where to cut the order into repetitions of one block; None if none repeats.
+    """Return where to cut the order into repetitions of one block; None if none repeats.
 
     Args:
       kinds: the op of each child.

@@ -54,7 +54,7 @@ class _Box:
 
 
 def scene_svg(scene: Scene, title: str = "") -> str:
-    """Draws the outermost scope that has more than one child, its inner scopes closed.
+    """Draw the outermost scope that has more than one child, its inner scopes closed.
 
     A scene in lanes has the outermost scopes of each device side by side.
     """
@@ -82,7 +82,7 @@ class PictureWriter(Protocol):
 
 
 def draw_scene(scene: Scene, out: PictureWriter) -> tuple[float, float]:
-    """Draws what :func:`scene_svg` shows; gives the width and height of the picture."""
+    """Draw what :func:`scene_svg` shows; gives the width and height of the picture."""
     if scene.is_lanes:
         return _draw_lanes(scene, out)
     boxes, edges, hidden = _visible(scene)

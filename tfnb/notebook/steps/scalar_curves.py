@@ -75,7 +75,7 @@ class ScalarCurves:
         self._waiting.append((tag, value, step, run))
 
     def absorb(self) -> bool:
-        """Takes what was noted into the curves; says whether there was anything."""
+        """Take what was noted into the curves; says whether there was anything."""
         waiting = self._waiting
         count = len(waiting)
         for _ in range(count):

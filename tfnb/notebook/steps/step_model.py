@@ -490,7 +490,7 @@ class StepModel:
         self._times[key] = (steps + 1, total + took_ns)
 
     def _stays(self, signature: Signature, key: tuple[int, int], t_ns: int) -> bool:
-        """Whether the graph on display stays, although a shorter step of another graph runs.
+        """Return whether the graph on display stays, although a shorter step of another graph runs.
 
         This keeps the picture from changing with each of many short steps.
         """
@@ -806,12 +806,12 @@ class StepModel:
 
 
 def is_active(phase: str) -> bool:
-    """Whether steps are in flight in this phase."""
+    """Return whether steps are in flight in this phase."""
     return phase in ("running", "blocked", "held", "stopped")
 
 
 def is_cancelled(error: str) -> bool:
-    """Whether the user ended the step with this error, so that it counts as no failure."""
+    """Return whether the user ended the step with this error, so that it counts as no failure."""
     return error.partition(":")[0] in ("KeyboardInterrupt", "CancelledError")
 
 

@@ -98,7 +98,7 @@ class StepRecorder(StepObserver):
     def node_started(
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Says that the hook is wanted; the closure of the same name is what is called."""
+        """Say that the hook is wanted; the closure of the same name is what is called."""
 
     def node_done(
         self,
@@ -110,7 +110,7 @@ class StepRecorder(StepObserver):
         t_ns: int,
         is_dead: bool,
     ) -> None:
-        """Says that the hook is wanted; the closure of the same name is what is called."""
+        """Say that the hook is wanted; the closure of the same name is what is called."""
 
     def frame_entered(
         self,
@@ -130,7 +130,7 @@ class StepRecorder(StepObserver):
     def iteration_started(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Records that an iteration begins."""
+        """Record that an iteration begins."""
         self._append(
             (
                 self._number(),
@@ -146,17 +146,17 @@ class StepRecorder(StepObserver):
     def iteration_done(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Records that an iteration has ended."""
+        """Record that an iteration has ended."""
         self._append(
             (self._number(), ITERATION_DONE, self._session, step_id, partition, frame_id, iteration)
         )
 
     def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
-        """Records that a loop has ended."""
+        """Record that a loop has ended."""
         self._append((self._number(), FRAME_DONE, self._session, step_id, partition, frame_id))
 
     def frame_dead(self, step_id: int, partition: int, frame_id: int) -> None:
-        """Records that a loop that ends was entered dead."""
+        """Record that a loop that ends was entered dead."""
         self._append((self._number(), FRAME_DEAD, self._session, step_id, partition, frame_id))
 
     def tensor_sent(

@@ -155,13 +155,13 @@ class TapeRecorder(StepObserver):
     function_instantiated = graph_partitioned
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """Begins a tape."""
+        """Begin a tape."""
         tape = self._tapes[step_id] = Tape(step_id, signature_id, t_ns, self._ops_of(signature_id))
         self._notes[step_id] = _Notes(tape, {})
         self._events[step_id] = tape.raw
 
     def journal_began(self, step_id: int, journal: Journal) -> None:
-        """Takes what the step writes down itself; notes of tensors go into the same list."""
+        """Take what the step writes down itself; notes of tensors go into the same list."""
         tape = self._tapes.get(step_id)
         if tape is not None:
             journal.most = MAX_EVENTS
@@ -185,7 +185,7 @@ class TapeRecorder(StepObserver):
     def call_started(
         self, call_id: int, signature_id: int, step_id: int, partition: int, node_id: int, t_ns: int
     ) -> None:
-        """Follows the tensors of a call; of calls in it, for the node of the step that began it."""
+        """Follow the tensors of a call; of calls in it, for the node of the step that began it."""
         caller, ops = self._notes.get(step_id), self._ops_of(signature_id)
         if caller is None or node_id < 0 or not ops or self._is_full(caller.tape):
             return
@@ -197,17 +197,17 @@ class TapeRecorder(StepObserver):
             notes.partition, notes.node = caller.partition, caller.node
 
     def call_done(self, call_id: int, t_ns: int) -> None:
-        """Forgets a call."""
+        """Forget a call."""
         self._notes.pop(call_id, None)
 
     def kernel_ran(self, step_id: int, *ran: Any) -> None:
-        """Notes which thread of a pool ran a kernel."""
+        """Note which thread of a pool ran a kernel."""
         tape = self._tapes.get(step_id)
         if tape is not None and len(tape.elsewhere) < MAX_EVENTS:
             tape.elsewhere.append(ran)
 
     def frame_entered(self, step_id: int, *frame: int) -> None:
-        """Records that a loop begins."""
+        """Record that a loop begins."""
         tape, (partition, frame_id, *_, t_ns) = self._tapes.get(step_id), frame
         if tape is not None and self._events.get(step_id) is tape.raw:
             tape.frames.append(frame)
@@ -218,7 +218,7 @@ class TapeRecorder(StepObserver):
     def iteration_started(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Records that an iteration begins, if there is room for what it does."""
+        """Record that an iteration begins, if there is room for what it does."""
         notes = self._notes.get(step_id)
         if notes is not None:
             self._is_full(notes.tape)

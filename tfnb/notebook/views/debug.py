@@ -447,7 +447,7 @@ def debug(
     stop_at_start: bool = False,
     height: int = HEIGHT,
 ) -> Debug:
-    """Debugs the steps run inside a ``with`` block.
+    """Debug the steps run inside a ``with`` block.
 
     Args:
       node: where steps stop: a node, its name, or a pattern; nothing means no breakpoint.

@@ -22,7 +22,7 @@ _FONT = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "11"}
 
 
 def dot(target: Any = None, *, namespace: Mapping[str, Any] | None = None) -> Any:
-    """Draws a graph with Graphviz, every scope in a box.
+    """Draw a graph with Graphviz, every scope in a box.
 
     Args:
       target: as for :func:`tfnb.notebook.graph`; of the name of a scope, only that scope.

@@ -227,7 +227,7 @@ def watch(
     updates_per_second: float = UPDATES_PER_SECOND,
     samples: bool = False,
 ) -> Watch:
-    """Watches the steps run inside a ``with`` block.
+    """Watch the steps run inside a ``with`` block.
 
     Args:
       height: of the drawing, in CSS pixels.

@@ -17,7 +17,7 @@ NOTHING = "No step of this graph was recorded yet: begin a cell with %%tfnb reco
 
 
 def times(target: Any = None, *, namespace: Mapping[str, Any] | None = None) -> None:
-    """Shows which types of ops took the time of the step that was recorded last.
+    """Show which types of ops took the time of the step that was recorded last.
 
     The table sorts by each of its columns, and a row selects its longest node in the other views.
 

@@ -39,7 +39,7 @@ def values_text(seen: Sequence[WatchedTensor]) -> str:
 
 
 def values_svg(seen: Sequence[WatchedTensor]) -> str:
-    """Draws a row for each tensor: its name, the means over its iterations, the latest value."""
+    """Draw a row for each tensor: its name, the means over its iterations, the latest value."""
     rows = list(seen)[:_MAX_ROWS]
     height = 2 * _TOP + len(rows) * _ROW
     out = SvgWriter()

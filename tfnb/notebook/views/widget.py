@@ -178,7 +178,7 @@ class SceneWidget(anywidget.AnyWidget):
         write_whole(str(file), widget_page(traits, self.view).encode())
 
     def _take_picture(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Writes the picture that the browser sends; ignores other messages."""
+        """Write the picture that the browser sends; ignore other messages."""
         text = content.get("picture") if isinstance(content, dict) else None
         if not isinstance(text, str) or not self._pictures or len(text) > _MOST_PICTURE:
             return

@@ -1,4 +1,4 @@
-"""Resources of the step that a register holds in place of their handle.
+"""Resources of the step that a register holds in place of their handles.
 
 If the handle of a TensorArray or a stack goes only to the ops that use the resource, nothing else
 can look it up.  Then the register of the handle holds the resource itself, so that no op looks it
@@ -79,7 +79,7 @@ def find_held(program: Program) -> None:
 
 
 def makes_handle(instruction: Compute) -> bool:
-    """Whether the first output of a node is the handle."""
+    """Return whether the first output of a node is the handle."""
     kernel = instruction.item.kernel
     outputs = () if kernel is None else kernel.definition.op_def.outputs
     return bool(outputs) and outputs[0].type is dtypes.resource

@@ -1,7 +1,7 @@
 """A partition as emitted functions.
 
-Imported with the code that writes them when the first one is written: most signatures run once, by
-their schedule.
+This module is imported, with the code that writes functions, when the first one is written: most
+signatures run once, by their schedule.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class LoweredStep:
         counts: bool = False,
         journal: JournalKind | None = None,
     ) -> None:
-        """Lowers a partition.
+        """Lower a partition.
 
         Args:
           immutable: the partition.
@@ -161,10 +161,10 @@ class LoweredStep:
 
     @runs_nodes(run_state="run_state")
     def run(self, run_state: RunState, step: StepContext) -> type_of_absence | None:
-        """Run one step; its results are in the call frame then.
+        """Run one step, which puts its results into the call frame.
 
         Returns:
-          What explains a result that has no value; None if all have one.
+          A function that explains a result without a value; None if all have one.
 
         Raises:
           OpError: a kernel failed, or the step was cancelled.
@@ -204,7 +204,7 @@ class LoweredStep:
         args: Sequence[Any],
         retvals: list[Any],
     ) -> type_of_absence | None:
-        """Like :meth:`run`, with a journal, which is passed to listeners before and after."""
+        """Run a step like :meth:`run`, with a journal; pass it to listeners before and after."""
         hooks, kind = run_state.hooks, self._journal
         assert kind is not None
         debugger = hooks.debugger if kind.keeps else None
@@ -257,7 +257,7 @@ class LoweredStep:
         args: Sequence[Any],
         retvals: list[Any],
     ) -> type_of_absence | None:
-        """Like :meth:`run`, until a debugger stops the function."""
+        """Run a step like :meth:`run`, until a debugger stops the function."""
         debugger = run_state.hooks.debugger
         run_state.may_be_left, run_state.emitted = True, emitted
         try:
@@ -331,7 +331,7 @@ class LoweredStep:
         inputs = emitted.inputs_at(place)
         line = emitted.line_of(place)
         if line in emitted.expressions and not raised_by_handler(error):
-            # Only the kernel raises TensorFlow's message, not the inlined expression: run it.
+            # Run the kernel: only it raises TensorFlow's message, the inlined expression does not.
             assert item.compute is not None
             try:
                 item.compute(*inputs)
@@ -341,7 +341,7 @@ class LoweredStep:
         return annotate(error, item.name, item.op, device.name, inputs)
 
     def node_of(self, traceback: TracebackType | None) -> NodeItem | None:
-        """Return the node on whose line a traceback passes."""
+        """Return the node of the line in a traceback."""
         for emitted in self.functions():
             place = emitted.place_of(traceback)
             if place is not None:

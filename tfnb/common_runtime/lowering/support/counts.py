@@ -4,8 +4,8 @@ Nodes of one block run equally often.  Therefore a watched function counts only 
 conds and the iterations of its loops, in local variables.  The other counts follow: a block was
 entered as often as its predicate was evaluated, minus the entries of the other branch; in the block
 that is running, the nodes below the current line have run once less.  Observers read line and
-variables from outside (``running_nodes.py``), and the function leaves its counters behind at its
-end; there is no callback per node.
+variables from outside (``running_nodes.py``), and the function stores its counters when it ends;
+there is no callback per node.
 
 A node is *dead* as often as the reference would run it without a value: in each iteration that
 takes another branch, in the last iteration of its loop, and once for each loop not entered.
@@ -344,7 +344,7 @@ class CountPlan:
         for number in self._triggers:
             live[number], without[number] = live[number] + without[number], 0
         for number, enters, body in self._alone:
-            # The number of frames that were not entered in which the node was alive.
+            # The number of times that the node was alive although its frame was not entered.
             block = self._blocks[body]
             frames = (
                 0 if block.kind is Kind.NEVER else entered[body] - self._turns(block.value, values)
@@ -355,7 +355,7 @@ class CountPlan:
         return live, without
 
     def iterations(self, values: Sequence[int], line: int) -> list[tuple[int, int]]:
-        """For each loop, how often it began and the total number of iterations."""
+        """Return for each loop how often it began and its total number of iterations."""
         entered, dead = self.blocks(values, line)
         found = []
         for place, loop in enumerate(self._loops):
@@ -453,7 +453,10 @@ class StepCounts:
         return plan.nodes(self._values, self._line)
 
     def iterations_of(self, frame_name: str) -> int:
-        """Return the number of iterations of all frames of a name, dead ones too; 1 outside of loops."""
+        """Return the number of iterations of all frames of a name, dead ones included.
+
+        It is 1 for the root frame.
+        """
         if not frame_name:
             return 1
         plan: CountPlan = self._emitted.count_plan
