@@ -114,7 +114,7 @@ class Device:
         """Order the caller's later work on this device behind the work of the kernels."""
 
     def start_trace(self) -> None:
-        """Start to measure the times of kernels on the device itself."""
+        """Start measuring the times of kernels on the device itself."""
 
     def stop_trace(self) -> list[KernelTime]:
         """Return the kernel times measured on the device itself."""

@@ -220,7 +220,7 @@ class GpuDevice(Device):
         return error
 
     def start_trace(self) -> None:
-        """Start to measure the times of kernels on the device."""
+        """Start measuring the times of kernels on the device."""
         with self._cupy.cuda.Device(self.index):
             self._trace = KernelTrace(self._cupy, self.compute_stream)
 

@@ -1,4 +1,4 @@
-"""Where the user is: a notebook that shows widgets, or a terminal that shows text."""
+"""The user's front end: a notebook that shows widgets, or a terminal that shows text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def current_shell() -> Any | None:
-    """Return the running IPython, or None in a plain Python."""
+    """Return the running IPython shell, or None in plain Python."""
     from IPython.core.getipython import get_ipython
 
     return get_ipython()
@@ -25,7 +25,7 @@ def show(value: Any, *, raw: bool = False) -> None:
 
 
 class TextPicture:
-    """A picture made of text, for where there is nothing better."""
+    """A picture made of text, for front ends that show nothing better."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -23,7 +23,7 @@ _MAX_TAG = 24
 
 
 def curves_text(curves: Sequence[Curve]) -> list[str]:
-    """One line per curve: first and last value."""
+    """Return one line per curve: first and last value."""
     lines = []
     for curve in curves[:MAX_CURVES]:
         assert curve.last is not None
@@ -37,7 +37,7 @@ def curves_text(curves: Sequence[Curve]) -> list[str]:
 
 
 def curves_height(curves: Sequence[Curve]) -> float:
-    """Return what :func:`draw_curves` needs."""
+    """Return the height that :func:`draw_curves` needs."""
     return ROW_HEIGHT * -(-min(len(curves), MAX_CURVES) // PER_ROW)
 
 

@@ -1,4 +1,4 @@
-"""What stays of a recorded step where there is no widget: its timeline, and the same as text."""
+"""The static form of a recorded step, for front ends without widgets: its timeline, and text."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def record_text(record: RunRecord) -> str:
 
 
 def _loops(record: RunRecord) -> dict[tuple[int, str], tuple[int, int]]:
-    """(partition, name) -> how often the loop's body ran, and how often the loop was entered.
+    """Map (partition, name) to how often the loop's body ran, and how often the loop was entered.
 
-    The iteration in which a frame ends only finds that it does; a frame that was entered dead, as
-    in the last iteration of a loop around it, counts for nothing.
+    The iteration in which a frame ends only evaluates the condition; a frame that was entered dead,
+    as in the last iteration of a loop around it, does not count.
     """
     begun = np.bincount(
         record.frame[record.kind == ITERATION_STARTED], minlength=len(record.frames)
@@ -107,7 +107,7 @@ def _draw_bars(
     rows: dict[tuple[int, str], int],
     top: float,
 ) -> None:
-    """A bar per execution; of very many, those that are long enough to be seen."""
+    """Draw a bar per execution; if there are too many, only those long enough to be seen."""
     scale = (WIDTH - _LABELS - _MARGIN) / max(record.duration_ns, 1)
     bars = [
         (end - begin, begin, node, rows.get(lanes[frame], -1))

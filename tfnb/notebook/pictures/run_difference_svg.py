@@ -1,4 +1,4 @@
-"""Two runs side by side: which nodes ran, where, how often and how long, and the first other value.
+"""Two runs side by side: nodes, devices, counts, times, and the first value that differs.
 
 Nodes that differ come first, then those whose time differs most.
 """
@@ -33,7 +33,7 @@ def rows_to_show(found: RunDifference) -> list[NodeInRuns]:
 
 
 def run_difference_text(found: RunDifference) -> str:
-    """Return the difference, and the time in all and of the nodes that differ most."""
+    """Return the difference, the total time, and the times of the nodes that differ most."""
     totals = [sum(one.ns[i] for one in found.nodes) for i in (0, 1)]
     lines = [str(found)]
     if found.nodes:
@@ -86,13 +86,13 @@ def _draw_row(out: SvgWriter, y: float, one: NodeInRuns, longest: int) -> None:
         out.rect(x, y - 4, width, 8, rx=2, fill=_BARS[i], fill_opacity=0.75)
         times = f" ×{one.counts[i]:,}" if one.counts[i] != 1 else ""
         out.text(x + _BAR + 6, y + 4, duration_text(one.ns[i]) + times, font_size=10, fill=_MUTED)
-    # How many values differ is for the tooltip.
+    # The tooltip has the number of values that differ.
     words = _short(what.removeprefix("output 0 ").partition(" (")[0], 30)
     out.text(_WHAT, y + 4, words, tooltip=_short(what, 600), font_size=10, fill=colour)
 
 
 def what_differs(one: NodeInRuns) -> tuple[str, str]:
-    """Return a sign and words for what differs of a node."""
+    """Return a sign and a description of the difference of a node."""
     first, second = one.devices
     if first is None:
         return "+", "only in the second run"

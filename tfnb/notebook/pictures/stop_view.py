@@ -1,4 +1,4 @@
-"""What a front end shows of a step that stands: plain data, every text cut to a bearable length.
+"""The data that a front end shows of a stopped step: plain data, texts limited in length.
 
 ``labextension/src/render/debug_panel.ts`` reads it.
 """

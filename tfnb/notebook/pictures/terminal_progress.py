@@ -1,7 +1,7 @@
 """Live progress in a terminal: a few lines that are overwritten while steps run.
 
-The program's own output goes above them: standard output passes through a writer that erases the
-lines first.  If the output is not a terminal, nothing is written.
+The program's own output is written above them: standard output passes through a writer that erases
+the lines first.  If the output is not a terminal, nothing is written.
 """
 
 from __future__ import annotations

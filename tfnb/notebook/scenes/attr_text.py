@@ -1,7 +1,7 @@
 """Short texts for attr values, dtypes and shapes, as info cards and tables show them.
 
-Large values are cut: a constant's text is its dtype and shape and the first few numbers, and a
-tensor whose message is large is not decoded at all.
+Large values are cut: a constant's text is its dtype and shape and the first few numbers; a tensor
+whose message is large is not decoded at all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_DECODED_BYTES = 4096
 
 
 def cut(text: str, limit: int = MAX_TEXT) -> str:
-    """Shorten a text to ``limit`` characters, saying how many are left out.
+    """Shorten a text to ``limit`` characters, and add the number of those left out.
 
     >>> cut("abcdefghij", 4)
     'abcd… (6 more)'
@@ -30,7 +30,7 @@ def cut(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def shape_text(dims: Sequence[int | None] | None) -> str:
-    """Return a shape as TensorFlow's users write it: ``(?, 3)``, ``()`` for a scalar, ``<unknown>``.
+    """Return a shape in TensorFlow's notation: ``(?, 3)``, ``()`` for a scalar, ``<unknown>``.
 
     >>> shape_text((None, 3)), shape_text((5,)), shape_text(None)
     ('(?, 3)', '(5,)', '<unknown>')
@@ -49,7 +49,7 @@ def list_text(parts: Iterable[str]) -> str:
 
 
 def bytes_text(value: bytes) -> str:
-    """Bytes as the text they most likely are, else as a literal."""
+    """Return bytes as text if they are printable, else as a literal."""
     try:
         return cut(value.decode("utf-8"))
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Names that stand side by side: what is cut of a long one is what it shares with the others.
+"""Names that stand side by side: a long one loses the parts that it shares with the others.
 
 ``labextension/src/render/names.ts`` does the same in the browser.
 """
@@ -38,7 +38,7 @@ def cut_apart(texts: Sequence[str], limit: int) -> list[str]:
 
 
 def _alike(texts: Sequence[str], shown: Sequence[str]) -> list[list[int]]:
-    """Places of different texts that became the same one."""
+    """Return the places of different texts that became equal."""
     places: dict[str, list[int]] = {}
     for place, text in enumerate(shown):
         if text != texts[place]:
@@ -47,7 +47,7 @@ def _alike(texts: Sequence[str], shown: Sequence[str]) -> list[list[int]]:
 
 
 def _in_common(texts: Sequence[str]) -> tuple[int, int]:
-    """How many characters texts share at their beginning, and how many at their end."""
+    """Return how many characters texts share at their beginning, and how many at their end."""
     shortest = min(map(len, texts))
     begin = end = 0
     while begin < shortest and len({text[begin] for text in texts}) == 1:

@@ -28,7 +28,7 @@ def scene_text(scene: Scene, max_lines: int = MAX_LINES) -> str:
 
 
 def _opened(scene: Scene, budget: int) -> set[int]:
-    """Scopes to open, breadth first, as long as their children fit."""
+    """Return the scopes to open, breadth first, as long as their children fit."""
     opened = {0}
     left = budget - len(scene.scopes[0].nodes) - len(scene.scopes[0].scopes)
     level = list(scene.scopes[0].scopes)

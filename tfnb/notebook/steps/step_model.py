@@ -316,7 +316,7 @@ class StepModel:
                     self._waits[key] = replace(wait, nodes=nodes)
 
     def choose(self, now_ns: int) -> None:
-        """If the step on display has ended, show one that has run or waited for long."""
+        """If the step on display has ended, show another one that has run or waited for long."""
         step = self.step
         if step is None or step.ended_ns:
             found = [
@@ -355,7 +355,7 @@ class StepModel:
         self._last_shown[step.signature.number] = session, step
         return step
 
-    # -- what the user chose -----------------------------------------------------------------------
+    # -- the user's choice ------------------------------------------------------------------------
 
     def _may_show(self, signature: Signature) -> bool:
         return self._chosen is None or signature.number == self._chosen
@@ -695,7 +695,7 @@ class StepModel:
             return 0.0
         return (len(self._ends) - 1) * 1e9 / max(1, self._ends[-1] - self._ends[0])
 
-    # -- what to show ------------------------------------------------------------------------------
+    # -- what is shown ----------------------------------------------------------------------------
 
     @property
     def is_running(self) -> bool:

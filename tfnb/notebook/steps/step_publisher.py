@@ -68,7 +68,7 @@ class StepPublisher:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to publish, until :meth:`stop`."""
+        """Start publishing, until :meth:`stop`."""
         self._thread = threading.Thread(target=self._run, name="tfnb-publisher", daemon=True)
         self._thread.start()
 
@@ -96,7 +96,7 @@ class StepPublisher:
         changed = model.absorb(self._events)
         model.choose(self._clock_ns())
         # A step that waits still updates its time; after the last step one more picture shows that
-        # none runs.
+        # no step runs.
         is_over = model.is_open and had_news
         if not (changed or is_final or is_over or model.is_running):
             return False

@@ -1,4 +1,4 @@
-"""Which views belong together: those of one graph select the same node."""
+"""Groups of views: views of one graph select the same node."""
 
 from __future__ import annotations
 

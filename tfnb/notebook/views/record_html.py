@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def record_traits(record: RunRecord, height: int) -> dict[str, Any]:
-    """Return what the widget needs to show the step.
+    """Return the widget's traits that show the step.
 
     Args:
       record: the step.
-      height: of the drawing of the graph, in CSS pixels.
+      height: height of the graph's drawing, in CSS pixels.
     """
     return {
         "_scene": record.scene.encode(),

@@ -22,8 +22,8 @@ def times(target: Any = None, *, namespace: Mapping[str, Any] | None = None) -> 
     The table sorts by each of its columns, and a row selects its longest node in the other views.
 
     Args:
-      target: a graph, or what has one; without it the default graph.
-      namespace: where a text may also be the name of a variable.
+      target: a graph, or an object that has one; by default the default graph.
+      namespace: variables by name, which a text may also refer to.
 
     Raises:
       TargetError: no step of that graph was recorded.

@@ -102,7 +102,7 @@ class SceneWidget(anywidget.AnyWidget):
 
     @property
     def view(self) -> str:
-        """Which view it shows: ``graph``, ``progress``, ``run``, ..."""
+        """The kind of view: ``graph``, ``progress``, ``run``, ..."""
         return str(self._options["view"])
 
     def show(
@@ -148,9 +148,10 @@ class SceneWidget(anywidget.AnyWidget):
             self._table = table
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the view to a file: ``.html`` as a page, ``.png`` as it is on the screen.
+        """Write the view to a file: ``.html`` as a page, ``.png`` as a picture of the screen.
 
-        The browser draws a PNG, so the file appears a moment later, when the browser has answered.
+        The browser draws a PNG, so that the file appears a moment later, when the browser has
+        answered.
 
         Raises:
           ValueError: the file's name has another ending.
@@ -190,7 +191,7 @@ class SceneWidget(anywidget.AnyWidget):
             write_whole(str(self._pictures.pop(0)), data)
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Apply changes of the front end."""
+        """Apply the front end's changes."""
         with self.changing:
             super().set_state(sync_data)
 
@@ -201,7 +202,7 @@ class SceneWidget(anywidget.AnyWidget):
         """Display the widget, and after it a picture for viewers without widgets.
 
         They are two outputs: a notebook that is reopened without the widget shows an error in place
-        of the first, even if that has other formats.
+        of the first one, even if it has other formats.
         """
         bundle = self._repr_mimebundle_()
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
@@ -211,7 +212,7 @@ class SceneWidget(anywidget.AnyWidget):
             self.show_picture(self._picture())
 
     def show_picture(self, svg: str) -> None:
-        """Display a picture that is shown where the widget is not."""
+        """Display a picture for front ends without the widget."""
         show({"image/svg+xml": svg, "text/plain": repr(self)}, raw=True)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
