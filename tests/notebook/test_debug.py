@@ -89,7 +89,7 @@ def test_messages_change_values_and_go_on() -> None:
     ("content", "says"),
     [
         ({"command": "fly"}, "There is no command 'fly'"),
-        ({"command": "set", "tensor": "y:0", "value": "__import__('os')"}, "is no number"),
+        ({"command": "set", "tensor": "y:0", "value": "__import__('os')"}, "is not a number"),
         ({"command": "set", "tensor": "nowhere:0", "value": "1"}, "no value of 'nowhere:0'"),
         ({"command": "set"}, "tensor"),
         ({"command": "break", "node": "y", "condition": "often"}, "is no condition"),

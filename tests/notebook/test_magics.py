@@ -45,7 +45,7 @@ def test_source_prints_what_a_graph_runs_as(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A function a graph, a node a line; nothing where nothing ran."""
-    assert "Nothing" in out(loaded, "%tfnb source", capsys)
+    assert "No graph of the default session runs" in out(loaded, "%tfnb source", capsys)
     text = out(
         loaded,
         "loop = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0])\n"

@@ -53,9 +53,9 @@ def test_tensors_are_named_in_every_way(loop: Any) -> None:
     assert seen[loop].last == 32.0
     with pytest.raises(KeyError, match=f"there are: {loop.name}"):
         seen["other"]
-    with pytest.raises(TypeError, match="int is no tensor"):
+    with pytest.raises(TypeError, match="int is neither a tensor"):
         values(3)
-    with pytest.raises(ValueError, match="which tensors"):
+    with pytest.raises(ValueError, match="Name the tensors"):
         values()
     with pytest.raises(ValueError, match="at least 1"):
         values("x", keep=0)

@@ -48,8 +48,8 @@ _HELP = """\
 %tfnb placement [fetch]    the device of each node, and why: of the last run, or for a fetch
 %tfnb partitions [fetch]   the graph of each device, and what is sent between them
 %tfnb passes [fetch]       the graph before and after each optimisation pass
-%tfnb export file [target] writes a view as .html (lives without a kernel), .svg, .png, .dot or .txt
-%tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
+%tfnb export file [target] writes a view as .html (needs no kernel), .svg, .png, .dot or .txt
+%tfnb summary [file]       inputs, outputs and needs of a model: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
 %tfnb compare [a b]        two recorded runs side by side: nodes, devices, times, values
@@ -59,10 +59,10 @@ _HELP = """\
 %tfnb source               the Python functions that the default session's graphs run as
 %tfnb running              which nodes run now, or wait: of steps in other threads
 %%tfnb watch               runs the cell and shows its steps while they run; --sample: at full speed
-%%tfnb debug               runs the cell and stops its steps where you say, to look inside
+%%tfnb debug               runs the cell and stops its steps where you choose, to look inside
 %%tfnb values x            runs the cell and shows each value of x, also inside loops
 %%tfnb cell                runs the cell so that it replaces what its run before made
-%%tfnb record              runs the cell and keeps its last step, to be looked at over time
+%%tfnb record              runs the cell and keeps its last step, to replay it over time
 
 %tfnb graph -h             the options of a subcommand; Tab completes them, and names of nodes
 The same from Python: tfnb.notebook.graph, placement, partitions, compare, times, watch, record,
@@ -396,7 +396,7 @@ class TfnbMagics(Magics):
         key = parse(self.cell, line).name or self._cells.cell_id
         if not key:
             raise UsageError(
-                "This front end does not name the running cell; name it yourself: %%tfnb cell NAME"
+                "This front end does not name the running cell; give it a name: %%tfnb cell NAME"
             )
         making, text = self._replaced.run(
             key, lambda: run_cell_body(self._shell, cell, self._cells.current)

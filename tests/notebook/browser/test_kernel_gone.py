@@ -42,7 +42,7 @@ def test_a_kernel_that_dies_leaves_a_word_in_its_view(
     page.wait_for_selector(".tfnb-view-progress[data-ready]", timeout=90_000)
     notice = page.locator(".tfnb-news")
     notice.wait_for(state="visible", timeout=90_000)
-    assert notice.inner_text().startswith("Nothing was heard of the kernel for")
+    assert notice.inner_text().startswith("No message from the kernel for")
     assert page.locator(".tfnb-view-progress .tfnb-item").count() > 0
     page.locator(".jp-Dialog .jp-mod-accept").click()
     page.locator(".jp-Dialog").wait_for(state="detached")
@@ -60,7 +60,7 @@ def test_a_running_step_that_is_silent_is_said_to_be(widget_page: WidgetPage) ->
     assert not notice.is_visible()
     page.clock.run_for(8_000)
     assert notice.is_visible()
-    assert "Nothing was heard of the kernel for" in notice.inner_text()
+    assert "No message from the kernel for" in notice.inner_text()
     page.evaluate(_TELL, {**running, "steps": 7})
     assert not notice.is_visible()
     page.evaluate(_TELL, {**running, "phase": "done"})
@@ -79,5 +79,5 @@ def test_a_front_end_that_lost_the_kernel_is_believed(widget_page: WidgetPage) -
     )
     notice = page.locator(".tfnb-news")
     notice.wait_for(state="visible")
-    assert notice.inner_text() == "The kernel of this view is gone; this is how it stood last."
+    assert notice.inner_text() == "The kernel of this view is gone; this is its last state."
     assert notice.get_attribute("role") == "status"

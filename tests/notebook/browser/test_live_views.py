@@ -363,7 +363,7 @@ def test_the_step_on_show_is_chosen_from_a_list(
     lab.start(1)
     view = page.locator(".tfnb-view-progress[data-ready]")
     view.wait_for(timeout=LIMIT_MS)
-    choice = view.get_by_label("Step on show")
+    choice = view.get_by_label("Step on display")
     choice.wait_for(timeout=LIMIT_MS)
     names = choice.locator("option").all_inner_texts()
     assert names[0] == "Longest step"

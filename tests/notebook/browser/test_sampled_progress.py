@@ -62,7 +62,7 @@ def test_a_loop_at_full_speed_is_seen(
     )
     wait_for_text(panel, "steps/s")
     text = page.locator(".tfnb-progress").inner_text()
-    assert "only looked at" in text
+    assert "only sampled" in text
     assert "nodes/s" not in text
     page.screenshot(path=shots / f"sample-{theme.lower()}.png")
     assert complaints(page, ".tfnb-view-progress") == []
