@@ -1,4 +1,4 @@
-"""The reference executor, one node at a time: what a debugger drives.
+"""The reference executor, one node at a time, as a debugger drives it.
 
 ``DebuggedExecutorState.process`` is the loop of ``executor.py`` around a queue that never holds
 more than one node, so a step that is debugged runs by the same lines as one that is not.  Between

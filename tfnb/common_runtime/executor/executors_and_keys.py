@@ -105,7 +105,7 @@ class Executors:
         """Reject fed resource handles.
 
         Raises:
-          InvalidArgumentError: one of the values is such a handle.
+          InvalidArgumentError: one of the values is the handle of a resource.
         """
         for name, dtype, value in zip(self.feeds, self.feed_types, feed_values):
             if dtype is dtypes.resource:

@@ -32,7 +32,7 @@ def annotate(
 
     An ``OpError`` keeps its class and text. Any other exception of a kernel becomes one: exhausted
     memory is ResourceExhausted, values that NumPy rejects are InvalidArgument, the rest is
-    Internal. An exception raised by a signal handler meanwhile stays as it is.
+    Internal. An exception that a signal handler raises meanwhile is not changed.
     """
     if not isinstance(error, OpError):
         if not isinstance(error, Exception) or raised_by_handler(error):

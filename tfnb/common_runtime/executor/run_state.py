@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 step_ids = itertools.count(1)
 # The wake-up event of steps in which nothing can wait.
 _NEVER = WakeUp()
-# The inbox of such a step: nothing can be put in.
+# The inbox of steps in which nothing can wait; it is immutable.
 _NO_INBOX: Any = ()
-# The pending kernels of such a step.
+# The pending kernels of steps in which nothing can wait.
 _NONE_WAITING: Any = MappingProxyType({})
 # The nested calls of a step that has none yet.
 _NO_CHILDREN: Any = frozenset()
@@ -202,7 +202,7 @@ class RunState:
       near: where a debugger may want an emitted function to be left.
       may_be_left: an emitted function that can be left is running; ``emitted`` is that function.
       timeout_ms: ends the step after that time if positive; ``deadline`` is then its ``Deadline``.
-      collector: knows what the step allocated, if it is traced.
+      collector: has the allocations of the step, if it is traced.
       journal: where the running emitted function records what it does, if it does;
         ``kept_journal`` is the journal that also holds the values of tensors.
     """

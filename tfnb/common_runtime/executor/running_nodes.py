@@ -170,7 +170,7 @@ class NodeCounts(Protocol):
 
 
 class EmittedSource(Protocol):
-    """An emitted function, which knows the node of each of its lines."""
+    """An emitted function, with the node of each of its lines."""
 
     filename: str
     source: str

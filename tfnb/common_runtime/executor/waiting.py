@@ -353,7 +353,7 @@ def _resource_text(
     graph = getattr(executor.step.function_library, "session_graph", None)
     node = None if graph is None else graph.find_node(item.name)
     handles = {} if node is None else _handles(node)
-    # The user knows the queue by the name of its op.
+    # Name a queue by the node that made it, which is the name that the user knows.
     name = next(iter(handles.values()), getattr(resource, "name", ""))
     text = f"{wanted} of "
     if callable(state_text):

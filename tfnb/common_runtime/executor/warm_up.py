@@ -51,7 +51,7 @@ class LoweredFunction(Protocol):
 
 @dataclass(slots=True, eq=False)
 class WarmUp:
-    """What has warmed up for one partition.
+    """The state that steps of one partition leave for later steps.
 
     Attributes:
       is_checked: whether a step has run in which every kernel returned the types its op declares.

@@ -39,7 +39,7 @@ def rewrite_while_node(graph: Graph, node: Node, *, keep_fetchable: bool) -> lis
 
 
 class _Loop:
-    """One replacement; lists are by loop variable, with None where a resource has no such node."""
+    """One replacement; lists are by loop variable, with None for a resource without the node."""
 
     def __init__(self, graph: Graph, node: Node) -> None:
         self.graph = graph

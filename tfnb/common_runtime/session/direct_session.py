@@ -176,12 +176,12 @@ class DirectSession(RuntimeSession):
     # -- the graph ---------------------------------------------------------------------------------
 
     def create(self, graph_def: type_of_graph_def) -> None:
-        """Give the session its graph; a graph without nodes is ignored.
+        """Set the session's graph; a graph without nodes is ignored.
 
         Raises:
-          AlreadyExistsError: it has one.
-          InvalidArgumentError: a global pool of threads has another size than the session's
-            configuration says.
+          AlreadyExistsError: the session already has a graph.
+          InvalidArgumentError: a global pool of threads has another size than in the session's
+            configuration.
         """
         self._check_open()
         if self._thread_pools.error is not None:
@@ -493,7 +493,7 @@ class DirectSession(RuntimeSession):
         return self._callables.make(options)
 
     def finalize(self) -> None:
-        """Refuse new signatures, callables and nodes from now on; existing ones keep running.
+        """Reject new signatures, callables and nodes from now on; existing ones keep running.
 
         With ``finalize_resource_manager`` no device takes new resources either, except those of one
         step (TensorArrays, stacks), which are not kept there.

@@ -122,7 +122,7 @@ class RuntimeSession(ABC):
         raise errors.unimplemented("Callables are not supported for this session.")
 
     def finalize(self) -> None:
-        """Refuse new signatures from now on."""
+        """Reject new signatures from now on."""
         raise errors.unimplemented("Finalize is not supported for this session.")
 
     def local_device_manager(self) -> DeviceMgr:

@@ -305,7 +305,7 @@ class LabComm:
         self._send(self.link.greeting(), [])
 
     def stop(self) -> None:
-        """Close the link and the comm, and tell the pages."""
+        """Close the link and the comm, and notify the pages."""
         import comm
 
         self.link.stop()

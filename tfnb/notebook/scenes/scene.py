@@ -437,7 +437,7 @@ class _ScopeTree:
             stack.extend(inner.scopes)
 
     def in_contiguous_ranges(self) -> tuple[list[int], list[Scope], list[int]]:
-        """Number all nodes depth first; return their order, the scopes, and each node's scope."""
+        """Assign numbers depth first; return the order of nodes, the scopes, and each node's scope."""
         order: list[int] = []
         scopes: list[Scope] = []
         scope_of: list[int] = []

@@ -1,8 +1,8 @@
 """Interprets the recorded events: nodes done, loops and their iterations, partitions.
 
-A :class:`StepModel` belongs to one watch and is used by one thread at a time.  It reads the log
-of the recorders (``step_recorder.py``), knows every signature by its names, and follows the step
-that began last; for the others it keeps counts.  It does not depend on widgets:
+A :class:`StepModel` belongs to one watch and is used by one thread at a time.  It reads the log of
+the recorders (``step_recorder.py``), stores the names of every signature, and follows the step that
+began last; for the others it keeps counts.  It does not depend on widgets:
 :meth:`StepModel.counters` and :meth:`RunningStep.state_bytes` are plain data.
 
 The state of a node is one byte: the low three bits are its activity, bit 3 is set if it ran since

@@ -79,7 +79,7 @@ class StepPublisher:
         if thread is not None:
             thread.join(_JOIN_TIMEOUT_S)
             if thread.is_alive():
-                # Publishing the final state would block as well; the cell goes on without it.
+                # Publishing the final state would block as well; the cell continues without it.
                 _log.warning(
                     "The viewer of the steps has not answered for %g s and was left behind.",
                     _JOIN_TIMEOUT_S,
