@@ -437,7 +437,7 @@ class _ScopeTree:
             stack.extend(inner.scopes)
 
     def in_contiguous_ranges(self) -> tuple[list[int], list[Scope], list[int]]:
-        """Assign numbers depth first; return the order of nodes, the scopes, and each node's scope."""
+        """Assign numbers depth first; return the nodes' order, the scopes, each node's scope."""
         order: list[int] = []
         scopes: list[Scope] = []
         scope_of: list[int] = []
