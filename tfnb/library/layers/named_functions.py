@@ -45,7 +45,7 @@ def initializer_from(given: Any) -> Initializer:
     """Return an initializer from itself, its class or its name; None stays None.
 
     Raises:
-      ValueError: there is none of that name, or it cannot be called.
+      ValueError: the name is unknown, or the value cannot be called.
     """
     if given is None:
         return None
@@ -63,10 +63,10 @@ def initializer_from(given: Any) -> Initializer:
 
 
 def activation_from(given: Any) -> Any:
-    """Return an activation from itself or its name; None and "linear" are none.
+    """Return an activation from itself or its name; None and "linear" mean no activation.
 
     Raises:
-      ValueError: there is none of that name, or it cannot be called.
+      ValueError: the name is unknown, or the value cannot be called.
     """
     if given is None or given == "linear":
         return None
