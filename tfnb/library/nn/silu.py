@@ -1,4 +1,4 @@
-"""``tf.nn.silu``, whose gradient computes the gate again."""
+"""``tf.nn.silu``, whose gradient recomputes the gate."""
 
 from __future__ import annotations
 
