@@ -250,12 +250,12 @@ class LinearOperator:
     def matmul(
         self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
     ) -> TensorResult:
-        """Return the products with matrices, or the product with another operator, an operator.
+        """Return the products with matrices as a tensor; with an operator, an operator.
 
         Args:
           x: matrices, or an operator.
-          adjoint: whether the adjoints of this one are multiplied.
-          adjoint_arg: whether those of x are.
+          adjoint: whether the adjoints of this operator's matrices are multiplied.
+          adjoint_arg: whether the adjoints of x are multiplied.
           name: of the scope.
 
         Raises:
@@ -379,7 +379,8 @@ class LinearOperator:
         """Return the operator of the lower triangles L with ``L L^H = A``.
 
         Raises:
-          ValueError: the operator is not known to be self-adjoint and positive definite.
+          ValueError: the operator is not known to be self-adjoint, or known not to be positive
+            definite.
         """
         if not self.is_self_adjoint or self.is_positive_definite is False:
             raise ValueError(
