@@ -1,4 +1,4 @@
-"""Partitioned variables: all parts as one value, and functions that choose the parts."""
+"""Partitioned variables: all parts as one value, and functions that choose the partition."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class PartitionedVariable:
         return whole
 
     def as_tensor(self) -> Tensor:
-        """Return the whole variable, concatenated anew."""
+        """Return the whole variable, as a new concatenation."""
         # Concatenate outside of conds and loops, so that all of their reads share the result.
         with control_dependencies(None), name_scope(None):
             return self._concat()
