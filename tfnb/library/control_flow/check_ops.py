@@ -592,7 +592,7 @@ def is_numeric_tensor(tensor: TensorLike) -> bool:
 
 class _Sizes(NamedTuple):
     tensor: TensorLike
-    innermost: bool  # the sizes asked for are those of the last dimensions
+    innermost: bool  # whether the sizes are those of the last dimensions
     actual: Any
     wanted: tuple[Any, ...]
 

@@ -283,7 +283,7 @@ def _make_indices_types_match(graphs: Sequence[ControlFlowGraph], is_case: bool)
 
     flat = [nest.flatten(graph.structured_outputs) for graph in graphs]
     if len({len(one) for one in flat}) != 1:
-        return  # refused soon
+        return  # check_same_outputs() rejects this
     position = 0
     changed = False
     for values in zip(*flat, strict=True):

@@ -162,7 +162,7 @@ def _read_values(context: ControlFlowContext, values_def: Any, scope: str | None
         try:
             tensor = _tensor(outside, scope)
         except KeyError:
-            continue  # nothing else in the branch or loop can ask for what was not exported
+            continue  # not exported, so nothing exported uses it
         context._external_values[tensor] = _tensor(inside, scope)
 
 

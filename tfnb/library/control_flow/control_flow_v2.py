@@ -60,7 +60,7 @@ def unique_function_name(scope: str, name: str) -> str:
 
 
 def unique_gradient_name(name: str) -> str:
-    """Return a name for the gradient of such a function."""
+    """Return a name for the gradient of a branch or body."""
     return f"{name}_grad_{next(_serial_numbers)}"
 
 
@@ -250,7 +250,7 @@ def captured_constant(tensor: Tensor) -> Tensor | None:
     return constant(constant_value(tensor), dtype=tensor.dtype)
 
 
-# ------------------------------------------------------------------------- functions of such graphs
+# ------------------------------------------------------------------------ functions of these graphs
 
 
 class _BodyFunction(GraphFunction):
@@ -398,6 +398,11 @@ def _passed_through(op: Operation, attr: str, output: int) -> int:
     while text not in arguments:
         node = nodes[text.split(":")[0]]
         if node.op != "Identity":
-            raise InvalidArgumentError(None, None, f"'{name}' gives a resource of its own.")
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"'{name}' returns a resource that it makes itself; pass the resource as an "
+                "argument.",
+            )
         text = node.input[0]
     return arguments.index(text)

@@ -102,7 +102,7 @@ class TensorArray:
         self._colocate_with: list[Operation] | None = [] if colocate_with_first_write_call else None
         self._handle: TensorLike = handle
         if handle is not None:
-            with name_scope(name, "TensorArray", [handle, flow]):  # takes the name, as TensorFlow
+            with name_scope(name, "TensorArray", [handle, flow]):  # reserves the name
                 self._flow = flow
             return
         with (

@@ -1,4 +1,4 @@
-"""``tf.while_loop`` as one node that repeats a function, and the gradient of such a node.
+"""``tf.while_loop`` as one node that repeats a function, and the gradient of this node.
 
 Condition and body are functions of the loop variables and of all tensors that either captured,
 which the body returns unchanged. Two variables come before those of the caller: a counter, which

@@ -715,7 +715,7 @@ class Dataset:
           path: the path of the folder.
           element_spec: the spec of the elements; by default the one in the folder.
           compression: the compression of the files.
-          reader_func: makes a dataset from the dataset of files, each of which is a dataset; by
+          reader_func: makes a dataset from a dataset whose elements are the files' datasets; by
             default, the files take turns.
           wait: whether to wait until there is something to load.
 

@@ -129,7 +129,7 @@ def group_by_window(
 def shuffle_and_repeat(
     buffer_size: TensorLike, count: TensorLike | None = None, seed: TensorLike | None = None
 ) -> type_of_transformation:
-    """Repeat the elements, shuffled anew in each repetition."""
+    """Repeat the elements, reshuffled in each repetition."""
 
     def apply(dataset: Dataset) -> Dataset:
         size = convert_to_tensor(buffer_size, dtypes.int64, name="buffer_size")

@@ -458,7 +458,7 @@ def make_batched_features_dataset(
         )
     )
     if isinstance(dataset.element_spec, tuple) and len(dataset.element_spec) == 2:
-        dataset = dataset.map(lambda _, value: value)  # some readers give keys, too
+        dataset = dataset.map(lambda _, value: value)  # some readers return keys, too
     dataset = _shuffled_and_repeated(
         dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed
     )

@@ -199,7 +199,7 @@ class Distribution:
             yield one
 
     def _known(self, what: str, asked: str = "") -> Callable[..., Any]:
-        """Return the method behind a public one; ``asked`` is the public one, if it is another.
+        """Return the method behind a public one; ``asked`` is the called one, if it differs.
 
         Raises:
           NotImplementedError: there is none.

@@ -339,7 +339,7 @@ def categorical_column_with_vocabulary_file(
 
     Raises:
       ValueError: the file is missing, the size is less than 1, or arguments contradict each other.
-      NotFoundError: there is no such file.
+      NotFoundError: the file does not exist.
     """
     if not vocabulary_file:
         raise ValueError(f"Missing vocabulary_file in {key}.")

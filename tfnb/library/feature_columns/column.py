@@ -128,7 +128,7 @@ class Features:
           key: the key of the feature, or the column.
 
         Raises:
-          ValueError: there is no such feature, or it is a scalar.
+          ValueError: the feature is missing, or it is a scalar.
           TypeError: the key is neither a text nor a column.
         """
         if key in self._values:

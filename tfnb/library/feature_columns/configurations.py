@@ -120,7 +120,7 @@ def _restored(
         return dtypes.as_dtype(value)
     if name == "normalizer_fn" and isinstance(value, str):
         if value not in functions:
-            raise ValueError(f"Unknown normalizer_fn: {value}. Give it in custom_objects.")
+            raise ValueError(f"Unknown normalizer_fn: {value}. Pass it in custom_objects.")
         return functions[value]
     return value
 

@@ -352,8 +352,8 @@ class EmbeddingColumn(DenseColumn):
         """
         if self._shared_name:
             raise NotImplementedError(
-                f"{self.name} shares its variable with others, which one column cannot say. Call "
-                "tf.feature_column.shared_embedding_columns again."
+                f"{self.name} shares its variable with other columns, which its configuration does "
+                "not contain. Call tf.feature_column.shared_embedding_columns again."
             )
         return super().get_config()
 

@@ -91,7 +91,7 @@ class Backprop:
       source: the graph of what is differentiated; the default graph if None.
 
     Raises:
-      ValueError: there is no such aggregation method.
+      ValueError: the aggregation method is unknown.
     """
 
     def __init__(

@@ -214,7 +214,7 @@ def add_indexed_slices_accumulator(
     switched = [switch(one, loop.pivot) for one in merged]
     grown = [
         concat([taken, new], 0)
-        for (_, taken), new in zip(switched, (indices, values))  # the shape is no list
+        for (_, taken), new in zip(switched, (indices, values))  # the shape is not accumulated
     ]
     if dense_shape is not None:
         grown.append(maximum(dense_shape, switched[2][1]))

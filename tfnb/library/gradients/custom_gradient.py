@@ -161,7 +161,7 @@ def _build(function: Callable[..., Nested], args: Sequence[Any]) -> Any:
     with graph.gradient_override_map({"IdentityN": name}):
         outputs = identity_n(tensors)
     for variable in variables:
-        convert_to_tensor(variable)  # TensorFlow reads it once more, for a tape
+        convert_to_tensor(variable)  # TensorFlow reads it for a tape, which adds a node
     return nest.pack_sequence_as(result, outputs[: len(flat_result)])
 
 

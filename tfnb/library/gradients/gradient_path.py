@@ -33,7 +33,7 @@ def _line(loss: TensorLike, variable: VariableLike) -> str:
         return ""
     path = _path(start, end)
     if path is None:
-        return f"  {end.name}: nothing of '{start.name}' depends on it."
+        return f"  {end.name}: '{start.name}' does not depend on it."
     names, cut = [start.name], ""
     for user, tensor in path:
         why = "" if cut else _why_cut(user, tensor)

@@ -430,7 +430,7 @@ def _perhaps_flipped(
             )
             return _shaped_as(image, result)
 
-        def batch() -> TensorResult:  # Each image by itself.
+        def batch() -> TensorResult:  # each image separately
             count = array_ops.shape(image)[0]
             numbers = random_uniform([count], 0, 1.0, seed=seed)
             flips = math_ops.round(array_ops.reshape(numbers, [count, 1, 1, 1]))

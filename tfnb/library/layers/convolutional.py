@@ -85,7 +85,7 @@ class Convolution(Layer):
           **kwargs: of :class:`Layer`.
 
         Raises:
-          ValueError: an argument has no such value, or strides and dilations are both above 1.
+          ValueError: an argument has an invalid value, or strides and dilations are both above 1.
         """
         super().__init__(
             trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs
@@ -313,7 +313,7 @@ class Conv2DTranspose(TransposedConvolution):
     def call(self, inputs: TensorLike) -> TensorResult:
         """Return the transposed convolution, with bias and activation."""
         shape = self._dynamic_shape(inputs, static_where_known=True)
-        shape[0]  # TensorFlow looks at it once, and so has a node more
+        shape[0]  # as in TensorFlow, where this adds a node
         outputs = convolution.conv2d_transpose(
             inputs,
             self.kernel,

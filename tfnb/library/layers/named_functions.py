@@ -52,7 +52,7 @@ def initializer_from(given: Any) -> Initializer:
     if isinstance(given, str):
         if given not in _INITIALIZERS:
             raise ValueError(
-                f"Unknown initializer: '{given}'. There are: {', '.join(sorted(_INITIALIZERS))}."
+                f"Unknown initializer: '{given}'. Known names: {', '.join(sorted(_INITIALIZERS))}."
             )
         return _INITIALIZERS[given]()
     if isinstance(given, type):
@@ -80,7 +80,7 @@ def activation_from(given: Any) -> Any:
             if given in _ACTIVATIONS and hasattr(module, given):
                 return getattr(module, given)
         raise ValueError(
-            f"Unknown activation function: '{given}'. There are: {', '.join(_ACTIVATIONS)}, "
+            f"Unknown activation function: '{given}'. Known names: {', '.join(_ACTIVATIONS)}, "
             "exponential, linear."
         )
     if not callable(given):

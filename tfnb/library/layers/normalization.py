@@ -199,7 +199,7 @@ class BatchNormalization(Layer):
             )
         assert self._scope is not None
         partitioner = self._scope.partitioner
-        self._scope.set_partitioner(None)  # averages are never cut into parts
+        self._scope.set_partitioner(None)  # averages are never partitioned
         try:
             self._make_averages()
         finally:

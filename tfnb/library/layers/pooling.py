@@ -50,7 +50,7 @@ class Pooling(Layer):
           **kwargs: of :class:`Layer`.
 
         Raises:
-          ValueError: an argument has no such value.
+          ValueError: an argument has an invalid value.
         """
         if strides is None:
             strides = pool_size

@@ -110,7 +110,7 @@ class _Rows:
             self.static = self._spec.shape[0].value
         elif value.shape.rank == 0:
             raise IndexError(
-                "list index out of range: `elems` are taken apart along their first dimension, and "
+                "list index out of range: `elems` are sliced along their first dimension, and "
                 f"{value} is a scalar."
             )
         else:

@@ -497,7 +497,7 @@ def boolean_mask(
       axis: must be None.
     """
     if axis is not None:
-        raise ValueError("a ragged mask has no axis")
+        raise ValueError("axis must be None for a ragged mask")
     from tfnb.ops.array.where_ops import boolean_mask as dense_mask
 
     with name_scope(name, "RaggedMask", [data, mask]):

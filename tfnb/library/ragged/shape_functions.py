@@ -193,7 +193,7 @@ def _reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> T
     """Compute ``tf.reverse`` along axes that are known."""
     known = axis if isinstance(axis, list | tuple) else constant_value(convert_to_tensor(axis))
     if known is None:
-        raise ValueError("tf.reverse of a ragged tensor needs axes that are known.")
+        raise ValueError("tf.reverse of a ragged tensor needs axes that are constant.")
     return _reversed(tensor, {_axis(tensor, one) for one in np.reshape(known, -1)})
 
 
@@ -242,12 +242,12 @@ def _split(
       ValueError: the axis is not 0, or the rows cannot be divided evenly.
     """
     if _axis(value, axis) != 0:
-        raise ValueError("A ragged tensor is split along axis 0 only.")
+        raise ValueError("A ragged tensor can be split along axis 0 only.")
     sizes = num_or_size_splits
     if isinstance(sizes, int | np.integer):
         rows = value.shape[0].value
         if rows is None or rows % sizes:
-            raise ValueError(f"{rows} rows cannot be split into {sizes} parts of one size.")
+            raise ValueError(f"{rows} rows cannot be split into {sizes} parts of equal size.")
         sizes = [rows // int(sizes)] * int(sizes)
     ends = np.cumsum([0, *sizes]).tolist()
     return [value[start:end] for start, end in itertools.pairwise(ends)]
@@ -290,7 +290,7 @@ def _segments(name: str, dense: Callable[..., Nested]) -> None:
     ) -> TensorResult:
         if not (isinstance(data, RaggedTensor) and isinstance(segment_ids, RaggedTensor)):
             raise TypeError(
-                "Of ragged data and segment_ids both must be ragged, with rows of equal lengths."
+                "Ragged data and segment_ids must both be ragged, with rows of equal lengths."
             )
         return dense(data.flat_values, segment_ids.flat_values, num_segments)
 

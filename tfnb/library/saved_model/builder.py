@@ -99,7 +99,7 @@ class SavedModelBuilder:
                 "`add_meta_graph()` instead."
             )
         signatures = _checked_signatures(signature_def_map)
-        _asset_files(assets_collection)  # says what is wrong before anything is written
+        _asset_files(assets_collection)  # raises before anything is written
         _add_init_op(legacy_init_op if main_op is None else main_op)
         folder = self._make_folder(constants.VARIABLES_DIRECTORY)
         saver = _saver_or_default(saver)
@@ -136,7 +136,7 @@ class SavedModelBuilder:
                 "`add_meta_graph_and_variables()` first."
             )
         signatures = _checked_signatures(signature_def_map)
-        _asset_files(assets_collection)  # says what is wrong before anything is written
+        _asset_files(assets_collection)  # raises before anything is written
         _add_init_op(legacy_init_op if main_op is None else main_op)
         saver = _saver_or_default(saver)
         self._add(saver, tags, signatures, assets_collection, clear_devices, strip_default_attrs)

@@ -510,8 +510,8 @@ class _ChangingTable:
     """The common part of both mutable tables."""
 
     _key_shape = TensorShape([])
-    _exports_buckets = False  # which have a shape of their own
-    saveable: Any = None  # the object that a Saver saves; None without one
+    _exports_buckets = False  # whether export() includes buckets, whose shape differs
+    saveable: Any = None  # the object that a Saver saves, or None
 
     def __init__(
         self,

@@ -166,7 +166,7 @@ class Checkpoint:
           An object whose methods restore in a session, and raise if something does not match.
 
         Raises:
-          NotFoundError: there is no such checkpoint.
+          NotFoundError: the checkpoint does not exist.
           DataLossError: its list of tensors is damaged.
         """
         if save_path is None:

@@ -311,7 +311,7 @@ def _nearest(name: str, names: list[str]) -> str:
     plain = _without_suffixes(name)
     same = [other for other in names if _without_suffixes(other) == plain]
     close = same or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if not close:  # scopes may have been added or taken away
+    if not close:  # scopes may have been added or removed
         last = name.rpartition("/")[2]
         close = [other for other in names if other.rpartition("/")[2] == last]
     return f"; nearest is {close[0]!r}" if close else ""

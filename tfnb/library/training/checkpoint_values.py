@@ -48,7 +48,7 @@ class CheckpointReader:
         """Return the value of a tensor.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the checkpoint lacks the tensor.
           DataLossError: its bytes are damaged.
         """
         if not isinstance(tensor_str, str):

@@ -127,7 +127,7 @@ def add_collection_def(
     collection = meta_graph_def.collection_def[key]
     try:
         _fill(collection, key, items, export_scope)
-    except Exception as error:  # anything may be in a collection
+    except Exception as error:  # a collection may contain any value
         _log.warning(
             "Issue encountered when serializing %s.\nType is unsupported, or the types of the "
             "items don't match field type in CollectionDef. Note this is a warning and probably "

@@ -102,7 +102,7 @@ class Coordinator:
         """Open a context that turns an exception of its block into a stop request."""
         try:
             yield
-        except BaseException:  # join raises it
+        except BaseException:  # join() raises it
             self.request_stop(sys.exc_info())
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:

@@ -212,7 +212,7 @@ class Saver:
             return
         try:
             checkpoint_state.remove_checkpoint(path, self.saver_def.version, meta_graph_suffix)
-        except Exception as error:  # what was saved is saved
+        except Exception as error:  # the new checkpoint is complete in any case
             _log.warning("Ignoring: %s", error)
 
     # -- messages ----------------------------------------------------------------------------------
@@ -406,7 +406,7 @@ class Saver:
         try:
             restore_op = sess.graph.get_operation_by_name(self.saver_def.restore_op_name)
         except KeyError:
-            wanted = []  # the session says that its graph is not the saver's
+            wanted = []  # run() raises: the graph is not the saver's
         else:
             wanted = difference.wanted_tensors(sess.graph, restore_op)
         # A single reading op runs before all assignments. With several, some variables may be

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VARIABLE_VALUE = "VARIABLE_VALUE"
 TABLE = "table"
-"""The attribute that stands for a table's keys and values."""
+"""The attribute name for a table's keys and values."""
 
 
 def is_trackable(value: TensorLike) -> bool:
@@ -172,7 +172,7 @@ def object_graph(root: Any) -> ObjectGraph:
     """Return all objects that can be reached from a root."""
     graph = ObjectGraph([root], [()], [])
     positions = {id(root): 0}
-    for position, one in enumerate(graph.objects):  # grows while it is gone through
+    for position, one in enumerate(graph.objects):  # grows during the iteration
         own: list[tuple[str, int]] = []
         for name, child in children_of(one):
             if id(child) not in positions:

@@ -23,5 +23,5 @@ class PartitionInfo:
         """Return the partitioned dimension, or None."""
         cut = [i for i, (a, b) in enumerate(zip(shape, self.full_shape)) if a != b]
         if len(cut) > 1:
-            raise ValueError(f"More than one dimension is cut: {shape} of {self.full_shape}")
+            raise ValueError(f"Several dimensions are partitioned: {shape} of {self.full_shape}")
         return cut[0] if cut else None

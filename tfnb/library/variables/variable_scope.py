@@ -163,7 +163,7 @@ class VariableScope:
         self._dtype = dtype
 
     def set_use_resource(self, use_resource: bool) -> None:
-        """Set whether variables stand behind handles."""
+        """Set whether variables are resource variables."""
         self._use_resource = use_resource
 
     def set_regularizer(self, regularizer: Regularizer) -> None:

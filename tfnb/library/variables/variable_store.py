@@ -65,7 +65,7 @@ class _ReuseMode(enum.Enum):
 
 
 AUTO_REUSE = _ReuseMode.AUTO_REUSE
-"""For ``reuse``: a variable that is not there yet is made."""
+"""The value of ``reuse`` with which a variable that does not exist is made."""
 
 
 def no_regularizer(_: Any) -> None:
