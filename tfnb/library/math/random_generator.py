@@ -149,7 +149,7 @@ class Generator:
     def _place(self, shape: TensorLike) -> tuple[Nested, Nested]:
         """Reserve numbers for a shape; return their key and counter."""
         if self._alg != 1:
-            raise ValueError("Only Philox generators draw numbers: pass alg='philox'.")
+            raise ValueError("Numbers are drawn with Philox only: pass alg='philox'.")
         state = self.skip(math_ops.reduce_prod(shape))
         return bitcast(state[2:3], dtypes.uint64), bitcast(state[:2], dtypes.uint64)
 
