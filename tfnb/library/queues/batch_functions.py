@@ -35,11 +35,11 @@ def nondifferentiable_batch_function(
     dimension is that of the batch, and returns tensors with this dimension.
 
     Args:
-      num_batch_threads: ignored; the step's own thread calls the function.
+      num_batch_threads: stored in the node only; the step's own thread calls the function.
       max_batch_size: the maximum number of rows of a batch, and of a step's request.
-      batch_timeout_micros: ignored; in TensorFlow, the time to wait for other callers.
+      batch_timeout_micros: stored in the node only; TensorFlow waits this time for other callers.
       allowed_batch_sizes: the possible sizes of batches; the last one is ``max_batch_size``.
-      max_enqueued_batches: ignored; in TensorFlow, the maximum number of waiting batches.
+      max_enqueued_batches: stored in the node only; TensorFlow's limit of waiting batches.
       autograph: accepted; Python's ``if`` and ``while`` are not rewritten.
       enable_large_batch_splitting: whether a step's request may be larger than a batch.
     """

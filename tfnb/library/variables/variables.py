@@ -100,7 +100,7 @@ class VariableAggregation(enum.Enum):
 
 # ----------------------------------------------------------------------------------------- creators
 
-# The attribute of a graph with its creators, outermost first.
+# The key in ``graph.kept`` of the list of creators, outermost first.
 _CREATORS = "variable creators"
 
 
