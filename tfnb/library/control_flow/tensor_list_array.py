@@ -1,7 +1,7 @@
 """``tf.TensorArray`` as a list that is a value: the form used in functional loops.
 
-The array's flow is the list itself, a variant; there is no handle.  ``TensorArray(...)`` makes one
-where conds and loops are functions.
+The array's flow is the list itself, a variant; there is no handle. ``TensorArray(...)`` makes this
+form where conds and loops are functions.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class TensorListArray(TensorArray):
     def grad(
         self, source: str, flow: TensorLike | None = None, name: str | None = None
     ) -> TensorArray:
-        """Refuse: the gradient of a list is a list."""
+        """Raise: the gradient of a list is a list, without an array of its own."""
         raise NotImplementedError("A TensorArray that is a list has no array for gradients.")
 
     def _element(self) -> Any:
@@ -150,7 +150,7 @@ class TensorListArray(TensorArray):
         return rows
 
     def stack(self, name: str | None = None) -> Tensor:
-        """All elements along a new first dimension."""
+        """Return all elements along a new first dimension."""
         with name_scope(name, "TensorArrayV2Stack", [self._flow]):
             count: TensorLike = -1
             if not self._dynamic_size and self._size is not None:
@@ -173,7 +173,7 @@ class TensorListArray(TensorArray):
         return value
 
     def concat(self, name: str | None = None) -> Tensor:
-        """All elements one after the other along their first dimension."""
+        """Return all elements concatenated along their first dimension."""
         dims = self.element_shape.dim_values
         shape = TensorShape(None if dims is None else (None, *dims[1:]))
         value: Tensor = whole_list_ops.tensor_list_concat_v2(

@@ -132,7 +132,7 @@ class Dataset:
 
     @staticmethod
     def from_tensors(tensors: TensorLike, name: str | None = None) -> Dataset:
-        """One element: the given tensors."""
+        """Return a dataset of one element: the given tensors."""
         element = normalized(tensors)
         spec = spec_of(element)
         variant = dataset_source_ops.tensor_dataset(
@@ -171,7 +171,7 @@ class Dataset:
 
     @staticmethod
     def range(*args: Any, **kwargs: Any) -> Dataset:
-        """Numbers: ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
+        """Return numbers: ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
 
         Args:
           *args: the numbers.
@@ -247,7 +247,7 @@ class Dataset:
         seed: TensorLike | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Return the names of files that match patterns; in a random order unless ``shuffle`` is False."""
+        """Return the names of matching files, in a random order unless ``shuffle`` is False."""
         from tfnb.library.data.readers import list_files
 
         return list_files(file_pattern, shuffle, seed)
@@ -275,7 +275,7 @@ class Dataset:
         use_unbounded_threadpool: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """``map_func`` of every element; the members of a tuple are separate arguments."""
+        """Apply ``map_func`` to every element; the members of a tuple are separate arguments."""
         from tfnb.library.data.function_datasets import mapped
 
         return mapped(self, map_func, num_parallel_calls, deterministic)
@@ -291,7 +291,7 @@ class Dataset:
         return self.map(map_func, num_parallel_calls, deterministic)
 
     def flat_map(self, map_func: Callable[..., Nested], name: str | None = None) -> Dataset:
-        """Return the elements of the datasets that ``map_func`` returns, one dataset after the other.
+        """Return the elements of the datasets that ``map_func`` returns, concatenated.
 
         Raises:
           TypeError: ``map_func`` returns no dataset.
@@ -309,7 +309,7 @@ class Dataset:
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Return the elements of the datasets that ``map_func`` returns, ``cycle_length`` at a time.
+        """Return the elements of the datasets of ``map_func``, ``cycle_length`` of them at a time.
 
         Args:
           map_func: returns a dataset for an element.
@@ -387,7 +387,7 @@ class Dataset:
         window_size_func: Callable[..., Nested] | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Groups elements by key, and applies ``reduce_func`` to each full group.
+        """Group elements by key, and apply ``reduce_func`` to each full group.
 
         Raises:
           ValueError: not exactly one of the window sizes is given, or a function returns no scalar.
@@ -411,7 +411,7 @@ class Dataset:
             )
         return dataset
 
-    # ------------------------------------------------------------------------------------- joined
+    # ------------------------------------------------------------------------------------- batches
 
     def batch(
         self,
@@ -421,7 +421,7 @@ class Dataset:
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Batches of ``batch_size`` consecutive elements.
+        """Return batches of ``batch_size`` consecutive elements.
 
         Args:
           batch_size: the number of elements.
@@ -457,7 +457,7 @@ class Dataset:
         drop_remainder: TensorLike = False,
         name: str | None = None,
     ) -> Dataset:
-        """Batches of ``batch_size`` consecutive elements, padded to a common shape.
+        """Return batches of ``batch_size`` consecutive elements, padded to a common shape.
 
         Args:
           batch_size: the number of elements.
@@ -495,7 +495,7 @@ class Dataset:
         drop_remainder: TensorLike = False,
         name: str | None = None,
     ) -> Dataset:
-        """Windows of elements, each a structure of datasets."""
+        """Return windows of elements, each a structure of datasets."""
         numbers = [
             convert_to_tensor(value, dtypes.int64, name=what)
             for value, what in (
@@ -530,7 +530,7 @@ class Dataset:
     def rebatch(
         self, batch_size: TensorLike, drop_remainder: TensorLike = False, name: str | None = None
     ) -> Dataset:
-        """Batches split or joined to one size, or to several sizes in turn."""
+        """Return batches split or joined to one size, or to several sizes in turn."""
         from tfnb.library.data.rebatching import rebatch
 
         return rebatch(self, batch_size, drop_remainder)
@@ -542,7 +542,7 @@ class Dataset:
         row_splits_dtype: DTypeLike = dtypes.int64,
         name: str | None = None,
     ) -> Dataset:
-        """Batches of ``batch_size`` elements; tensors of varying shapes become ragged."""
+        """Return batches of ``batch_size`` elements; tensors of varying shapes become ragged."""
         from tfnb.library.data.rebatching import ragged_batch
 
         return ragged_batch(self, batch_size, drop_remainder, row_splits_dtype)
@@ -550,7 +550,7 @@ class Dataset:
     def sparse_batch(
         self, batch_size: TensorLike, row_shape: TensorLike, name: str | None = None
     ) -> Dataset:
-        """Batches of tensors as one sparse tensor, with rows of a given shape."""
+        """Return batches of tensors as one sparse tensor, with rows of a given shape."""
         from tfnb.library.data.rebatching import sparse_batch
 
         return sparse_batch(self, batch_size, row_shape)
@@ -563,17 +563,17 @@ class Dataset:
         seed: TensorLike | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Pairs (class, element); elements are dropped so that classes have a target frequency."""
+        """Drop elements so that classes have a target frequency; return pairs (class, element)."""
         from tfnb.library.data.resampling import rejection_resample
 
         return rejection_resample(self, class_func, target_dist, initial_dist, seed)
 
     def enumerate(self, start: TensorLike = 0, name: str | None = None) -> Dataset:
-        """Pairs (number, element)."""
+        """Return pairs (number, element)."""
         numbers = Dataset.range(start, np.iinfo(np.int64).max)
         return Dataset.zip((_rewritten(numbers), self))
 
-    # ------------------------------------------------------------------------------------- chosen
+    # ----------------------------------------------------------------------------------- selection
 
     def same_elements(self, build: Any, *args: Any, **attrs: Any) -> Dataset:
         """Return a dataset made of this one by an op that changes no elements; internal to tfnb."""
@@ -581,22 +581,22 @@ class Dataset:
         return Dataset(variant, self.element_spec, [self])
 
     def repeat(self, count: TensorLike | None = None, name: str | None = None) -> Dataset:
-        """Repeats the elements ``count`` times; endlessly if ``count`` is None or -1."""
+        """Repeat the elements ``count`` times; endlessly if ``count`` is None or -1."""
         number = convert_to_tensor(-1 if count is None else count, dtypes.int64, name="count")
         return self.same_elements(dataset_sequence_ops.repeat_dataset, number)
 
     def take(self, count: TensorLike, name: str | None = None) -> Dataset:
-        """At most the first ``count`` elements; all if ``count`` is -1."""
+        """Return at most the first ``count`` elements; all if ``count`` is -1."""
         number = convert_to_tensor(count, dtypes.int64, name="count")
         return self.same_elements(dataset_sequence_ops.take_dataset, number)
 
     def skip(self, count: TensorLike, name: str | None = None) -> Dataset:
-        """All except the first ``count`` elements; none if ``count`` is -1."""
+        """Return all except the first ``count`` elements; none if ``count`` is -1."""
         number = convert_to_tensor(count, dtypes.int64, name="count")
         return self.same_elements(dataset_sequence_ops.skip_dataset, number)
 
     def shard(self, num_shards: TensorLike, index: TensorLike, name: str | None = None) -> Dataset:
-        """Every ``num_shards``-th element, starting with element ``index``."""
+        """Return every ``num_shards``-th element, starting with element ``index``."""
         shards = convert_to_tensor(num_shards, dtypes.int64, name="num_shards")
         own = convert_to_tensor(index, dtypes.int64, name="index")
         return self.same_elements(dataset_sequence_ops.shard_dataset, shards, own)
@@ -715,7 +715,7 @@ class Dataset:
           path: the path of the folder.
           element_spec: the spec of the elements; by default the one in the folder.
           compression: the compression of the files.
-          reader_func: makes a dataset from the dataset of files, each of which is a dataset; by
+          reader_func: makes a dataset from a dataset whose elements are the files' datasets; by
             default, the files take turns.
           wait: whether to wait until there is something to load.
 
@@ -793,7 +793,7 @@ class Dataset:
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
     ) -> Dataset:
-        """Elements of several datasets; each one comes from a dataset chosen at random."""
+        """Return elements of several datasets; each comes from a dataset chosen at random."""
         from tfnb.library.data.bucketing import sample_from_datasets
 
         return sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
@@ -810,7 +810,7 @@ class Dataset:
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """Batches of elements whose lengths lie between the same two boundaries."""
+        """Return batches of elements whose lengths lie between the same two boundaries."""
         from tfnb.library.data.bucketing import bucket_by_sequence_length
 
         return self.apply(
@@ -835,12 +835,12 @@ class Dataset:
     def choose_from_datasets(
         datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = True
     ) -> Dataset:
-        """Elements of several datasets, in the order given by a dataset of numbers."""
+        """Return elements of several datasets, in the order given by a dataset of numbers."""
         from tfnb.library.data.experimental import choose_from_datasets
 
         return choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
 
-    # -------------------------------------------------------------------------------------- asked
+    # ------------------------------------------------------------------------------------ queries
 
     def cardinality(self) -> Tensor:
         """Return the number of elements; -1 for infinite, -2 for unknown."""
@@ -869,7 +869,7 @@ class VariantDataset(Dataset):
     """The dataset of an existing variant tensor."""
 
 
-# ------------------------------------------------------------------------------------------ beside
+# --------------------------------------------------------------------------------- other functions
 
 
 def _slices(tensors: TensorLike, is_files: bool) -> Dataset:

@@ -1,4 +1,4 @@
-"""What the tensors in the elements of a dataset look like."""
+"""The spec of tensors in the elements of a dataset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXPORTS = {"tf": ["TensorSpec"]}
 
 
 def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return what two static shapes have in common."""
+    """Return the most specific static shape that is compatible with both."""
     if one.rank is None or one.rank != other.rank:
         return TensorShape(None)
     pairs = zip(one.as_list(), other.as_list())
@@ -34,7 +34,7 @@ class TensorSpec(TypeSpec):
     """The dtype and static shape of a tensor.
 
     Args:
-      shape: what is known of the shape.
+      shape: the static shape, as far as it is known.
       dtype: the dtype.
       name: of the tensor.
     """
@@ -60,7 +60,7 @@ class TensorSpec(TypeSpec):
         return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
 
     def most_specific_compatible_type(self, other: Any) -> TensorSpec:
-        """Return the most special spec that covers both, without a name.
+        """Return the most specific spec that covers both, without a name.
 
         Raises:
           ValueError: there is none.
@@ -70,7 +70,7 @@ class TensorSpec(TypeSpec):
         return TensorSpec(self.shape.most_specific_common_supertype([other.shape]), self.dtype)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Whether a tensor or spec is of this dtype and may be of this shape."""
+        """Return whether a tensor or spec is of this dtype and may be of this shape."""
         if isinstance(spec_or_tensor, TypeSpec) and not isinstance(spec_or_tensor, TensorSpec):
             return False
         return bool(
@@ -117,7 +117,7 @@ class TensorSpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return Tensor
 
     @property
@@ -147,21 +147,21 @@ class TensorSpec(TypeSpec):
         return tensor
 
     def batched(self, size: int | None) -> TensorSpec:
-        """Return the spec of several together."""
+        """Return the spec of a batch."""
         return TensorSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
 
     def unbatched(self) -> TensorSpec:
-        """Return the spec of one of them.
+        """Return the spec of one row of a batch.
 
         Raises:
-          ValueError: it is of a scalar.
+          ValueError: the spec is that of a scalar.
         """
         if self.shape.rank == 0:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         return TensorSpec(self.shape[1:], self.dtype)
 
     def most_general(self, other: Any) -> TensorSpec:
-        """Return the spec of both.
+        """Return the most specific spec that covers both.
 
         Raises:
           TypeError: dtypes differ.

@@ -1,4 +1,4 @@
-"""Specs of values that are no elements of datasets, and the spec of any value."""
+"""Specs of values that cannot be elements of datasets, and the spec of any value."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ EXPORTS = {
 
 @dataclass(frozen=True)
 class IndexedSlicesSpec(TypeSpec):
-    """The dtypes and static shapes of slices.
+    """The dtypes and static shapes of IndexedSlices.
 
     Attributes:
-      shape: of the whole.
+      shape: of the whole tensor.
       dtype: of the values.
       indices_dtype: of the indices.
-      dense_shape_dtype: of the tensor with the shape of the whole; None without one.
+      dense_shape_dtype: of the tensor with the shape of the whole; None if there is none.
       indices_shape: of the indices.
     """
 
@@ -65,7 +65,7 @@ class IndexedSlicesSpec(TypeSpec):
         object.__setattr__(self, "indices_shape", as_shape(self.indices_shape).with_rank(1))
 
     def flatten(self) -> list[Any]:
-        """Return the specs of its values, its indices and, where it has one, its shape."""
+        """Return the specs of its values, its indices and, if there is one, its shape."""
         rest = None if self.shape.rank is None else self.shape[1:]
         parts = [
             TensorSpec(self.indices_shape.concatenate(rest), self.dtype),
@@ -76,7 +76,7 @@ class IndexedSlicesSpec(TypeSpec):
         return parts
 
     def to_tensors(self, value: TensorLike) -> list[Any]:
-        """Its values, its indices and, where it has one, its shape."""
+        """Return the values, the indices and, if there is one, the shape."""
         parts = [value.values, value.indices]
         return parts if value.dense_shape is None else [*parts, value.dense_shape]
 
@@ -86,7 +86,7 @@ class IndexedSlicesSpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return IndexedSlices
 
     def __repr__(self) -> str:
@@ -95,7 +95,7 @@ class IndexedSlicesSpec(TypeSpec):
 
 @dataclass(frozen=True)
 class OptionalSpec(TypeSpec):
-    """What the element of an optional is, if there is one."""
+    """The spec of an optional's element."""
 
     proto_class: ClassVar[str] = "OPTIONAL_SPEC"
 
@@ -106,7 +106,7 @@ class OptionalSpec(TypeSpec):
         return [TensorSpec([], dtypes.variant)]
 
     def to_tensors(self, value: TensorLike) -> list[Nested]:
-        """Its variant."""
+        """Return the variant."""
         return [value._variant_tensor]
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> Optional:
@@ -115,7 +115,7 @@ class OptionalSpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return Optional
 
     @classmethod
@@ -129,7 +129,7 @@ class OptionalSpec(TypeSpec):
 
 @dataclass(frozen=True)
 class TensorArraySpec(TypeSpec):
-    """The dtype of the elements of a TensorArray, and what is known of their shape."""
+    """The dtype of the elements of a TensorArray, and their shape as far as it is known."""
 
     proto_class: ClassVar[str] = "TENSOR_ARRAY_SPEC"
 
@@ -144,7 +144,7 @@ class TensorArraySpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return TensorArray
 
     def flatten(self) -> list[Nested]:
@@ -152,7 +152,7 @@ class TensorArraySpec(TypeSpec):
         return [TensorSpec([], dtypes.variant)]
 
     def is_compatible_with(self, other: TensorLike) -> bool:
-        """Whether a spec may be of the same arrays."""
+        """Return whether a spec may describe the same arrays."""
         return super().is_compatible_with(other)
 
     @classmethod
@@ -172,20 +172,20 @@ class NoneTensorSpec(TypeSpec):
     proto_class: ClassVar[str] = "tf.NoneTensorSpec"
 
     def flatten(self) -> list[Nested]:
-        """None has no parts."""
+        """Return no parts: None has none."""
         return []
 
     def to_tensors(self, value: TensorLike) -> list[Nested]:
-        """None has no parts."""
+        """Return no tensors: None has none."""
         return []
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> None:
-        """None."""
+        """Return None."""
         return
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return type(None)
 
     @classmethod
@@ -198,34 +198,34 @@ class NoneTensorSpec(TypeSpec):
 
 
 def tensor_structure(dtype: DTypeLike, shape: TensorLike) -> TensorSpec:
-    """Return a ``TensorSpec``, as it was made before there were specs."""
+    """Return a ``TensorSpec``; the name is older than specs."""
     return TensorSpec(shape, dtype)
 
 
 def sparse_tensor_structure(dtype: DTypeLike, shape: TensorLike) -> SparseTensorSpec:
-    """Return a ``SparseTensorSpec``, as it was made before there were specs."""
+    """Return a ``SparseTensorSpec``; the name is older than specs."""
     return SparseTensorSpec(shape, dtype)
 
 
 def tensor_array_structure(
     dtype: DTypeLike, element_shape: TensorLike, dynamic_size: bool, infer_shape: bool
 ) -> TensorArraySpec:
-    """Return a ``TensorArraySpec``, as it was made before there were specs."""
+    """Return a ``TensorArraySpec``; the name is older than specs."""
     return TensorArraySpec(element_shape, dtype, dynamic_size, infer_shape)
 
 
 def ragged_tensor_structure(
     dtype: DTypeLike, shape: TensorLike, ragged_rank: Any
 ) -> RaggedTensorSpec:
-    """Return a ``RaggedTensorSpec``, as it was made before there were specs."""
+    """Return a ``RaggedTensorSpec``; the name is older than specs."""
     return RaggedTensorSpec(shape, dtype, ragged_rank)
 
 
 def type_spec_from_value(value: TensorLike) -> Any:
-    """Return the spec of a tensor, of a value of several parts, or of what can become a tensor.
+    """Return the spec of a tensor, of a composite value, or of a value that can become a tensor.
 
     Raises:
-      TypeError: it is none of these.
+      TypeError: the value is none of these.
     """
     if value is None:
         return NoneTensorSpec()

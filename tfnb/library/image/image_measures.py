@@ -41,7 +41,7 @@ def total_variation(images: TensorLike, name: str | None = None) -> TensorResult
     """Return the sum of absolute differences of neighbouring pixels, for each image.
 
     Raises:
-      ValueError: another rank than 3 or 4.
+      ValueError: the rank is not 3 or 4.
     """
     with name_scope(name, "total_variation"):
         rank = images.shape.ndims
@@ -74,7 +74,7 @@ def _checked_pair(a: TensorLike, b: TensorLike) -> tuple[list[Nested], list[Nest
 
 
 def reduce_all_equal(a: TensorLike, b: TensorLike) -> TensorResult:
-    """Whether two vectors have the same entries."""
+    """Return whether two vectors have the same entries."""
     return math_ops.reduce_all(math_ops.equal(a, b))
 
 
@@ -98,7 +98,7 @@ def psnr(
 
 
 def _gaussian(size: TensorLike, sigma: TensorLike) -> TensorResult:
-    """Return a window of weights that fall from its middle, with a sum of one."""
+    """Return a window of Gaussian weights, whose sum is one."""
     places = cast(math_ops.range_(size), sigma.dtype)
     places -= cast(size - 1, sigma.dtype) / 2.0
     exponents = math_ops.square(places)
@@ -117,9 +117,9 @@ def _ssim_per_channel(
     k2: float,
     return_index_map: bool = False,
 ) -> tuple[Nested, Nested]:
-    """Return the likeness of each channel, and its part that comes from contrast and structure.
+    """Return the similarity of each channel, and its part from contrast and structure.
 
-    With ``return_index_map``, the likeness has a value for each place of the window.
+    With ``return_index_map``, the similarity has a value for each position of the window.
     """
     size, width = constant(filter_size, dtypes.int32), constant(sigma, a.dtype)
     shapes = array_ops.shape_n([a, b])
@@ -183,13 +183,13 @@ def ssim(
 
     Args:
       img1: images, [..., height, width, channels].
-      img2: what they are compared with.
+      img2: the images to compare with.
       max_val: the largest value that a pixel can have.
       filter_size: of the Gaussian window.
       filter_sigma: of the Gaussian window.
       k1: how much the means are smoothed.
       k2: how much the deviations are smoothed.
-      return_index_map: whether to give the similarity of every window instead of their mean.
+      return_index_map: whether to return the similarity of every window, not their mean.
     """
     with name_scope(None, "SSIM", [img1, img2]):
         images, largest, _ = _prepared(img1, img2, max_val)
@@ -241,7 +241,7 @@ def ssim_multiscale(
 
 
 def _halved(images: list[TensorLike], sizes: list[TensorLike], two: TensorLike) -> list[Nested]:
-    """Means of two by two pixels; an odd last row or column is repeated first."""
+    """Return means of two by two pixels; an odd last row or column is repeated first."""
     flat = [
         array_ops.reshape(one, array_ops.concat([[-1], size], 0))
         for one, size in zip(images, sizes, strict=True)
@@ -258,10 +258,10 @@ def _halved(images: list[TensorLike], sizes: list[TensorLike], two: TensorLike) 
 
 
 def image_gradients(image: TensorLike) -> tuple[Nested, Nested]:
-    """Differences to the next row and to the next column; zero in the last ones.
+    """Return differences to the next row and column; zero in the last row and column.
 
     Raises:
-      ValueError: another rank than 4.
+      ValueError: the rank is not 4.
     """
     if image.shape.ndims != 4:
         raise ValueError(
@@ -285,7 +285,7 @@ _SOBEL = [
 
 
 def sobel_edges(image: TensorLike) -> TensorResult:
-    """Return the Sobel filters for horizontal and vertical edges: [batch, height, width, channels, 2]."""
+    """Return the Sobel filters for both directions: [batch, height, width, channels, 2]."""
     static = image.shape
     shape = array_ops.shape(image)
     kernels = np.expand_dims(np.transpose(np.asarray(_SOBEL), (1, 2, 0)), -2)

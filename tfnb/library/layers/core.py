@@ -77,8 +77,8 @@ class Dense(Layer):
         """Make ``kernel`` and ``bias``.
 
         Raises:
-          TypeError: the type is not floating.
-          ValueError: the last dimension is not known.
+          TypeError: the type is not floating-point.
+          ValueError: the size of the last dimension is unknown.
         """
         dtype = dtypes.as_dtype(self.dtype or dtypes.float32)
         if not (dtype.is_floating or dtype.is_complex):
@@ -115,7 +115,7 @@ class Dense(Layer):
         super().build(input_shape)
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """Return the product, moved and activated."""
+        """Return the product, with bias and activation."""
         if isinstance(inputs, SparseTensor):
             from tfnb.ops.sparse.sparse_ops import sparse_tensor_dense_matmul
 
@@ -138,7 +138,7 @@ class Dense(Layer):
 
 
 class Dropout(Layer):
-    """Elements set to zero with a probability, the others scaled up, while training."""
+    """A layer that sets random elements to zero and scales the others up, in training."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class Dropout(Layer):
         )
 
     def call(self, inputs: TensorLike, training: TensorLike = False) -> TensorResult:
-        """Return the inputs, or what is left of them."""
+        """Return the inputs, in training with some elements set to zero."""
         if isinstance(self.rate, (int, float)) and self.rate == 0:
             return identity(inputs)
 
@@ -185,7 +185,7 @@ class Dropout(Layer):
 
 
 class Flatten(Layer):
-    """All dimensions but the first made one."""
+    """A layer that makes all dimensions but the first one dimension."""
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         """See :func:`flatten`."""
@@ -235,7 +235,7 @@ def dense(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """activation(inputs * kernel + bias) over the last axis.
+    """Return activation(inputs * kernel + bias) over the last axis.
 
     Args:
       inputs: a tensor of rank 2 or more.
@@ -244,14 +244,14 @@ def dense(
       use_bias: whether a bias is added.
       kernel_initializer: of the kernel; the scope's, else Glorot's uniform one by default.
       bias_initializer: of the bias.
-      kernel_regularizer: a function of the kernel that gives a loss.
-      bias_regularizer: a function of the bias that gives a loss.
-      activity_regularizer: a function of the output that gives a loss.
-      kernel_constraint: what an optimizer applies to a new kernel.
-      bias_constraint: what an optimizer applies to a new bias.
+      kernel_regularizer: a function of the kernel that returns a loss.
+      bias_regularizer: a function of the bias that returns a loss.
+      activity_regularizer: a function of the output that returns a loss.
+      kernel_constraint: a function that an optimizer applies to a new kernel.
+      bias_constraint: a function that an optimizer applies to a new bias.
       trainable: whether optimizers may change the variables.
       name: of the layer and its scope.
-      reuse: whether the variables of a layer of that name are used again.
+      reuse: whether the variables of the layer with that name are reused.
     """
     layer = Dense(
         units,
@@ -280,7 +280,7 @@ def dropout(
     training: TensorLike = False,
     name: str | None = None,
 ) -> TensorResult:
-    """Elements set to zero with probability ``rate``, the others scaled up, while training.
+    """Set elements to zero with probability ``rate`` and scale the others up, while training.
 
     Args:
       inputs: a tensor.
@@ -296,11 +296,11 @@ def dropout(
 def flatten(
     inputs: TensorLike, name: str | None = None, data_format: str = "channels_last"
 ) -> TensorResult:
-    """All dimensions but the first made one.
+    """Make all dimensions but the first one dimension.
 
     Args:
       inputs: a tensor.
       name: of the layer.
-      data_format: where the channels stand; "channels_first" ones are moved to the end before.
+      data_format: the position of the channels; "channels_first" ones are moved to the end before.
     """
     return Flatten(name=name, data_format=data_format)(inputs)

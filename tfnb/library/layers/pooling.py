@@ -25,7 +25,7 @@ EXPORTS = {
 
 
 class Pooling(Layer):
-    """What all pooling layers share."""
+    """The common part of all pooling layers."""
 
     _rank: ClassVar[int]
     _function: ClassVar[Callable[..., Any]]
@@ -39,18 +39,18 @@ class Pooling(Layer):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Set what it does.
+        """Set the arguments of the layer.
 
         Args:
           pool_size: the window's sizes.
-          strides: its steps; the window's sizes if None.
+          strides: the steps of the window; the window's sizes if None.
           padding: "valid" or "same".
           data_format: "channels_last" or "channels_first".
           name: of the layer.
           **kwargs: of :class:`Layer`.
 
         Raises:
-          ValueError: an argument has no such value.
+          ValueError: an argument has an invalid value.
         """
         if strides is None:
             strides = pool_size
@@ -84,7 +84,7 @@ class Pooling1D(Pooling):
     _rank = 1
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """Return the pooled steps, pooled as images of width 1."""
+        """Return the pooled steps, computed as images of width 1."""
         is_last = self.data_format == "channels_last"
         axis = 2 if is_last else 3
         inputs = array_ops.expand_dims(inputs, axis)
@@ -132,19 +132,19 @@ class Pooling3D(Pooling):
 
 
 class MaxPooling1D(Pooling1D):
-    """The largest of each window along one dimension."""
+    """The maximum of each window along one dimension."""
 
     _function = staticmethod(pooling_ops.max_pool)
 
 
 class MaxPooling2D(Pooling2D):
-    """The largest of each window of images."""
+    """The maximum of each window of images."""
 
     _function = staticmethod(pooling_ops.max_pool)
 
 
 class MaxPooling3D(Pooling3D):
-    """The largest of each window of volumes."""
+    """The maximum of each window of volumes."""
 
     _function = staticmethod(pooling_ops.max_pool3d)
 
@@ -175,7 +175,7 @@ def max_pooling1d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """Return the largest of each window along one dimension; see :class:`Pooling`."""
+    """Return the maximum of each window along one dimension; see :class:`Pooling`."""
     return MaxPooling1D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -187,7 +187,7 @@ def max_pooling2d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """Return the largest of each window of images; see :class:`Pooling`."""
+    """Return the maximum of each window of images; see :class:`Pooling`."""
     return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -199,7 +199,7 @@ def max_pooling3d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """Return the largest of each window of volumes; see :class:`Pooling`."""
+    """Return the maximum of each window of volumes; see :class:`Pooling`."""
     return MaxPooling3D(pool_size, strides, padding, data_format, name)(inputs)
 
 

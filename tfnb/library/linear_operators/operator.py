@@ -1,7 +1,8 @@
-"""``tf.linalg.LinearOperator``: what can be done with matrices, whatever they are made of.
+"""``tf.linalg.LinearOperator``: operations on matrices of any representation.
 
-A subclass gives its shape and either :meth:`LinearOperator._to_dense` or products; whatever it can
-do faster than with the dense matrices, it says itself. Corresponds to ``linear_operator.py``.
+A subclass implements its shape and either :meth:`LinearOperator._to_dense` or products, and
+overrides each method that it can compute faster than with the dense matrices. Corresponds to
+``linear_operator.py``.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class LinearOperator:
     Args:
       dtype: of the elements.
       graph_parents: the tensors it is made of.
-      is_non_singular: whether each has an inverse; None: not known. So are the others.
+      is_non_singular: whether each has an inverse; None if unknown, also in the next three.
       is_self_adjoint: whether each equals its adjoint.
       is_positive_definite: whether the real part of x^H A x is positive for all x but 0.
       is_square: whether they are square.
@@ -84,7 +85,7 @@ class LinearOperator:
         self._parameters = dict(parameters or {})
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Has operators of the class note what they are made with."""
+        """Make operators of the class record their constructor arguments."""
         super().__init_subclass__(**kwargs)
         make = cls.__init__
         signature = inspect.signature(make)
@@ -98,11 +99,11 @@ class LinearOperator:
 
         cls.__init__ = noting  # type: ignore[method-assign]
 
-    # ------------------------------------------------------------------------------ what it is
+    # ---------------------------------------------------------------------------- properties
 
     @property
     def parameters(self) -> Config:
-        """What it was made with."""
+        """The constructor's arguments."""
         return dict(self._parameters)
 
     def _all_variables(self) -> list[Nested]:
@@ -121,17 +122,17 @@ class LinearOperator:
 
     @property
     def trainable_variables(self) -> tuple[TensorResult, ...]:
-        """Those of its variables that are trained."""
+        """The trainable ones of its variables."""
         return tuple(one for one in self._all_variables() if one.trainable)
 
     @property
     def non_trainable_variables(self) -> tuple[TensorResult, ...]:
-        """Those of its variables that are not trained."""
+        """Its variables that are not trainable."""
         return tuple(one for one in self._all_variables() if not one.trainable)
 
     @property
     def dtype(self) -> DType:
-        """Of the elements."""
+        """The dtype of the elements."""
         return self._dtype
 
     @property
@@ -146,22 +147,22 @@ class LinearOperator:
 
     @property
     def is_non_singular(self) -> bool | None:
-        """Whether each has an inverse, as far as it was said."""
+        """Whether each has an inverse; None if unknown."""
         return self._is_non_singular
 
     @property
     def is_self_adjoint(self) -> bool | None:
-        """Whether each equals its adjoint, as far as it was said."""
+        """Whether each equals its adjoint; None if unknown."""
         return self._is_self_adjoint
 
     @property
     def is_positive_definite(self) -> bool | None:
-        """Whether they are positive definite, as far as it was said."""
+        """Whether they are positive definite; None if unknown."""
         return self._is_positive_definite
 
     @property
     def is_square(self) -> bool | None:
-        """Whether they are square, by what was said or the static shape."""
+        """Whether they are square, from the argument or the static shape."""
         rows, columns = self.range_dimension.value, self.domain_dimension.value
         if rows is None or columns is None:
             return self._is_square
@@ -200,12 +201,12 @@ class LinearOperator:
 
     @property
     def domain_dimension(self) -> Dimension:
-        """How many columns."""
+        """The number of columns."""
         return self.shape[-1] if self.shape.ndims else TensorShape([None])[0]
 
     @property
     def range_dimension(self) -> Dimension:
-        """How many rows."""
+        """The number of rows."""
         return self.shape[-2] if self.shape.ndims else TensorShape([None])[0]
 
     def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
@@ -226,12 +227,12 @@ class LinearOperator:
             return array_ops.size(self.shape_tensor())
 
     def domain_dimension_tensor(self, name: str = "domain_dimension_tensor") -> Tensor:
-        """How many columns, as a tensor."""
+        """Return the number of columns, as a tensor."""
         with self._scope(name):
             return self.shape_tensor()[-1]
 
     def range_dimension_tensor(self, name: str = "range_dimension_tensor") -> Tensor:
-        """How many rows, as a tensor."""
+        """Return the number of rows, as a tensor."""
         with self._scope(name):
             return self.shape_tensor()[-2]
 
@@ -249,12 +250,12 @@ class LinearOperator:
     def matmul(
         self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
     ) -> TensorResult:
-        """Return the products with matrices, or the product with another operator, an operator.
+        """Return the products with matrices as a tensor; with an operator, an operator.
 
         Args:
           x: matrices, or an operator.
-          adjoint: whether the adjoints of this one are multiplied.
-          adjoint_arg: whether those of x are.
+          adjoint: whether the adjoints of this operator's matrices are multiplied.
+          adjoint_arg: whether the adjoints of x are multiplied.
           name: of the scope.
 
         Raises:
@@ -293,10 +294,10 @@ class LinearOperator:
     def solve(
         self, rhs: TensorLike, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
     ) -> TensorResult:
-        """Return the X of ``A X = rhs``, or the operator that is.
+        """Return the X of ``A X = rhs``, an operator if ``rhs`` is one.
 
         Raises:
-          NotImplementedError: it was said that there is none.
+          NotImplementedError: the operator is known to be singular or not square.
         """
         self._require_square("Exact solve")
         if self.is_non_singular is False:
@@ -341,7 +342,7 @@ class LinearOperator:
             return dense
 
     def add_to_tensor(self, x: TensorLike, name: str = "add_to_tensor") -> TensorResult:
-        """``A + x``."""
+        """Return ``A + x``."""
         with self._scope(name):
             return self._to_dense() + convert_to_tensor(x, dtype=self.dtype, name="x")
 
@@ -362,7 +363,7 @@ class LinearOperator:
         """Return the operator of the inverses.
 
         Raises:
-          ValueError: it was said that there are none.
+          ValueError: the operator is known to be singular or not square.
         """
         if self.is_square is False:
             raise ValueError(
@@ -378,7 +379,8 @@ class LinearOperator:
         """Return the operator of the lower triangles L with ``L L^H = A``.
 
         Raises:
-          ValueError: it was not said that the matrices are self-adjoint.
+          ValueError: the operator is not known to be self-adjoint, or known not to be positive
+            definite.
         """
         if not self.is_self_adjoint or self.is_positive_definite is False:
             raise ValueError(
@@ -446,7 +448,7 @@ class LinearOperator:
         """Return the eigenvalues of self-adjoint matrices.
 
         Raises:
-          NotImplementedError: it was not said that they are self-adjoint.
+          NotImplementedError: the operator is not known to be self-adjoint.
         """
         if not self.is_self_adjoint:
             raise NotImplementedError("Only self-adjoint matrices are supported.")
@@ -495,7 +497,7 @@ class LinearOperator:
 
 
 def with_one_batch(matrix: TensorLike, rhs: TensorLike) -> tuple[Nested, Nested]:
-    """Both with the batch dimensions that they have in common."""
+    """Return both with the batch dimensions that they have in common."""
     one, other = matrix.shape[:-2], rhs.shape[:-2]
     if one.is_fully_defined() and one.dim_values == other.dim_values:
         return matrix, rhs

@@ -1,4 +1,4 @@
-"""Averages over all batches: ``tf.metrics.mean`` and what is the mean of an error."""
+"""Averages over all batches: ``tf.metrics.mean`` and means of errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EXPORTS = {
 
 
 def _quotient(total: TensorLike, count: TensorLike, name: str | None) -> TensorResult:
-    """total / count, 0 before anything was counted."""
+    """Return total / count, or 0 before anything was counted."""
     return div_no_nan(total, maximum(count, 0), name=name)
 
 
@@ -57,12 +57,12 @@ def mean(
     Args:
       values: of any shape.
       weights: of rank 0 or that of ``values``, each dimension 1 or that of ``values``; 1 if None.
-      metrics_collections: where the value is added.
-      updates_collections: where the update is added.
+      metrics_collections: collections to add the value to.
+      updates_collections: collections to add the update to.
       name: of the variable scope.
 
     Returns:
-      The value so far, and an update that gives the value after it.
+      The value so far, and an update that returns the value after it.
     """
     with variable_scope(name, "mean", (values, weights)):
         values = cast(values, dtypes.float32)
@@ -79,7 +79,7 @@ def mean(
 
 
 def _weighted(values: TensorLike, weights: TensorLike) -> tuple[Nested, Nested]:
-    """Values times weights, and the weights in the shape of the values."""
+    """Return values times weights, and the weights in the shape of the values."""
     values, _, weights = matching(values, None, weights)
     weights = broadcast_weights(cast(weights, dtypes.float32), values)
     return multiply(values, weights), weights
@@ -88,7 +88,7 @@ def _weighted(values: TensorLike, weights: TensorLike) -> tuple[Nested, Nested]:
 def _averaged(
     values: TensorLike, variables: tuple[VariableLike, VariableLike], added: tuple[Any, Any]
 ) -> tuple[Nested, Nested]:
-    """Return the quotient of two sums, and one with what is added to them once there are values."""
+    """Return the quotient of two sums, and that after an update, which waits for ``values``."""
     total, count = variables
     update_total = assign_add(total, added[0])
     with control_dependencies([values]):
@@ -125,7 +125,7 @@ def accuracy(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """How often predictions equal labels."""
+    """Return the fraction of predictions that equal labels."""
     predictions, labels, weights = matching(predictions, labels, weights)
     if labels.dtype != predictions.dtype:
         predictions = cast(predictions, labels.dtype)
@@ -206,7 +206,7 @@ def mean_cosine_distance(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """1 - the mean of sum(predictions * labels) along ``dim``, of vectors of length 1."""
+    """Return 1 - the mean of sum(predictions * labels) along ``dim``, for vectors of length 1."""
     predictions, labels, weights = matching(predictions, labels, weights)
     product = reduce_sum(multiply(predictions, labels), axis=[dim], keepdims=True)
     value, update = mean(product, weights, name=name or "mean_cosine_distance")
@@ -222,7 +222,7 @@ def percentage_below(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """Return the part of the values that is less than a threshold, between 0 and 1."""
+    """Return the fraction of the values that are less than a threshold."""
     is_below = cast(less(values, threshold), dtypes.float32)
     name = name or "percentage_below_threshold"
     return mean(is_below, weights, metrics_collections, updates_collections, name)
@@ -244,7 +244,7 @@ def mean_per_class_accuracy(
     """Return the mean over the classes of how often a label of the class was predicted.
 
     Returns:
-      The value so far, and an update that gives the accuracy of each class after it.
+      The value so far, and an update that returns the accuracy of each class after it.
     """
     with variable_scope(name, "mean_accuracy", (predictions, labels, weights)):
         labels = _flat(cast(labels, dtypes.int64))
@@ -279,7 +279,7 @@ def mean_iou(
     """Return the mean over the classes of intersection / union of labels and predictions.
 
     Returns:
-      The value so far, and an update that gives the confusion matrix after it.
+      The value so far, and an update that returns the confusion matrix after it.
     """
     with variable_scope(name, "mean_iou", (predictions, labels, weights)):
         predictions.get_shape().assert_is_compatible_with(labels.get_shape())
@@ -297,7 +297,7 @@ def mean_iou(
 
 
 def _mean_intersection_over_union(matrix: TensorLike) -> TensorResult:
-    """Of a confusion matrix; classes that never occurred do not count."""
+    """Return the mean over a matrix's classes; classes that never occurred do not count."""
     of_rows = cast(reduce_sum(matrix, 0), dtypes.float32)
     of_columns = cast(reduce_sum(matrix, 1), dtypes.float32)
     intersection = cast(diag_part(matrix), dtypes.float32)

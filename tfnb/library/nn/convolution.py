@@ -1,8 +1,7 @@
-"""The convolutions that users call: ``tf.nn.conv2d``, ``tf.nn.convolution``.
+"""The public functions of convolution: ``tf.nn.conv2d``, ``tf.nn.convolution`` and others.
 
-``tf.nn.conv2d_transpose`` and kin.
-
-Dilated convolutions of any number of dimensions go through SpaceToBatchND, as in TensorFlow.
+Transposed convolutions such as ``tf.nn.conv2d_transpose`` are here, too. Dilated convolutions of
+any number of dimensions go through SpaceToBatchND, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def _rank_of(x: TensorLike) -> int | None:
 def _with_outer_batches(
     x: TensorLike, op: Callable[..., Any], inner_rank: int, name: str | None
 ) -> TensorResult:
-    """Apply an op of one batch dimension to an input with several."""
+    """Apply an op that takes one batch dimension to an input with several."""
     with name_scope(name, "squeeze_batch_dims", [x]):
         x = convert_to_tensor(x, name="input")
         dims = x.shape.dim_values
@@ -92,7 +91,7 @@ def conv2d(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> TensorResult:
-    """Return the 2-D convolution of images with a filter [height, width, in channels, out channels]."""
+    """Return the 2-D convolution of images; the filter is [height, width, in, out channels]."""
     filter = renamed("filters", filters, "filter", filter)
     padding, explicit = convert_padding(padding)
     data_format = data_format or "NHWC"
@@ -203,7 +202,7 @@ def conv2d_transpose(
 
 
 def _format_1d(data_format: str | None, allow_2d_names: bool) -> tuple[str, int]:
-    """(the 2-D format, where the height is inserted, counted from the end)."""
+    """Return (the 2-D format, where the height is inserted, counted from the end)."""
     last = (None, "NWC", "NHWC") if allow_2d_names else (None, "NWC")
     first = ("NCW", "NCHW") if allow_2d_names else ("NCW",)
     if data_format in last:
@@ -292,7 +291,7 @@ def conv3d(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> TensorResult:
-    """Return the 3-D convolution of volumes with a filter [depth, height, width, in, out channels]."""
+    """Return the 3-D convolution; the filter is [depth, height, width, in, out channels]."""
     filter = renamed("filters", filters, "filter", filter)
     return conv3d_op(
         input,
@@ -348,7 +347,7 @@ def conv_transpose(
     """Return the transpose of convolution in 1, 2 or 3 dimensions.
 
     Raises:
-      ValueError: the output shape has neither 3, 4 nor 5 dimensions.
+      ValueError: the output shape does not have 3, 4 or 5 dimensions.
     """
     with name_scope(name, "conv_transpose", [input, filters, output_shape]) as scope:
         if isinstance(output_shape, Tensor):
@@ -395,7 +394,7 @@ def convolution(
     """Return the convolution in 1, 2 or 3 dimensions, as many as the filter has.
 
     Raises:
-      ValueError: the number of dimensions cannot be known or is another.
+      ValueError: the number of dimensions is unknown or another.
     """
     filter = renamed("filters", filters, "filter", filter)
     dilation_rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)

@@ -1,4 +1,4 @@
-"""Convolutions of each channel by itself that users call, and separable ones made of them."""
+"""The public functions of convolution within channels, and separable convolutions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def depthwise_conv2d_native(
     dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
 ) -> TensorResult:
-    """Every channel convolved with filters of its own."""
+    """Convolve every channel with filters of its own."""
     padding, explicit = convert_padding(padding)
     return depthwise_conv2d_native_op(
         input,
@@ -115,7 +115,7 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """Every channel convolved with filters of its own, whose cells may be `rate` apart."""
+    """Convolve every channel with filters of its own, whose cells may be `rate` apart."""
     rate = renamed("dilations", dilations, "rate", rate)
     with name_scope(name, "depthwise", [input, filter]) as scope:
         input = convert_to_tensor(input, name="tensor_in")

@@ -59,7 +59,7 @@ def call(
     """Return the result of a function with ragged arguments.
 
     Raises:
-      TypeError: the function takes no ragged tensors.
+      TypeError: the function accepts no ragged tensors.
     """
     # The key of an op is its own name, that of a function its name in ``tf``.
     name = function.__name__
@@ -250,7 +250,7 @@ def _nvals(value: RaggedTensor) -> TensorResult:
 def _by_segments(
     values: TensorLike, ids: TensorLike, count: TensorLike, segments: Callable[..., Nested]
 ) -> Any:
-    """Reduces the values of each segment to one; ragged values are reduced position by position."""
+    """Reduce the values of each segment to one; ragged values are reduced position by position."""
     if not isinstance(values, RaggedTensor):
         return segments(values, ids, count)
     lengths = unsorted_segment_max(values.row_lengths(), ids, count)
@@ -309,7 +309,7 @@ for _name, _dense, _segments in (
     _reduction(_name, _dense, _segments)
 
 
-# --------------------------------------------------------------------------------------- joining
+# ------------------------------------------------------------------------------------ concatenation
 
 
 def _as_ragged(value: TensorLike, ragged_rank: int, dtype: DTypeLike) -> RaggedTensor:
@@ -321,7 +321,7 @@ def _as_ragged(value: TensorLike, ragged_rank: int, dtype: DTypeLike) -> RaggedT
 
 @handles("concat")
 def concat(values: TensorLike, axis: Any, name: str | None = None) -> TensorResult:
-    """Concatenates ragged tensors."""
+    """Concatenate ragged tensors."""
     if not isinstance(values, (list, tuple)):
         values = [values]
     with name_scope(name, "RaggedConcat", list(values)):
@@ -330,7 +330,7 @@ def concat(values: TensorLike, axis: Any, name: str | None = None) -> TensorResu
 
 @handles("stack")
 def stack(values: TensorLike, axis: int = 0, name: str | None = None) -> TensorResult:
-    """Stacks ragged tensors along a new axis.
+    """Stack ragged tensors along a new axis.
 
     Args:
       values: the tensors.
@@ -372,7 +372,7 @@ def _joined(values: list[TensorLike], axis: Any, stacks: bool) -> TensorResult:
 
 
 def _one_after_another(parts: Sequence[RaggedTensor]) -> RaggedTensor:
-    """Concatenates the rows of all tensors."""
+    """Concatenate the rows of all tensors."""
     values = [one.values for one in parts]
     splits, offset = [parts[0].row_splits], parts[0].row_splits[-1]
     for one in parts[1:]:
@@ -388,7 +388,7 @@ def _values_joined(values: list[TensorLike]) -> TensorResult:
 
 
 def _stacked_rows(parts: Sequence[RaggedTensor]) -> RaggedTensor:
-    """Stacks all tensors as rows of a new dimension."""
+    """Stack all tensors as rows of a new dimension."""
     rows = _one_after_another(parts)
     lengths = array_ops.stack([one.nrows() for one in parts])
     return RaggedTensor(rows, splits_of_lengths(lengths), internal=True)
@@ -451,7 +451,7 @@ def gather(
     axis: Any = None,
     batch_dims: int = 0,
 ) -> TensorResult:
-    """Gathers rows by index; ragged indices give ragged rows."""
+    """Gather rows by index; ragged indices give ragged rows."""
     if axis not in (None, 0) or batch_dims:
         raise ValueError("tf.gather takes ragged tensors with axis=0 and batch_dims=0 only")
     with name_scope(name, "RaggedGather", [params, indices]):
@@ -497,7 +497,7 @@ def boolean_mask(
       axis: must be None.
     """
     if axis is not None:
-        raise ValueError("a ragged mask has no axis")
+        raise ValueError("axis must be None for a ragged mask")
     from tfnb.ops.array.where_ops import boolean_mask as dense_mask
 
     with name_scope(name, "RaggedMask", [data, mask]):

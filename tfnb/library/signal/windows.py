@@ -1,4 +1,4 @@
-"""Window functions: weights that fade a stretch of a signal in and out."""
+"""Window functions: weights that fade a section of a signal in and out."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def kaiser_window(
       window_length: the number of weights, an integer or a scalar tensor.
       beta: the steepness of the window.
       dtype: a floating-point type.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or the length is not a scalar.
+      ValueError: the dtype is not floating-point, or the length is not a scalar.
     """
     dtype = dtypes.as_dtype(dtype)
     with name_scope(name, "kaiser_window"):
@@ -88,10 +88,10 @@ def kaiser_bessel_derived_window(
       window_length: the number of weights, an even integer or a scalar tensor.
       beta: the steepness of the Kaiser window.
       dtype: a floating-point type.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or the length is not a scalar.
+      ValueError: the dtype is not floating-point, or the length is not a scalar.
     """
     dtype = dtypes.as_dtype(dtype)
     with name_scope(name, "kaiser_bessel_derived_window"):
@@ -110,10 +110,10 @@ def vorbis_window(
     Args:
       window_length: the number of weights, an integer or a scalar tensor.
       dtype: a floating-point type.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or the length is not a scalar.
+      ValueError: the dtype is not floating-point, or the length is not a scalar.
     """
     dtype = dtypes.as_dtype(dtype)
     with name_scope(name, "vorbis_window"):
@@ -135,10 +135,10 @@ def hann_window(
       window_length: the number of weights, an integer or a scalar tensor.
       periodic: whether the window is one period (for spectra) or symmetric (for filters).
       dtype: a floating-point type.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or length or `periodic` is not a scalar.
+      ValueError: the dtype is not floating-point, or length or `periodic` is not a scalar.
     """
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 
@@ -155,10 +155,10 @@ def hamming_window(
       window_length: the number of weights, an integer or a scalar tensor.
       periodic: whether the window is one period (for spectra) or symmetric (for filters).
       dtype: a floating-point type.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or length or `periodic` is not a scalar.
+      ValueError: the dtype is not floating-point, or length or `periodic` is not a scalar.
     """
     return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
 

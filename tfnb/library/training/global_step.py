@@ -1,4 +1,4 @@
-"""The global step: how many training steps a graph has taken."""
+"""The global step: the number of training steps of a graph."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXPORTS = {
 
 
 def global_step(sess: SessionLike, global_step_tensor: TensorLike) -> int:
-    """Return the number of steps taken in a session."""
+    """Return the number of steps that a session has run."""
     return int(sess.run(global_step_tensor))
 
 
@@ -36,7 +36,7 @@ def get_global_step(graph: Graph | None = None) -> VariableLike:
     """Return the global step of a graph, or None if it has none.
 
     Raises:
-      TypeError: what has its name is no integer scalar.
+      TypeError: the tensor of this name is no integer scalar.
     """
     graph = graph or get_default_graph()
     steps = graph.get_collection(GraphKeys.GLOBAL_STEP)
@@ -54,7 +54,7 @@ def get_global_step(graph: Graph | None = None) -> VariableLike:
 
 
 def create_global_step(graph: Graph | None = None) -> VariableLike:
-    """Make the global step, an int64 variable that is not trained.
+    """Make the global step, an int64 variable that is not trainable.
 
     Raises:
       ValueError: the graph has one.
@@ -82,10 +82,10 @@ def get_or_create_global_step(graph: Graph | None = None) -> VariableLike:
 
 
 def assert_global_step(global_step_tensor: TensorLike) -> None:
-    """Checks that something can count steps.
+    """Check that a tensor can count steps.
 
     Raises:
-      TypeError: it is no variable or tensor, no integer, or no scalar.
+      TypeError: it is no variable or tensor, not an integer, or not a scalar.
     """
     if not isinstance(global_step_tensor, (Variable, Tensor)):
         raise TypeError(
@@ -104,7 +104,7 @@ _READ_KEY = "global_step_read_op_cache"
 
 
 def get_or_create_global_step_read(graph: Graph | None = None) -> VariableLike:
-    """Return a tensor with the global step at the beginning of a run, or None if there is no such step.
+    """Return the global step at the beginning of a run as a tensor, or None if there is none.
 
     It is a copy, which later assignments of the same run do not change.
     """
