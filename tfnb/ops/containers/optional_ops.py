@@ -1,7 +1,7 @@
 """Values that may be missing: OptionalFromValue, OptionalNone and the ops that read them.
 
-An optional is a variant.  The gradient of a branch gets the forward branch's inner values as
-optionals: those of the branch that did not run are missing.
+An optional is a variant. The gradient of a branch receives the inner values of the forward branch
+as optionals; those of the branch that did not run have no value.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Optional:
         return ()
 
     def zeros_like(self) -> Optional:
-        """Zeros of the same shapes; an optional without a value stays as it is."""
+        """Return an optional of zeros of the same shapes; without a value, itself."""
         if self.values is None:
             return self
         zeros = [
@@ -126,7 +126,7 @@ def optional_get_value(
     """Return the tensors of an optional.
 
     Raises:
-      InvalidArgumentError: it has no value, or tensors other than the node declares.
+      InvalidArgumentError: it has no value, or its tensors differ from what the node declares.
     """
     values = _optional(optional).values
     if values is None:
@@ -159,7 +159,7 @@ def _(op: Operation, *grads: Tensor) -> Gradients:
     "OptionalHasValue", "optional: variant -> has_value: bool", shape=lambda c: SCALAR_SHAPE
 )
 def optional_has_value(xp: Xp, optional: Variant) -> Array:
-    """Whether an optional has a value."""
+    """Return whether an optional has a value."""
     return np.bool_(_optional(optional).values is not None)
 
 
