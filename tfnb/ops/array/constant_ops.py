@@ -492,7 +492,7 @@ def _known_sizes(shape: Any) -> list[int] | None:
 def _check_layout(layout: Any) -> None:
     if layout is not None:
         raise ValueError(
-            "layout must be None: tensors that lie on several machines (DTensor) are not there."
+            "layout must be None: tensors over several machines (DTensor) are not supported."
         )
 
 

@@ -70,7 +70,7 @@ class Optional:
 
 def _zeros(value: Array, dtype: DType) -> Array:
     if dtype is dtypes.resource or dtype is dtypes.variant:
-        raise errors.unimplemented(f"There are no zeros like a {dtype.name} in an optional.")
+        raise errors.unimplemented(f"Cannot make zeros like a {dtype.name} in an optional.")
     if dtype is dtypes.string:
         out = np.empty(np.shape(value), object)
         out[...] = b""

@@ -88,8 +88,8 @@ class _WritingIterator(DatasetIterator):
         self._error: errors.OpError | None = None
         if dtypes.variant in source.types or dtypes.resource in source.types:
             raise errors.unimplemented(
-                f"Only tensors can be kept in a file ({prefix!r}): leave the file name of cache() "
-                "out to keep these elements in memory."
+                f"Only tensors can be kept in a file ({prefix!r}): call cache() without a file "
+                "name to keep these elements in memory."
             )
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
@@ -119,7 +119,7 @@ class _WritingIterator(DatasetIterator):
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Context of a write: an error removes the file; OutOfRange becomes an internal error."""
+        """Remove the file if writing fails; report OutOfRange as an error, not as the end."""
         try:
             yield
         except errors.OpError as error:

@@ -160,7 +160,7 @@ def as_dataset(value: Array) -> Dataset:
     if isinstance(value, Dataset):
         return value
     raise errors.invalid_argument(
-        "Tensor must be a Dataset object. The given variant is no dataset, but a "
+        "Tensor must be a Dataset object. The given variant is not a dataset, but a "
         f"{type(value).__name__}."
     )
 

@@ -469,7 +469,7 @@ def list_dataset(
     width = len(output_types)
     if len(tensors) % width:
         raise errors.invalid_argument(
-            f"{len(tensors)} tensors are no whole elements of {width} components"
+            f"{len(tensors)} tensors do not form whole elements of {width} components"
         )
     kept = [owned(value) for value in tensors]
     rows = [tuple(kept[start : start + width]) for start in range(0, len(kept), width)]

@@ -522,7 +522,7 @@ def _draw(images: Array, boxes: Array, colors: Array) -> Array:
             if first_row >= height or last_row < 0 or first_column >= width or last_column < 0:
                 continue
             if not height or not width:
-                raise errors.invalid_argument("an image without pixels has no room for a box")
+                raise errors.invalid_argument("cannot draw a box into an image without pixels")
             rows = slice(max(first_row, 0), min(last_row, height - 1) + 1)
             columns = slice(max(first_column, 0), min(last_column, width - 1) + 1)
             if first_row >= 0:

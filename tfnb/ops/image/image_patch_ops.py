@@ -390,8 +390,8 @@ def _winners(x: Array, kernel: Array, grad: Array, windows: list[Window]) -> Arr
     expected = (x.shape[0], windows[0].output, windows[1].output, x.shape[3])
     if grad.shape != expected:
         raise errors.invalid_argument(
-            f"out_backprop has shape {shape_text(grad.shape)}, where {shape_text(expected)} is the "
-            "output's"
+            f"out_backprop has shape {shape_text(grad.shape)}, but the output has "
+            f"{shape_text(expected)}"
         )
     return _largest_places(x, kernel, windows)
 

@@ -116,7 +116,7 @@ def read_16_bits(data: bytes, channels: int) -> Array:
     """
     width, height, _, color, _, _, interlaced = struct.unpack(">IIBBBBB", data[16:29])
     if interlaced:
-        raise errors.unimplemented("Interlaced PNG files of 16 bits are not read")
+        raise errors.unimplemented("Interlaced PNG files of 16 bits are not supported")
     own = _CHANNELS.get(color)
     if own is None:
         raise errors.invalid_argument(f"Invalid PNG color type {color} for 16 bits")

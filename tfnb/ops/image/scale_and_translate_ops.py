@@ -142,7 +142,7 @@ def _summed(xp: Xp, how: str, table: _Table, images: Array, axis: int) -> Array:
 def _check(images: Array, scale: Array, translation: Array, kernel_type: str) -> None:
     if kernel_type not in _KERNELS:
         raise errors.invalid_argument(
-            f"Unrecognized kernel type: {kernel_type}; there are {', '.join(_KERNELS)}"
+            f"Unrecognized kernel type: {kernel_type}; supported types: {', '.join(_KERNELS)}"
         )
     if images.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(images.shape)}")

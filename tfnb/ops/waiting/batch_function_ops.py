@@ -199,7 +199,7 @@ def _place(batch_index: Array, number: Array) -> tuple[int, int]:
     for own, start, end in batch_index.tolist():
         if own == int(number):
             return start, end
-    raise errors.deadline_exceeded(f"Batched data timed out: no batch brought request {number}")
+    raise errors.deadline_exceeded(f"Batched data timed out: no batch contained request {number}")
 
 
 @register_op(

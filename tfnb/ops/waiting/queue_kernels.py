@@ -130,7 +130,7 @@ class Queue:
             store = self.__dict__["_elements"] = self._make_store()
         return store
 
-    # -- what users ask
+    # -- public methods
 
     def size(self) -> int:
         """Return the number of elements."""
