@@ -526,7 +526,7 @@ def squeeze(
 
 
 def _ensure_shape_shape(c: InferenceContext) -> TensorShape:
-    # TensorFlow's own shape function accepts no tensor of unknown rank here.
+    # TensorFlow's own shape function does not handle a shape of unknown rank.
     return merge_shapes(c.inputs[0], c.attr("shape"))
 
 

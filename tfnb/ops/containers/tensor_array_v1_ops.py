@@ -394,8 +394,8 @@ for _op in (
 ):  # fmt: skip
     _op.not_differentiable()
 
-# Several ops share these arrays, so the thread that drives the step runs them: the handles are
-# strings, which do not show that they are handles.
+# Ops that share an array run in the thread that drives the step; here this is declared, because the
+# handles are strings and do not show that they are handles.
 for _op in (
     tensor_array_v2, tensor_array_grad_v2, tensor_array_close_v2, tensor_array_concat_v2,
     tensor_array_gather_v2, tensor_array_read_v2, tensor_array_scatter_v2, tensor_array_size_v2,

@@ -287,7 +287,7 @@ def ref_select(xp: Xp, index: Array, inputs: list[RefCell]) -> Array:
     traits="not_constant",
 )
 def loop_cond(xp: Xp, input: Array) -> Array:
-    """Pass on the loop's condition; its name identifies the pivot of its frame."""
+    """Pass on the loop's condition; this node is the pivot of its frame."""
     return input
 
 

@@ -66,7 +66,7 @@ def _call(token: str | bytes, inputs: Sequence[Array], types: Sequence[Array]) -
         )
     effects.check("python")
     try:
-        # File accesses of the user's own function are not recorded.
+        # The user's own function may have any effect: it is not checked.
         with effects.watched_by(None):
             found = registered.function(*[_argument(value) for value in inputs])
     except Exception as error:

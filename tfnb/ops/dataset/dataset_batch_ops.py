@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class BatchIterator(DatasetIterator):
-    """Joins ``size`` consecutive elements with a function."""
+    """The iterator that joins ``size`` consecutive elements with a function."""
 
     def __init__(
         self,

@@ -84,7 +84,7 @@ class DatasetIterator:
     """A position in a dataset."""
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """Return the next element, or None at the end; yields calls of functions."""
+        """Return the next element, or None at the end; yield calls of functions."""
         raise NotImplementedError
 
 

@@ -109,7 +109,7 @@ _VOLUMES = (
 
 
 def _volume(index: int) -> dict[str, Any]:
-    """Return the attributes of both ops; the result has the shape of the input ``index``."""
+    """Return the registration options of both ops; the result has the shape of input ``index``."""
 
     def shape(c: InferenceContext) -> TensorShape:
         return merge_shapes(c.with_rank(index, 5), TensorShape([None] * 5))

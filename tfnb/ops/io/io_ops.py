@@ -211,8 +211,7 @@ def merge_v2_checkpoints(
         file_system.remove_if_exists(index_path(prefix), prefix)
         folder = os.path.dirname(prefix)
         if delete_old_dirs and folder != os.path.dirname(merged):
-            # Several shards share a folder: it is removed with the first of them, unless others use
-            # it.
+            # Several shards may share the folder: it is removed once it is empty.
             file_system.remove_empty_directory(folder, prefix)
 
 

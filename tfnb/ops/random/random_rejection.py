@@ -260,7 +260,7 @@ _GROUPS_AT_ONCE = 64
 
 
 class BoundedNormals:
-    """Draws batches of numbers one after the other from one sequence.
+    """A source of batches of numbers, drawn one after the other from one sequence.
 
     Attributes:
       generator: the position where the next batch begins to read.

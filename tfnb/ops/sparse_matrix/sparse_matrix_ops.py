@@ -1,7 +1,7 @@
 """Compressed sparse rows: conversion from and to tensors, transposition, scaling, sums.
 
 Corresponds to TensorFlow's ``sparse_csr_matrix_ops.cc`` and ``kernels/sparse``. Sums, products with
-numbers, zeros and softmax have kernels here for all devices; TensorFlow has them only for GPUs.
+numbers, zeros and softmax have kernels here, although TensorFlow has them only for GPUs.
 """
 
 from __future__ import annotations

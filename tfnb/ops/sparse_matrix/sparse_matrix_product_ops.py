@@ -57,7 +57,7 @@ _PIECE = 1 << 20
 
 
 def _check_form(c: InferenceContext) -> tuple[bool, bool]:
-    """Return whether a and b are transposed or conjugated; one operand cannot be both."""
+    """Return whether a and b are transposed; either plainly or as adjoints, not both."""
     for one in "ab":
         if c.attr(f"adjoint_{one}") and c.attr(f"transpose_{one}"):
             raise ValueError(f"Only one of adjoint_{one} and transpose_{one} may be true.")
