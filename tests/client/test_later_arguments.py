@@ -105,7 +105,7 @@ def test_boxes_of_several_images_are_suppressed_image_by_image() -> None:
 def test_layouts_are_refused(make: Any) -> None:
     """None is the only one."""
     assert make([2], layout=None).shape.as_list() == [2]
-    with pytest.raises(ValueError, match="layout must be None: tensors that lie on several"):
+    with pytest.raises(ValueError, match="layout must be None: tensors over several"):
         make([2], layout="unsharded")
 
 

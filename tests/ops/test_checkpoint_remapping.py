@@ -125,7 +125,7 @@ _INVALID = tf.errors.InvalidArgumentError
         ([0], [], [], "vector", (1, 3), _INVALID, "expected shape of rank 2"),
         ([0], [], [], "doubles", (1, 2), _INVALID, "expected type float"),
         ([0], [], [], "matrix", (1, 2), _INVALID, "equal to num_cols=2"),
-        ([0], [7], [], "matrix", (1, 1), _INVALID, "asks for 7"),
+        ([0], [7], [], "matrix", (1, 1), _INVALID, "has column 7"),
         ([9], [], [], "matrix", (1, 3), tf.errors.InternalError, "out of bounds"),
     ],
 )

@@ -165,7 +165,7 @@ def _shard_of_remainder() -> Any:
 def test_what_is_no_tensor_is_not_saved(sess: tf.Session, tmp_path: Path) -> None:
     """The error says what to do instead."""
     sparse = Dataset.from_tensors(tf.SparseTensor([[0]], [1], [1]))
-    with pytest.raises(tf.errors.UnimplementedError, match="map them to their parts"):
+    with pytest.raises(tf.errors.UnimplementedError, match="Map sparse and ragged elements"):
         sess.run(sparse.save(str(tmp_path)))
 
 

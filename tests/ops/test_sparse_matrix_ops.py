@@ -220,7 +220,7 @@ def test_other_variants_are_no_matrices() -> None:
     a = _matrix(_INDICES, [1.0, 2.0, 3.0])
     count = R.SparseMatrixNNZ(sparse_matrix=a)
     other = tf.Session().run(R.EmptyTensorMap())
-    with pytest.raises(tf.errors.InvalidArgumentError, match="no scalar that holds a CSRSparse"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not a scalar that holds a CSRSparse"):
         tf.Session().run(count, {a: other})
 
 

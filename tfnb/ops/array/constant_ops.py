@@ -45,7 +45,7 @@ EXPORTS = {
     ],
 }
 
-# Largest tensor of equal elements that is made as a Const instead of a Fill.
+# Largest number of equal elements that become a Const instead of a Fill.
 _SMALL = 1000
 
 # -------------------------------------------------------------------------------------------- Const
@@ -144,7 +144,7 @@ def constant_v1(
 
     Args:
       value: a number, string, array, or nested lists of these.
-      dtype: the type; without one the value decides.
+      dtype: the type; None derives it from the value.
       shape: the shape; if it has more elements than the value, the last element is repeated.
       name: the name of the op.
       verify_shape: whether to refuse a value of another shape.
@@ -383,7 +383,7 @@ def fill(
 
 
 def unchanged_shape_and_handle(c: InferenceContext) -> TensorShape:
-    """Return the output has the static shape and handle data of the first input."""
+    """Return the static shape and handle data of the first input, as those of the output."""
     data = c.input_handle_data(0)
     if data:
         c.set_output_handle_data(0, data)
@@ -394,7 +394,7 @@ def unchanged_shape_and_handle(c: InferenceContext) -> TensorShape:
     "ZerosLike", "x: T -> y: T", "T: type", shape=unchanged_shape_and_handle, traits="rearranges"
 )
 def zeros_like_op(xp: Xp, x: Array) -> Array:
-    """Zeros of the same shape and type."""
+    """Return zeros of the same shape and type."""
     if is_opaque(x):
         # A TensorList makes its own zeros.
         return x.zeros_like()
@@ -421,7 +421,7 @@ zeros_like_op.not_differentiable()
     traits="rearranges",
 )
 def ones_like_op(xp: Xp, x: Array) -> Array:
-    """Ones of the same shape and type."""
+    """Return ones of the same shape and type."""
     return xp.ones(x.shape, x.dtype)
 
 
@@ -492,14 +492,14 @@ def _known_sizes(shape: Any) -> list[int] | None:
 def _check_layout(layout: Any) -> None:
     if layout is not None:
         raise ValueError(
-            "layout must be None: tensors that lie on several machines (DTensor) are not there."
+            "layout must be None: tensors over several machines (DTensor) are not supported."
         )
 
 
 def zeros(
     shape: Any, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: None = None
 ) -> Tensor:
-    """Zeros, or empty strings, or False, in a tensor of this shape.
+    """Return zeros, or empty strings, or False, in a tensor of this shape.
 
     Args:
       shape: the shape.
@@ -517,7 +517,7 @@ def zeros(
 def ones(
     shape: Any, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: None = None
 ) -> Tensor:
-    """Ones, or True, in a tensor of this shape.
+    """Return ones, or True, in a tensor of this shape.
 
     Args:
       shape: the shape.
@@ -539,7 +539,7 @@ def zeros_like(
     name: str | None = None,
     optimize: bool = True,
 ) -> Tensor:
-    """Zeros with the shape of a tensor.
+    """Return zeros with the shape of a tensor.
 
     Args:
       tensor: the tensor whose shape and, without ``dtype``, type is used.
@@ -572,7 +572,7 @@ def ones_like(
     name: str | None = None,
     optimize: bool = True,
 ) -> Tensor:
-    """Ones with the shape of a tensor; arguments as in :func:`zeros_like`."""
+    """Return ones with the shape of a tensor; arguments as in :func:`zeros_like`."""
     with name_scope(name, "ones_like", [tensor]) as name:
         tensor = convert_to_tensor(tensor, name="tensor")
         size = provided.shape_internal(tensor, optimize=optimize)

@@ -1,4 +1,4 @@
-"""Ops that hand on a value: Identity and its kin, StopGradient, Bitcast."""
+"""Ops that pass a value on: Identity, Snapshot, StopGradient, Bitcast and others."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _identity_n_shape(c: InferenceContext) -> list[TensorShape]:
     traits="rearranges",
 )
 def identity_n(xp: Xp, input: Array) -> Outputs:
-    """Return the inputs, none of which is ready before all are."""
+    """Return the inputs once all of them are ready."""
     return tuple(input)
 
 
@@ -135,7 +135,7 @@ stop_gradient.not_differentiable()
     traits="forwards rearranges",
 )
 def prevent_gradient(xp: Xp, input: Array) -> Array:
-    """Return the input; asking for a gradient through it is an error."""
+    """Return the input; computing a gradient through it raises an error."""
     return input
 
 
@@ -183,7 +183,7 @@ def _bitcast_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def bitcast(xp: Xp, input: Array, *, type: DType) -> Array:
-    """Return the same bytes read as another type."""
+    """Return the bytes of the input, read as another type."""
     target = type.numpy_dtype
     value = xp.ascontiguousarray(input).reshape(input.shape)
     before, after = value.dtype.itemsize, target.itemsize

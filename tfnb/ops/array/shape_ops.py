@@ -53,7 +53,7 @@ EXPORTS = {
     "manip": ["reshape"],
 }
 
-# How many dimensions shapes of TensorFlow have less than, and arrays of NumPy have at most.
+# Shapes of TensorFlow have fewer dimensions than the first, arrays of NumPy at most the second.
 _MOST_DIMENSIONS, _MOST_HERE = 254, 64
 
 # --------------------------------------------------------------------------------- what a shape is
@@ -158,7 +158,7 @@ def shape_internal(
     optimize: bool = True,
     out_type: DTypeLike | None = None,
 ) -> Tensor:
-    """See :func:`shape`."""
+    """Return the shape as :func:`shape` does; ``optimize=False`` always adds a Shape op."""
     from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 
     out_type = None if out_type is None else dtypes.as_dtype(out_type)
@@ -196,7 +196,7 @@ def size_internal(
     optimize: bool = True,
     out_type: DTypeLike = dtypes.int32,
 ) -> Tensor:
-    """See :func:`size`; ``optimize=False`` always adds a Size op."""
+    """Return the number of elements as :func:`size`; ``optimize=False`` always adds a Size op."""
     from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 
     out_type = dtypes.as_dtype(out_type)
@@ -225,7 +225,7 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
 
 
 def rank_internal(input: TensorLike, name: str | None = None, optimize: bool = True) -> Tensor:
-    """See :func:`rank`; ``optimize=False`` always adds a Rank op."""
+    """Return the rank, as :func:`rank` does; ``optimize=False`` always adds a Rank op."""
     from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 
     with name_scope(name, "Rank", [input]) as name:
@@ -243,7 +243,7 @@ def rank_internal(input: TensorLike, name: str | None = None, optimize: bool = T
 
 
 def reshape_shape(c: InferenceContext) -> TensorShape:
-    """Return the shape that the second input says, with what the first one's adds to it.
+    """Return the shape that the second input holds, completed by the shape of the first.
 
     Raises:
       ValueError: the elements do not fit into it.
@@ -317,7 +317,7 @@ def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
         else:
             known *= size
     if unknown >= 0:
-        # Where both have empty dimensions, the others decide.
+        # Where both shapes have empty dimensions, the other dimensions decide.
         total = math.prod([n for n in tensor.shape if n]) if has_zero else count
         if total % known and not (has_zero and 0 in tensor.shape):
             raise errors.invalid_argument(
@@ -336,10 +336,10 @@ def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
 
 
 def check_rank(rank: int) -> None:
-    """Refuses more dimensions than TensorFlow's shapes, or our arrays, can have.
+    """Refuse more dimensions than TensorFlow's shapes or NumPy's arrays can have.
 
     Raises:
-      InvalidArgumentError: there are.
+      InvalidArgumentError: the rank is too large.
     """
     if rank >= _MOST_DIMENSIONS:
         raise errors.invalid_argument(
@@ -427,7 +427,7 @@ def expand_dims(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Tensor:
-    """Return the tensor with a new dimension of size 1 at position ``axis`` (``dim`` is its old name)."""
+    """Return the tensor with a new dimension of size 1 at ``axis``, whose old name is ``dim``."""
     position = _renamed("axis", axis, "dim", dim)
     if position is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
@@ -526,7 +526,7 @@ def squeeze(
 
 
 def _ensure_shape_shape(c: InferenceContext) -> TensorShape:
-    # TensorFlow's own shape function does not know a shape of unknown rank.
+    # TensorFlow's own shape function does not handle a shape of unknown rank.
     return merge_shapes(c.inputs[0], c.attr("shape"))
 
 
@@ -555,7 +555,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """Return the tensor itself, with a shape that is checked now as far as known, and in every run."""
+    """Return the tensor itself; its shape is checked now as far as known, and in every run."""
     shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
     found: Tensor = ensure_shape_op(x, shape=shape, name=name)
     return found
@@ -616,7 +616,7 @@ def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
     traits="rearranges",
 )
 def broadcast_gradient_args(xp: Xp, s0: Array, s1: Array) -> Outputs:
-    """Along which axes the gradients of a broadcasting op are summed."""
+    """Return the axes over which the gradients of a broadcasting op are summed."""
     _broadcast_sizes(xp, s0, s1)
     x, y = s0.tolist(), s1.tolist()
     if x == y:
@@ -641,12 +641,12 @@ def _broadcast_to_shape(c: InferenceContext) -> TensorShape:
     if len(dims) > len(out):
         raise ValueError(f"Shape must be at most rank {len(out)} but is rank {len(dims)}")
     if out.count(None) == len(out):
-        # Nothing is known but the rank; a dimension above 1 stays what it is.
+        # Only the rank is known; a dimension above 1 remains unchanged.
         head = [None] * (len(out) - len(dims))
         return TensorShape([*head, *[None if n in (0, 1) else n for n in dims]])
     for index in builtins.range(len(dims)):
         a, b = dims[-1 - index], out[-1 - index]
-        # What is empty is left to the kernel.
+        # The kernel checks empty dimensions.
         if a is not None and b is not None and a > 1 and a != b:
             raise ValueError(f"Dimensions must be equal, but are {a} and {b}")
     return target

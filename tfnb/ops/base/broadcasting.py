@@ -1,4 +1,4 @@
-"""What ops with broadcasting share: TensorFlow's error, and undoing the broadcast in gradients."""
+"""Foundations of broadcasting ops: TensorFlow's error message, and checks of shapes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def incompatible_shapes(*arrays: Array) -> InvalidArgumentError:
 
 
 def require_same_shape(op_type: str, *arrays: Array) -> None:
-    """Checks that all arrays have the first one's shape.
+    """Check that all arrays have the same shape.
 
     Raises:
-      InvalidArgumentError: one has another.
+      InvalidArgumentError: the shapes differ.
     """
     for index, array in enumerate(arrays):
         if array.shape != arrays[0].shape:

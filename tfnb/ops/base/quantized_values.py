@@ -1,8 +1,8 @@
 """The arithmetic of quantized numbers: integers that stand for the floats of a range [low, high].
 
-The lowest integer of a type stands for ``low`` and the highest for ``high``; what stands for zero
+The lowest integer of a type stands for ``low`` and the highest for ``high``; the integer for zero
 is found by rounding. Two ways of converting exist, and both are kept since they differ in the last
-place: one number at a time in double precision (``quantized_number``, ``float_of``), and whole
+digit: one number at a time in double precision (``quantized_number``, ``float_of``), and whole
 arrays in single precision (``quantized``, ``dequantized``). Corresponds to TensorFlow's
 ``quantization_utils.h``.
 """
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from tfnb.core.tensor_shape import TensorShape
 
 LARGEST = np.float32(np.finfo(np.float32).max)
-# Single-precision numbers next to the ends of int32 that can be converted back to it.
+# The single-precision numbers closest to the limits of int32 that can be converted back to it.
 _LOWEST_INT32 = np.float32(-2147483648.0)
 _HIGHEST_INT32 = np.float32(2147483520.0)
 
 
 def rounded_away(xp: Xp, x: Array) -> Array:
-    """Return the nearest whole numbers, halves away from zero."""
+    """Return the nearest whole numbers; halves are rounded away from zero."""
     below_half = np.nextafter(x.dtype.type(0.5), x.dtype.type(0))
     return xp.trunc(x + xp.copysign(below_half, x))
 
@@ -46,13 +46,16 @@ def _steps(dtype: Attr) -> int:
 
 
 def _scale(low: Array, high: Array, dtype: Attr) -> np.float64:
-    """How many integers there are to one, in double precision."""
+    """Return the number of integers per unit, in double precision."""
     steps = _steps(dtype)
     return steps / (np.float64(np.float32(high) - np.float32(low)) * (steps / (steps - 1.0)))
 
 
 def whole_number(x: float) -> int:
-    """Return the integer part; the lowest int64 of what it cannot hold, as processors have it."""
+    """Return the integer part.
+
+    A value outside int64 becomes the lowest int64, as the conversion instructions of x86 give it.
+    """
     return int(x) if abs(x) < 2.0**63 else -(1 << 63)
 
 
@@ -60,7 +63,7 @@ def number_of(value: Array, name: str) -> np.float32:
     """Return the float in a tensor that holds one.
 
     Raises:
-      InvalidArgumentError: the tensor is no scalar.
+      InvalidArgumentError: the tensor is not a scalar.
     """
     if value.ndim:
         raise errors.invalid_argument(f"{name} must be a scalar, but its rank is {value.ndim}")
@@ -79,7 +82,10 @@ def single(value: Array, name: str) -> np.float32:
 
 
 def _number(value: float, low: Array, high: Array, dtype: Attr) -> int:
-    """Return the integer that stands for a float; TensorFlow's is wrapped where 64 bits cannot hold it."""
+    """Return the integer that stands for a float.
+
+    Where 64 bits cannot hold it, it is wrapped as in TensorFlow.
+    """
     lowest = limits(dtype)[0]
     if low == high:
         return lowest
@@ -95,7 +101,7 @@ def unclamped_number(value: float, low: Array, high: Array, dtype: Attr) -> int:
 
 
 def quantized_number(value: float, low: Array, high: Array, dtype: Attr) -> int:
-    """Return the integer that stands for a float of the range, or the nearest end of the type."""
+    """Return the integer that stands for a float; one outside the range gives the nearest limit."""
     lowest, highest = limits(dtype)
     return min(max(_number(value, low, high, dtype), lowest), highest)
 
@@ -109,7 +115,7 @@ def floats_of(values: Array, low: Array, high: Array) -> NDArray[np.float32]:
     scale = span / steps
     single = np.float32(scale)
     start = rounded_away(np, np.float32(low) / single) * single
-    # TensorFlow takes qint32 to double by way of a float.
+    # TensorFlow converts qint32 to double through float.
     offsets = values.astype(np.float32).astype(np.float64) - limits(values.dtype)[0]
     return np.asarray(np.float64(start) + offsets * scale).astype(np.float32)
 
@@ -120,7 +126,7 @@ def float_of(value: int, low: Array, high: Array, dtype: Attr) -> np.float32:
 
 
 def numbers_of(values: Array, low: Array, high: Array, dtype: Attr) -> Array:
-    """``quantized_number`` of every float of an array."""
+    """Return ``quantized_number`` of every float of an array."""
     lowest, highest = limits(dtype)
     if low == high:
         return np.full(values.shape, lowest, dtype)
@@ -156,7 +162,7 @@ def requantized(
 ) -> Array:
     """Return the integers of another type and range that stand for the same floats.
 
-    From qint32 to quint8 in whole numbers with 16 binary places, otherwise through floats.
+    From qint32 to quint8 the computation is in integers with 16 binary places, otherwise in floats.
     """
     if values.dtype != np.int32 or dtype != np.uint8:
         return quantized(dequantized(values, *old), *new, dtype)
@@ -172,9 +178,9 @@ def requantized(
         scale = whole_number(255.0 * one * float(old_span) / float(new_span))
         offset = whole_number(float(middle * reciprocal * np.float32(one)))
         start = whole_number(rounded_away(np, one * (np.float64(new_low) * 255.0) / new_span))
-    values = values.astype(np.float32).astype(np.int64)  # TensorFlow's way from qint32 to int64
+    values = values.astype(np.float32).astype(np.int64)  # as TensorFlow converts qint32 to int64
     if abs(scale) >= 1 << 32:
-        # Such factors overflow 64 bits; whole numbers without an end, wrapped, do the same.
+        # These factors overflow 64 bits; Python's integers, wrapped, give the same result.
         products = np.array([_wrapped(v * scale) for v in values.ravel().tolist()], np.int64)
         products = products.reshape(values.shape)
     else:
@@ -188,7 +194,7 @@ def _wrapped(value: int) -> int:
 
 
 def level(low: Array, high: Array, dtype: Attr) -> np.float32:
-    """Return the distance of two floats that neighbouring integers stand for."""
+    """Return the difference of the floats that two neighbouring integers stand for."""
     lowest, highest = limits(dtype)
     return np.float32((np.float32(high) - np.float32(low)) / np.float32(highest - lowest))
 
@@ -196,7 +202,7 @@ def level(low: Array, high: Array, dtype: Attr) -> np.float32:
 def range_of_products(
     a: tuple[Array, Array], a_dtype: Array, b: tuple[Array, Array], b_dtype: Array, dtype: Attr
 ) -> tuple[np.float32, np.float32]:
-    """Return the range of a type whose integers are sums of products of two others' integers."""
+    """Return the range of the type that holds sums of products of two other types' integers."""
     lowest, highest = limits(dtype)
     step = level(*a, a_dtype) * level(*b, b_dtype)
     return np.float32(step * np.float32(lowest)), np.float32(step * np.float32(highest))
@@ -206,16 +212,19 @@ def range_of_products(
 
 
 def scalar_ranges(c: InferenceContext, first: int) -> None:
-    """Checks that all inputs from this one on are scalars.
+    """Check that all inputs from number `first` on are scalars.
 
     Raises:
-      ValueError: one is not.
+      ValueError: an input is not a scalar.
     """
     for index in range(first, len(c.inputs)):
         c.with_rank(index, 0)
 
 
 def with_scalar_range(c: InferenceContext, shape: TensorShape, first: int) -> list[TensorShape]:
-    """Return the shape of a quantized output, followed by its range; the inputs' ranges are scalars."""
+    """Return the shapes of a quantized output and its two range limits.
+
+    The ranges of the inputs must be scalars.
+    """
     scalar_ranges(c, first)
     return [shape, SCALAR_SHAPE, SCALAR_SHAPE]

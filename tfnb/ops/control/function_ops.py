@@ -1,4 +1,4 @@
-"""How values enter and leave a graph that is run: _Arg and _Retval."""
+"""Arguments and results of a graph that runs: _Arg and _Retval."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _arg(ctx: OpKernelContext, *, index: int) -> Array:
     "_Retval", "input: T ->", "T: type", "index: int >= 0", stateful=True, shape=no_outputs
 )
 def _retval(ctx: OpKernelContext, input: Array, *, index: int) -> None:
-    """Leaves the result of a function, or the fetch of a step, at a position."""
+    """Store a value as the result of a function, or the fetch of a step, at a position."""
     frame = ctx.step.call_frame
     if frame is None:
         raise errors.internal("_Retval runs only inside a function or a step with fetches.")
@@ -68,7 +68,7 @@ def _device_arg(ctx: OpKernelContext, *, index: int) -> Array:
     "_DeviceRetval", "input: T ->", "T: type", "index: int >= 0", stateful=True, shape=no_outputs
 )
 def _device_retval(ctx: OpKernelContext, input: Array, *, index: int) -> None:
-    """Leaves the result at a position, in the device's own memory."""
+    """Store a value as the result at a position, in the device's own memory."""
     frame = ctx.step.call_frame
     if frame is None:
         raise errors.internal("_DeviceRetval runs only inside a function or a step with fetches.")

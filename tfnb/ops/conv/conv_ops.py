@@ -1,7 +1,7 @@
 """Convolutions in two and three dimensions, depthwise ones, and their gradients: the ops.
 
-The computing is in ``conv_kernels.py`` and ``depthwise_kernels.py``, the functions that users call
-in ``convolution.py``.
+The computation is in ``conv_kernels.py`` and ``depthwise_kernels.py``; the functions that users
+call are in ``convolution.py``.
 Corresponds to TensorFlow's ``conv_ops*.cc``, ``conv_grad_*_ops*.cc`` and ``depthwise_conv_*.cc``.
 """
 
@@ -104,7 +104,7 @@ def _conv_shape(c: InferenceContext, rank: int) -> TensorShape:
 
 
 def _sizes_shape(c: InferenceContext, index: int, rank: int) -> TensorShape:
-    """Return the output's shape where an input holds it."""
+    """Return the output's shape where an input contains it."""
     return require_rank(c.constant_value_as_shape(index), rank)
 
 
@@ -144,7 +144,7 @@ def _check_conv(
     data_format: str,
     rank: int,
 ) -> None:
-    """TensorFlow's refusals."""
+    """Raise the errors of TensorFlow for invalid arguments."""
     if not channels_last(data_format) and rank == 5:
         raise errors.invalid_argument(
             f"CPU implementation of {op_name} currently only supports the NHWC tensor format."
@@ -298,7 +298,7 @@ def conv2d_backprop_input_op(
 ) -> Array:
     """Return the gradient of Conv2D with respect to its input."""
     if input_sizes.ndim == 1 and input_sizes.shape[0] == 2:
-        # Height and width only: batch and channels follow from the other inputs.
+        # Only height and width are read: batch and channels follow from the other inputs.
         shape = (out_backprop.shape[0], *input_sizes.tolist(), kernel.shape[2])
     else:
         shape = _sizes(input_sizes, 4, "Conv2DBackpropInput: input_sizes input")
@@ -480,7 +480,7 @@ def depthwise_conv2d_native_op(
     data_format: str,
     dilations: list[int],
 ) -> Array:
-    """Every channel convolved with filters of its own."""
+    """Return every channel convolved with its own filters."""
     _check_depthwise(
         "DepthwiseConv2dNative", x.shape, kernel.shape, strides, dilations, data_format
     )

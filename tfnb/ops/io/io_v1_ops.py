@@ -1,6 +1,6 @@
-"""Checkpoints of the first format, as graphs of the first years write and read them.
+"""Checkpoints of the first format, which the oldest graphs write and read.
 
-The format itself is :mod:`tfnb.core.files.checkpoint_v1`.
+The format is implemented in :mod:`tfnb.core.files.checkpoint_v1`.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def save_slices(
     *,
     T: list[DType],
 ) -> None:
-    """Write tensors, or slice of larger ones, to one file."""
+    """Write tensors, or slices of larger ones, to one file."""
     _save(filename, tensor_names, shapes_and_slices, data, T)
 
 
@@ -133,7 +133,10 @@ def save_slices(
 
 
 def _reader(ctx: OpKernelContext, pattern: str) -> CheckpointReader:
-    """Return the reader of a checkpoint, shared by a step's nodes: old graphs have one for each tensor."""
+    """Return the reader of a checkpoint, shared by a step's nodes.
+
+    Old graphs have a node for each tensor.
+    """
     versions = [file_system.version_of(path) for path in file_system.matching_files(pattern)]
     reader: CheckpointReader = ctx.step_container.lookup_or_create(
         "", "CheckpointReader", f"{pattern} {versions}", lambda: CheckpointReader(pattern)

@@ -59,7 +59,7 @@ def _reader(
                 f"Reader '{shared_name}' is a {reader.kind} but a {wanted.kind} was requested."
             )
 
-    # Readers put their node's name into error messages.
+    # Readers write their node's name into error messages.
     return own_resource(ctx, _TYPE, container, shared_name, lambda _: make(ctx.node_name), check)
 
 
@@ -171,7 +171,7 @@ def _strings(texts: list[bytes]) -> Array:
 def reader_read_v2(
     ctx: OpKernelContext, done: type_of_done, reader_handle: Array, queue_handle: Array
 ) -> None:
-    """Reads the next record; waits while the queue has no names."""
+    """Read the next record; wait while the queue has no names."""
 
     def finish(answer: Array) -> None:
         if isinstance(answer, BaseException):
@@ -256,7 +256,7 @@ def reader_serialize_state_v2(ctx: OpKernelContext, reader_handle: Array) -> Arr
     shape=_scalars, devices=("CPU",),
 )  # fmt: skip
 def reader_restore_state_v2(ctx: OpKernelContext, reader_handle: Array, state: Array) -> None:
-    """Restores the state of a reader."""
+    """Restore the state of a reader."""
     _find(ctx, reader_handle).restore_state(bytes(np.asarray(state, dtype=object)[()]))
 
 

@@ -1,4 +1,4 @@
-"""Ops that write summaries to event files themselves, at the step given by a tensor.
+"""Ops that write summaries to event files, at the step given by a tensor.
 
 A writer buffers at most ``max_queue`` events, for at most ``flush_millis``; it opens its file with
 the first event. Corresponds to TensorFlow's ``summary_kernels.cc``.
@@ -186,7 +186,7 @@ def _merged(message: Array, data: bytes, what: str) -> None:
     try:
         message.MergeFromString(data)
     except DecodeError:
-        raise errors.data_loss(f"Bad {what}: these bytes are no such message") from None
+        raise errors.data_loss(f"Bad {what}: the bytes are not a valid message") from None
 
 
 @register_op(
@@ -203,7 +203,7 @@ def write_summary(
     *,
     T: DType,
 ) -> None:
-    """Write a tensor as it is."""
+    """Write a tensor unchanged."""
     if T.name == "string":
         summary = summary_pb2.Summary()
         value = summary.value.add(tag=_text(_scalar(tag, "tag")))

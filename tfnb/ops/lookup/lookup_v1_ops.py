@@ -39,7 +39,7 @@ def _check_handle(c: InferenceContext) -> None:
 def _after_handle(
     shapes: Callable[[InferenceContext], list[TensorShape]],
 ) -> Callable[[InferenceContext], list[TensorShape]]:
-    """Return a shape function that looks at the handle first."""
+    """Return a shape function that checks the handle first."""
 
     def shape(c: InferenceContext) -> list[TensorShape]:
         _check_handle(c)
@@ -99,7 +99,7 @@ def mutable_dense_hash_table(
     initial_num_buckets: int,
     max_load_factor: float,
 ) -> Array:
-    """Return a table that may change, one of whose keys may not be used."""
+    """Return a table that may change and reserves one key."""
     return as_reference(
         ctx,
         second.dense_table(ctx, value_shape, empty_key, None, initial_num_buckets, max_load_factor),
@@ -117,7 +117,7 @@ def _same(
     *attrs: str,
     **options: Any,
 ) -> OpDefinition:
-    """Return the first version of an op, with the second one's kernel."""
+    """Return the first version of an op, with the kernel of the second."""
     register = register_op(
         name, signature, *attrs, shape=_after_handle(shapes), devices=("CPU",), **options
     )

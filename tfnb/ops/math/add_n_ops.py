@@ -88,6 +88,6 @@ def _sum_of(inputs: list[Array], op_type: str) -> Array:
         return total
     total = total + inputs[1]
     for item in inputs[2:]:
-        # The first sum made an array of our own; it may take the others in place.
+        # The first sum is a new array, so the other tensors can be added in place.
         total += item
     return total

@@ -109,7 +109,7 @@ def _axes(x: Array, indices: Array) -> tuple[int, ...]:
 
 
 def _is_small_float(x: Array) -> bool:
-    """Whether sums of this dtype are accumulated in float32: float16 and bfloat16."""
+    """Return whether sums of this dtype are accumulated in float32: float16 and bfloat16."""
     return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
 
 
@@ -375,7 +375,7 @@ def _gradient_of_extremes(op: Operation, grad: Tensor) -> Any:
     host_memory=("reduction_indices",),
 )
 def all_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
-    """Whether everything over some axes is true."""
+    """Return whether all elements over some axes are true."""
     axes = _axes(x, reduction_indices)
     return x.all(axis=axes, keepdims=keep_dims) if axes else x
 
@@ -389,7 +389,7 @@ def all_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Ar
     host_memory=("reduction_indices",),
 )
 def any_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
-    """Whether anything over some axes is true."""
+    """Return whether any element over some axes is true."""
     axes = _axes(x, reduction_indices)
     return x.any(axis=axes, keepdims=keep_dims) if axes else x
 
@@ -428,7 +428,7 @@ def _arg_shape(c: InferenceContext) -> TensorShape:
     host_memory=("dimension",),
 )
 def arg_max(xp: Xp, x: Array, dimension: Array, *, output_type: DType) -> Array:
-    """Return the index of the largest element along one axis; the first of equal ones; NaN never wins."""
+    """Return the index of the first largest element along one axis; NaN never wins."""
     axis = _arg_axis(x, dimension)
     found = x.argmax(axis=axis)
     if x.dtype.kind not in "iub" and _hits_nan(xp, x, found, axis):
@@ -452,7 +452,7 @@ arg_max.not_differentiable()
     host_memory=("dimension",),
 )
 def arg_min(xp: Xp, x: Array, dimension: Array, *, output_type: DType) -> Array:
-    """Return the index of the smallest element along one axis; the first of equal ones; NaN never wins."""
+    """Return the index of the first smallest element along one axis; NaN never wins."""
     axis = _arg_axis(x, dimension)
     found = x.argmin(axis=axis)
     if x.dtype.kind not in "iub" and _hits_nan(xp, x, found, axis):
@@ -533,7 +533,7 @@ def _tiling(
 
 
 def reduced_shape(input_shape: TensorLike, axes: TensorLike) -> Any:
-    """Return the shape of a reduction's output with the reduced axes kept as 1, computed in the graph."""
+    """Return, in the graph, the shape of a reduction's output with reduced axes kept as 1."""
     known_shape, known_axes = constant_value(input_shape), constant_value(axes)
     if known_shape is not None and known_axes is not None:
         kept = np.array(known_shape, np.int32)
@@ -559,7 +559,7 @@ def _all_axes(x: TensorLike, axis: TensorLike) -> TensorResult:
         rank = x.dense_shape.shape.num_elements()
     else:  # tensors and variables know their rank
         rank = getattr(getattr(x, "shape", None), "rank", None)
-    # Range and Rank are correct both for rank 0 and for an unknown rank.
+    # Range and Rank are correct for rank 0 and for an unknown rank.
     if rank:
         return convert_to_tensor(np.arange(rank, dtype=np.int32), name="Const")
     return sequence_ops.range_(0, array_ops.rank(x))
@@ -656,7 +656,7 @@ def reduce_all(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """Whether all elements over axes are true."""
+    """Return whether all elements over axes are true."""
     return _reduce(all_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -669,7 +669,7 @@ def reduce_any(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """Whether any element over axes is true."""
+    """Return whether any element over axes is true."""
     return _reduce(any_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -732,7 +732,7 @@ def reduce_logsumexp(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> TensorResult:
-    """log(sum(exp(x))) over axes, without overflow."""
+    """Return log(sum(exp(x))) over axes, without overflow."""
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     x = convert_to_tensor(input_tensor)
@@ -759,7 +759,7 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: TensorLike | None = None,
 ) -> Any:
-    """How many elements over axes are not zero (not empty, for strings)."""
+    """Return the number of elements over axes that are not zero (not empty, for strings)."""
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     input_tensor = renamed("input", input, "input_tensor", input_tensor)
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)

@@ -1,4 +1,4 @@
-"""Reductions over segments: rows whose ids are equal are summed, averaged, multiplied, or compared.
+"""Reductions over segments: rows with equal ids are summed, averaged, multiplied, or compared.
 
 Sorted segments (``SegmentSum``) are runs of rows; unsorted ones take ids in any order and drop
 negative ones. Corresponds to TensorFlow's ``segment_reduction_ops*.cc``.
@@ -48,7 +48,7 @@ EXPORTS = {
 
 
 def widened(x: Array) -> Array:
-    """Convert half precision to float32 for the accumulation."""
+    """Return half precision converted to float32 for the accumulation."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
 
@@ -96,7 +96,7 @@ def reduce_runs(
     rows: int | None = None,
     from_zero: bool = True,
 ) -> tuple[Array, Array, Array]:
-    """Returns (one row per id up to the last, starts of the runs, their ids).
+    """Reduce runs to (one row per id up to the last, starts of the runs, their ids).
 
     Missing ids get `empty`; with `from_zero`, sums of several rows start at 0 and are never -0.
     """
@@ -179,7 +179,7 @@ def segment_mean(xp: Xp, data: Array, segment_ids: Array) -> Array:
 
 
 def run_lengths(xp: Xp, starts: Array, total: int, like: Array) -> Array:
-    """Return the number of rows of each run, in the dtype of `like`, shaped to broadcast against rows."""
+    """Return the number of rows of each run, in the dtype of `like`, with axes for broadcasting."""
     ends = xp.concatenate([starts[1:], xp.full(min(len(starts), 1), total)])
     return (ends - starts).astype(like.dtype).reshape((-1,) + (1,) * (like.ndim - 1))
 
@@ -369,7 +369,7 @@ def _gather_drop_negatives(
     clipped: TensorLike | None = None,
     is_positive: TensorLike | None = None,
 ) -> tuple[TensorResult, TensorResult, TensorResult]:
-    """Rows of `params` by id, zeros for negative ids; the ids clipped at 0; the ids >= 0."""
+    """Return rows of `params` by id, with zeros for negative ids; the clipped ids; the ids >= 0."""
     if clipped is None:
         clipped = maximum(ids, array_ops.zeros_like(ids))
     gathered = array_ops.gather(params, clipped)
@@ -453,7 +453,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     host_memory=("num_segments",),
 )
 def unsorted_segment_min(xp: Xp, data: Array, segment_ids: Array, num_segments: Array) -> Array:
-    """Return the smallest elements of the rows of each segment; the highest number if it is empty."""
+    """Return the smallest elements of each segment's rows; the highest number if it is empty."""
     return _unsorted(xp, "min", data, segment_ids, num_segments, _bounds(data.dtype)[1])
 
 
@@ -474,7 +474,7 @@ def _gradient_of_unsorted_extremes(op: Operation, grad: Tensor) -> Any:
 def _segment_sizes(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike
 ) -> TensorResult:
-    """Return the number of rows of each segment, at least 1, shaped to divide sums by."""
+    """Return the number of rows of each segment, at least 1, in a shape to divide sums by."""
     num_segments = convert_to_tensor(num_segments)
     ones = array_ops.ones(array_ops.shape_internal(segment_ids), dtype=data.dtype)
     counts = unsorted_segment_sum(ones, segment_ids, num_segments)

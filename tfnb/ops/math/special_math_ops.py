@@ -1,6 +1,6 @@
 """Special functions as ops: error functions, gamma functions, zeta, incomplete beta and gamma.
 
-The mathematics is in ``special_functions.py``.
+The formulas are in ``special_functions.py``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _FLOAT = "T: {bfloat16, half, float, double}"
 
 
 def precise(function: Callable[..., Array], xp: Xp, *arguments: Array) -> Array:
-    """Return the function computed in float64, in the dtype of its first argument."""
+    """Return the function, computed in float64, in the dtype of its first argument."""
     dtype = arguments[0].dtype
     wide = [xp.asarray(value, np.float64) for value in arguments]
     return function(xp, *wide).astype(dtype)
@@ -78,7 +78,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Erfc", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def erfc(xp: Xp, x: Array) -> Array:
-    """1 - erf(x)."""
+    """Return 1 - erf(x)."""
     return precise(functions.erfc, xp, x)
 
 
@@ -92,7 +92,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 @register_op("Erfinv", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def erfinv_op(xp: Xp, x: Array) -> Array:
     """Return the number whose error function is x."""
-    # Zero has one sign here, whichever it had.
+    # Adding 0 gives every zero the same sign.
     return precise(functions.erfinv, xp, x) + x.dtype.type(0)
 
 
@@ -158,7 +158,7 @@ def igamma(xp: Xp, a: Array, x: Array) -> Array:
 
 
 def igamma_gradients(op: Operation, grad: Tensor) -> tuple[TensorResult, TensorResult]:
-    """Return the gradients by both inputs of the lower function."""
+    """Return the gradients of the lower function by both inputs."""
     a, x = op.inputs
 
     def gradients() -> tuple[TensorResult, TensorResult]:
@@ -249,7 +249,7 @@ def _betainc_shape(c: InferenceContext) -> TensorShape:
 
 @register_op("Betainc", "a: T, b: T, x: T -> z: T", "T: {float, double}", shape=_betainc_shape)
 def betainc(xp: Xp, a: Array, b: Array, x: Array) -> Array:
-    """Return the regularized incomplete beta function; scalars serve for every element."""
+    """Return the regularized incomplete beta function; scalars are used for every element."""
     shapes = {value.shape for value in (a, b, x) if value.ndim}
     if len(shapes) > 1:
         from tfnb.core import errors
@@ -298,7 +298,10 @@ def erfcinv(x: TensorLike, name: str | None = None) -> TensorResult:
 
 
 def lbeta(x: TensorLike, name: str | None = None) -> TensorResult:
-    """Return the logarithm of the modulus of the multivariate beta function, along the last dimension."""
+    """Return the logarithm of the modulus of the multivariate beta function.
+
+    It is computed along the last dimension.
+    """
     with name_scope(name, "lbeta", [x]):
         x = convert_to_tensor(x, name="x")
         log_prod_gamma = reduce_sum(lgamma(x), axis=[-1])

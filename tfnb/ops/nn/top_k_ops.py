@@ -48,8 +48,9 @@ def _top_k_shape(c: InferenceContext, k: int | None) -> list[TensorShape]:
     return [TensorShape([*dims[:-1], k])] * 2
 
 
-# Maximum elements of all heaps for which unsorted results keep TensorFlow's order, and the cost of
-# a row in elements. No order is promised, and above the limit Python takes too long.
+# Up to this number of elements in all heaps, unsorted results have TensorFlow's order; a row itself
+# costs as much as _ROW_IN_ELEMENTS. No order is promised, and above the limit Python takes too
+# long.
 _MOST_IN_HEAPS = 1_000_000
 _ROW_IN_ELEMENTS = 16
 
@@ -83,12 +84,15 @@ def _top_k(
 
 
 def _largest_few(xp: Xp, x: Array, k: int) -> Array:
-    """Return indices of the k largest per row, found by partitioning; lower indices first among equals."""
+    """Return indices of the k largest elements of each row, found by partitioning.
+
+    Of equal elements, those with lower indices come first.
+    """
     size = x.shape[-1]
     rows = x.reshape(-1, size)
     limit = xp.partition(rows, size - k, axis=-1)[:, size - k, None]
     if (rows >= limit).sum() != rows.shape[0] * k:
-        # Elements equal to the k-th: which of them belong depends on their order.
+        # Which of the elements equal to the k-th belong to the result depends on their order.
         ascending = xp.argsort(x[..., ::-1], axis=-1, kind="stable")
         return size - 1 - ascending[..., : -k - 1 : -1]
     chosen = xp.nonzero(rows >= limit)[1].reshape(-1, k)
@@ -107,7 +111,7 @@ def _largest_few(xp: Xp, x: Array, k: int) -> Array:
     deprecated=(7, "Use TopKV2 instead"),
 )
 def top_k_op(xp: Xp, x: Array, *, k: int, sorted: bool) -> Outputs:
-    """Return the k largest elements of every row, largest first if asked, and their indices."""
+    """Return the k largest elements of every row and their indices, in order if `sorted`."""
     return _top_k(xp, x, k, np.int32, sorted)
 
 
@@ -126,7 +130,7 @@ def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
     host_memory=("k",),
 )
 def top_k_v2(xp: Xp, x: Array, k: Array, *, sorted: bool, index_type: DType) -> Outputs:
-    """Return the k largest elements of every row, largest first if asked, and their indices."""
+    """Return the k largest elements of every row and their indices, in order if `sorted`."""
     if k.ndim:
         raise errors.invalid_argument(f"k must be scalar, got shape {shape_text(k.shape)}")
     return _top_k(xp, x, int(k), index_type.as_numpy_dtype, sorted)
@@ -146,7 +150,7 @@ def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
 
 
 def _scatter_back(op: Operation, grad: Tensor) -> TensorResult:
-    """Return the gradient put where the elements came from."""
+    """Return the gradient at the positions of the elements."""
     x, indices = op.inputs[0], op.outputs[1]
     shape, index_shape = array_ops.shape(x), array_ops.shape(indices)
     width = array_ops.gather(cast(index_shape, dtypes.int64), array_ops.size(index_shape) - 1)
@@ -213,7 +217,7 @@ def approx_top_k(
 def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
     axis, x, places = op.get_attr("reduction_dimension"), op.inputs[0], op.outputs[1]
     axis = axis % x.shape.with_rank_at_least(1).ndims
-    # Along a new axis behind the chosen ones: whether a place is where one of them was.
+    # A new axis after that of the chosen elements marks the position of each.
     chosen = array_ops.one_hot(places, array_ops.shape(x)[axis], dtype=grad.dtype, axis=axis + 1)
     return reduce_sum(chosen * array_ops.expand_dims(grad, axis + 1), axis=axis)
 
@@ -288,7 +292,7 @@ def _in_top_k(xp: Xp, predictions: Array, targets: Array, k: int) -> Array:
     shape=_in_top_k_shape,
 )
 def in_top_k_op(xp: Xp, predictions: Array, targets: Array, *, k: int) -> Array:
-    """Whether fewer than k classes of a row are predicted more strongly than the target."""
+    """Return whether fewer than k classes of a row have a higher prediction than the target."""
     return _in_top_k(xp, predictions, targets, k)
 
 
@@ -300,7 +304,7 @@ def in_top_k_op(xp: Xp, predictions: Array, targets: Array, *, k: int) -> Array:
     host_memory=("k",),
 )
 def in_top_k_v2(xp: Xp, predictions: Array, targets: Array, k: Array) -> Array:
-    """Whether fewer than k classes of a row are predicted more strongly than the target."""
+    """Return whether fewer than k classes of a row have a higher prediction than the target."""
     if k.ndim:
         raise errors.invalid_argument(f"k must be 0-D, got shape {shape_text(k.shape)}")
     return _in_top_k(xp, predictions, targets, int(k))
@@ -309,7 +313,7 @@ def in_top_k_v2(xp: Xp, predictions: Array, targets: Array, k: Array) -> Array:
 def in_top_k(
     predictions: TensorLike, targets: TensorLike, k: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """Whether the targets are among the k strongest predictions."""
+    """Return whether the targets are among the k highest predictions."""
     with name_scope(name, "in_top_k"):
         return in_top_k_v2(predictions, targets, k, name=name)
 

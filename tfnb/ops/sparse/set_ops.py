@@ -1,7 +1,7 @@
-"""Sets in the rows of tensors: union, intersection, differences, sizes; and distances of sequences.
+"""Sets in the rows of tensors: union, intersection, differences, sizes; and edit distances.
 
-A set is what stands along the last dimension for one place of the others.  Results are sparse,
-sorted, and as wide as their largest set.
+A set consists of the elements along the last dimension, for one position of the others. Results are
+sparse, sorted, and as wide as their largest set.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def _apply(a: TensorLike, b: TensorLike, operation: str, validate_indices: bool)
     if b.dtype.base_dtype is not a.dtype.base_dtype:
         raise TypeError(f"Types don't match, {a.dtype} vs {b.dtype}.")
     if isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
-        # There is no op for this order; the dense one goes first.
+        # There is no op for this order, so the dense set becomes the first.
         a, b = b, a
         operation = {"a-b": "b-a", "b-a": "a-b"}.get(operation, operation)
     options = {"set_operation": operation, "validate_indices": validate_indices}
@@ -271,19 +271,19 @@ def _apply(a: TensorLike, b: TensorLike, operation: str, validate_indices: bool)
 
 
 def set_intersection(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
-    """Return what is in both sets, for every place of the dimensions before the last."""
+    """Return the elements in both sets, for every position of the dimensions before the last."""
     return _apply(a, b, "intersection", validate_indices)
 
 
 def set_difference(
     a: TensorLike, b: TensorLike, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
-    """Return what is in one set and not in the other."""
+    """Return the elements in one set and not in the other."""
     return _apply(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 
 def set_union(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
-    """Return what is in either set."""
+    """Return the elements in either set."""
     return _apply(a, b, "union", validate_indices)
 
 
@@ -310,7 +310,7 @@ def _edit_shape(c: InferenceContext) -> TensorShape:
 
 
 def levenshtein(a: list[Array], b: list[Array]) -> int:
-    """How many elements must be put in, left out or replaced to make one list the other."""
+    """Return how many insertions, deletions and substitutions turn one list into the other."""
     previous = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         current = [i]
@@ -321,7 +321,7 @@ def levenshtein(a: list[Array], b: list[Array]) -> int:
 
 
 def _sequences(indices: Array, values: Array) -> list[tuple[list[int], list[Array]]]:
-    """Places and the sequences there, ended by a place behind all others."""
+    """Return positions and the sequences there, followed by a position after all others."""
     keys = indices[:, :-1]
     starts = [*group_starts(keys).tolist(), len(keys)]
     items = values.tolist()
@@ -368,7 +368,7 @@ def edit_distance_op(
     *,
     normalize: bool,
 ) -> Array:
-    """How far the sequences along the last dimension are from the true ones."""
+    """Return the distances of the sequences along the last dimension from the true ones."""
     _check_sequences(
         {
             "hypothesis_indices": hypothesis_indices,

@@ -35,7 +35,7 @@ EXPORTS = {
     devices=("CPU",),
 )
 def string_to_hash_bucket_fast(xp: Xp, input: Array, *, num_buckets: int) -> Array:
-    """Hash every string to a bucket; the result is the same on all machines and versions."""
+    """Return a bucket for every string, which is the same on all machines and versions."""
     return mapped(lambda value: fingerprint64(value) % num_buckets, input, np.int64)
 
 
@@ -53,7 +53,7 @@ string_to_hash_bucket_fast.not_differentiable()
 def string_to_hash_bucket_strong(
     xp: Xp, input: Array, *, num_buckets: int, key: list[int]
 ) -> Array:
-    """Hash every string to a bucket, with a key that protects against crafted collisions."""
+    """Return a bucket for every string, by a key that protects against crafted collisions."""
     if len(key) != 2:
         raise errors.invalid_argument("Key must have 2 elements")
     pair = (key[0], key[1])
