@@ -55,12 +55,12 @@ def enable_v2_tensorshape() -> None:
 
 
 def executing_eagerly() -> bool:
-    """Whether ops run as they are called: never."""
+    """Return whether ops run as they are called: never."""
     return False
 
 
 def executing_eagerly_outside_functions() -> bool:
-    """Whether ops run as they are called, functions aside: never."""
+    """Return whether ops run as they are called, functions aside: never."""
     return False
 
 

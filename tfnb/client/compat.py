@@ -63,6 +63,6 @@ def path_to_str(path: Any) -> Any:
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Whether graphs need not run on a TensorFlow older than three weeks after a day."""
+    """Return whether graphs need not run on a TensorFlow older than three weeks after a day."""
     today = datetime.date.today() if horizon is None else horizon
     return today > datetime.date(year, month, day)

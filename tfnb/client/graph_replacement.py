@@ -320,7 +320,7 @@ def _is_same(former: Operation, new: Operation) -> bool:
 
 
 def _names_state(op: Operation) -> bool:
-    """Whether an operation stands for something that sessions keep under its name."""
+    """Return whether an operation stands for something that sessions keep under its name."""
     return op.op_definition.is_stateful and op.attrs.get("shared_name") == b""
 
 

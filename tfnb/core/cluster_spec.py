@@ -17,7 +17,7 @@ class ClusterSpec:
       cluster: job -> list of addresses, or task number -> address; a ClusterDef; another spec.
 
     Raises:
-      TypeError: it is nothing of the kind.
+      TypeError: it is none of these.
 
     >>> ClusterSpec({"ps": ["a:1"], "worker": {2: "b:1"}}).as_dict()
     {'ps': ['a:1'], 'worker': {2: 'b:1'}}
@@ -51,7 +51,7 @@ class ClusterSpec:
         return f"ClusterSpec({{{jobs}}})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Job -> list of addresses; task number -> address where numbers are missing."""
+        """Return job -> list of addresses; task number -> address where numbers are missing."""
         return {
             job: [tasks[i] for i in range(len(tasks))]
             if set(tasks) == set(range(len(tasks)))
@@ -79,7 +79,7 @@ class ClusterSpec:
         return self._jobs[job_name]
 
     def num_tasks(self, job_name: str) -> int:
-        """How many tasks a job has.
+        """Return the number of tasks of a job.
 
         Raises:
           ValueError: there is no such job.
@@ -116,7 +116,7 @@ class ClusterSpec:
 
 
 def _tasks(job: str, given: Any) -> dict[int, str]:
-    """Task number -> address, of one job as it was given."""
+    """Return task number -> address, of one job in any of the accepted forms."""
     if isinstance(given, list | tuple):
         tasks: dict[Any, Any] = dict(enumerate(given))
     elif isinstance(given, dict):

@@ -58,7 +58,7 @@ class OperationLike(Protocol):
 
 
 class Mistake(Enum):
-    """Mistakes that many make: the client says what to do about them."""
+    """Frequent mistakes, for which the client adds advice to the message."""
 
     NO_DEVICE = auto()
     """No device can run a node where it is asked to run."""
@@ -88,7 +88,7 @@ class OpError(Exception):
         error_code: One of this module's integer codes.
         experimental_payloads: Details as a mapping of bytes or strings.
         node_name: The name of the failing node, filled in by the executor.
-        mistake: What was done wrong, where that is known.
+        mistake: The kind of mistake, where it is known.
         nodes: The nodes that the mistake is about, where the message names several.
         names_creation: Whether the message itself says where ``op`` was made.
         standstill: Why the step stood still when it was ended.

@@ -22,7 +22,7 @@ _MAX_VALUES = 3
 
 
 def type_word(dtype: DType) -> str:
-    """Return the name of a dtype in messages: ``float`` for float32, ``float_ref`` for a reference to it.
+    """Return the name of a dtype in messages: ``float`` for float32, ``float_ref`` for a reference.
 
     >>> from tfnb.core import dtypes
     >>> type_word(dtypes.float32), type_word(dtypes.float64_ref), type_word(dtypes.int32)
@@ -112,7 +112,7 @@ def nested_text(elements: Sequence[str], shape: Sequence[int]) -> str:
 def _nest(
     elements: Sequence[str], shape: Sequence[int], depth: int, start: int, parts: list[str]
 ) -> int:
-    """Write one part of a tensor from flat position ``start`` on; give the next position."""
+    """Write one part of a tensor from flat position ``start`` on; return the next position."""
     if start >= len(elements):
         return start
     if depth == len(shape) - 1:

@@ -329,5 +329,5 @@ def is_tensor(x: Any) -> bool:
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Whether a value is a tensor of a graph, or is made of such."""
+    """Return whether a value is a tensor of a graph, or is made of such."""
     return is_tensor(tensor) and hasattr(tensor, "graph")

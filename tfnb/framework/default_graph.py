@@ -36,7 +36,7 @@ def get_default_graph() -> Graph:
 
 
 def has_default_graph() -> bool:
-    """Whether this thread has entered a graph."""
+    """Return whether this thread has entered a graph."""
     return bool(_default_graph_stack.stack)
 
 

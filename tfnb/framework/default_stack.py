@@ -22,7 +22,7 @@ class DefaultStack(threading.local, Generic[T]):
         return self.stack[-1] if self.stack else None
 
     def is_cleared(self) -> bool:
-        """Whether this thread has entered nothing."""
+        """Return whether this thread has entered nothing."""
         return not self.stack
 
     def reset(self) -> None:

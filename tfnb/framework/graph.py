@@ -733,7 +733,7 @@ class Graph:
             self.num_access_marks += 1
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether a tensor may be fed."""
+        """Return whether a tensor may be fed."""
         return tensor not in self._unfeedable_tensors
 
     def prevent_fetching(self, op: Operation) -> None:
@@ -743,7 +743,7 @@ class Graph:
             self.num_access_marks += 1
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Whether a tensor or operation may be fetched."""
+        """Return whether a tensor or operation may be fetched."""
         op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
         return op not in self._unfetchable_ops
 

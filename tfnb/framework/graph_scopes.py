@@ -238,7 +238,7 @@ class ControlDependenciesScope:
         self._seen.add(op)
 
     def op_in_group(self, op: Operation) -> bool:
-        """Whether ``op`` was made inside."""
+        """Return whether ``op`` was made inside."""
         return op in self._seen
 
 

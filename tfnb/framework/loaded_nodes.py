@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def is_loaded(op: Operation) -> bool:
-    """Whether an operation came from a file, not from the user's own calls."""
+    """Return whether an operation came from a file, not from the user's own calls."""
     return any(first <= op._id < end for first, end in op.graph.loaded_ranges)
 
 

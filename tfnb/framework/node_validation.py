@@ -25,7 +25,7 @@ _REPAIR = (
 
 
 def fits(wanted: DType, given: DType) -> bool:
-    """Whether a tensor of dtype ``given`` may enter an input of dtype ``wanted``.
+    """Return whether a tensor of dtype ``given`` may enter an input of dtype ``wanted``.
 
     >>> from tfnb.core import dtypes
     >>> fits(dtypes.float32, dtypes.float32_ref), fits(dtypes.float32_ref, dtypes.float32)

@@ -157,7 +157,7 @@ class SparseTensor:
 
 
 def is_sparse(value: Any) -> bool:
-    """Whether a value is a sparse tensor or the value of one."""
+    """Return whether a value is a sparse tensor or the value of one."""
     return isinstance(value, (SparseTensor, SparseTensorValue))
 
 

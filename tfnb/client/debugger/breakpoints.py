@@ -103,7 +103,7 @@ class Breakpoint:
         return self.condition is not None
 
     def fits(self, node: str, op: str, frame: str, iteration: int) -> bool:
-        """Whether it is about a node in an iteration of a frame."""
+        """Return whether it is about a node in an iteration of a frame."""
         return (
             (not self.node or self.node == node or fnmatchcase(node, self.node))
             and (not self.op or self.op == op or fnmatchcase(op, self.op))

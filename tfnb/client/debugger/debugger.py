@@ -65,7 +65,7 @@ class _Goal:
     has_left: bool = False
 
     def is_reached(self, executor: DebuggedExecutorState, tagged: type_of_tagged_node) -> bool:
-        """Whether the step has reached the goal, before a node runs."""
+        """Return whether the step has reached the goal, before a node runs."""
         if self.kind == "node":
             return True
         if executor.run_state.depth > self.depth:
@@ -96,7 +96,7 @@ def _is_inside(iteration: IterationState | None, frame: FrameState) -> bool:
 
 
 def _is_same(one: FrameState, other: FrameState) -> bool:
-    """Whether two frames are one run of a loop, perhaps on several devices."""
+    """Return whether two frames are one run of a loop, perhaps on several devices."""
     return one is other or one.rendezvous_id == other.rendezvous_id
 
 
@@ -216,7 +216,7 @@ class Debugger:
         return found
 
     def drives(self, run_state: RunState) -> bool:
-        """Whether this debugger can stop a step: it began while the debugger was attached.
+        """Return whether this debugger can stop a step: it began while the debugger was attached.
 
         The step runs node by node, or as an emitted function that a breakpoint or a pause ends.
         """
@@ -419,7 +419,7 @@ class Debugger:
     # -- calls from the runtime --------------------------------------------------------------------
 
     def wants(self, run_state: RunState) -> bool:
-        """Whether a step runs node by node; the runtime asks when a step begins."""
+        """Return whether a step runs node by node; the runtime asks when a step begins."""
         thread = threading.get_ident()
         if thread in self._muted:
             return False

@@ -64,7 +64,7 @@ def near_breakpoints(
 
 
 def _has_line(item: NodeItem) -> bool:
-    """Whether a line of an emitted function is the node's, and has its outputs."""
+    """Return whether a line of an emitted function is the node's, and has its outputs."""
     calculates = item.action in (PURE, PURE_ONE, CONTEXT) and item.op not in _FIXED
     return calculates and not item.is_merge and item.num_outputs > 0
 

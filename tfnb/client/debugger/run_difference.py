@@ -219,7 +219,7 @@ class RunDifference:
     nodes: tuple[NodeInRuns, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything differs."""
+        """Return whether anything differs."""
         return bool(
             self.only_in_first or self.only_in_second or self.moved or self.counts or self.value
         )

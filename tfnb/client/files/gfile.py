@@ -154,7 +154,7 @@ class GFile:
         return stat(self._name).length
 
     def seekable(self) -> bool:
-        """Whether ``seek`` may be used: yes."""
+        """Return whether ``seek`` may be used: yes."""
         return True
 
     def flush(self) -> None:
@@ -194,12 +194,12 @@ class FileStatistics(NamedTuple):
 
 
 def exists(path: Any) -> bool:
-    """Whether there is a file or directory."""
+    """Return whether there is a file or directory."""
     return os.path.exists(local_path(_path(path)))
 
 
 def isdir(path: Any) -> bool:
-    """Whether there is a directory."""
+    """Return whether there is a directory."""
     return os.path.isdir(local_path(_path(path)))
 
 

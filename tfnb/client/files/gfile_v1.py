@@ -28,7 +28,7 @@ def DeleteRecursively(dirname: Any) -> None:
 
 
 def Exists(filename: Any) -> bool:
-    """Whether there is a file or directory."""
+    """Return whether there is a file or directory."""
     return gfile.exists(filename)
 
 
@@ -38,7 +38,7 @@ def Glob(filename: Any) -> list[str]:
 
 
 def IsDirectory(dirname: Any) -> bool:
-    """Whether there is a directory."""
+    """Return whether there is a directory."""
     return gfile.isdir(dirname)
 
 

@@ -82,7 +82,7 @@ class _NumericParser(ArgumentParser):
         return text if low is None else f"{text} >= {low}"
 
     def is_outside_bounds(self, val: Any) -> bool:
-        """Whether a number is less than the lower bound or more than the upper one."""
+        """Return whether a number is less than the lower bound or more than the upper one."""
         return (self.lower_bound is not None and val < self.lower_bound) or (
             self.upper_bound is not None and val > self.upper_bound
         )

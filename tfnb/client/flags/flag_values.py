@@ -157,7 +157,7 @@ class FlagValues:
             raise IllegalFlagValueError(f"flags {shown}: {message}")
 
     def is_parsed(self) -> bool:
-        """Whether a command line was read."""
+        """Return whether a command line was read."""
         return bool(self._is_parsed)
 
     def mark_as_parsed(self) -> None:
@@ -171,7 +171,7 @@ class FlagValues:
         self.__dict__["_is_parsed"] = False
 
     def is_gnu_getopt(self) -> bool:
-        """Whether flags may stand behind other words."""
+        """Return whether flags may stand behind other words."""
         return not self._stops_at_words
 
     def set_gnu_getopt(self, gnu_getopt: bool = True) -> None:

@@ -39,7 +39,7 @@ def _sizes(shape: Any) -> list[int]:
 
 
 def is_on_accelerator(device: str) -> bool:
-    """Whether a device, in small letters, is a GPU or a stream of one."""
+    """Return whether a device, in small letters, is a GPU or a stream of one."""
     return "gpu" in device
 
 

@@ -426,7 +426,7 @@ class View:
     # -- what they have in common
 
     def _shows(self, node: Shown, depth: int) -> bool:
-        """Whether a node is to be seen."""
+        """Return whether a node is to be seen."""
         options, message = self._options, node.message
         if node.name == ROOT:
             return True

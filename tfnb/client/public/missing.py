@@ -189,5 +189,5 @@ def _area_of(full: str) -> str | None:
 
 
 def is_answered(full: str) -> bool:
-    """Whether the message about a missing name says what to use instead."""
+    """Return whether the message about a missing name says what to use instead."""
     return full in _REPLACED or _area_of(full) is not None

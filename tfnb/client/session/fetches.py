@@ -152,7 +152,7 @@ class FetchMapper:
 
 
 def _are_slots(fetches: Any, slots: Sequence[Any]) -> bool:
-    """Whether a list or tuple names each slot once, in order."""
+    """Return whether a list or tuple names each slot once, in order."""
     return (
         type(fetches) in (list, tuple)
         and len(fetches) == len(slots) > 0

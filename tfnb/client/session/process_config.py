@@ -224,7 +224,7 @@ def get_memory_growth(device: PhysicalDevice) -> bool | None:
 
 
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
-    """Whether a GPU's memory is taken as it is needed, which it is in any case.
+    """Return whether a GPU's memory is taken as it is needed, which it is in any case.
 
     Raises:
         ValueError: There is no such GPU, or it is used as several devices.
@@ -248,12 +248,12 @@ def _known(device: PhysicalDevice) -> PhysicalDevice:
 
 
 def get_soft_device_placement() -> bool:
-    """Whether an op without a kernel for the device that was asked for runs elsewhere."""
+    """Return whether an op without a kernel for the device that was asked for runs elsewhere."""
     return _config.allow_soft_placement
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Whether an op without a kernel for the device that was asked for runs elsewhere."""
+    """Return whether an op without a kernel for the device that was asked for runs elsewhere."""
     _config.allow_soft_placement = enabled
 
 
@@ -263,7 +263,7 @@ def get_log_device_placement() -> bool:
 
 
 def set_log_device_placement(enabled: bool) -> None:
-    """Whether sessions tell on stderr where they place each node."""
+    """Return whether sessions tell on stderr where they place each node."""
     _config.log_device_placement = enabled
 
 

@@ -358,7 +358,7 @@ def _uninitialized_advice(plan: FailedPlan) -> list[str]:
 
 
 def _has_value(runtime: Any, op: Operation) -> bool:
-    """Whether a session holds a value for a variable; True where that cannot be known."""
+    """Return whether a session holds a value for a variable; True where that cannot be known."""
     device_mgr = getattr(runtime, "device_mgr", None)
     if device_mgr is None:
         return True

@@ -45,7 +45,7 @@ _HANDLE_OPS = frozenset({"GetSessionHandle", "GetSessionHandleV2"})
 
 
 def is_handle_op(op: Operation) -> bool:
-    """Whether the op's output is the handle of a value to be kept in the session."""
+    """Return whether the op's output is the handle of a value to be kept in the session."""
     return op.type in _HANDLE_OPS
 
 

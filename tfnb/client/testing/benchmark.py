@@ -64,7 +64,7 @@ class Benchmark:
 
     @classmethod
     def is_abstract(cls) -> bool:
-        """Whether nothing in the class is a benchmark."""
+        """Return whether nothing in the class is a benchmark."""
         return not any(name.startswith("benchmark") for name in dir(cls))
 
     def _get_name(self, overwrite_name: str | None = None) -> str:

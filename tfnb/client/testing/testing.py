@@ -404,7 +404,7 @@ class _CheckedThread:
             self._test.fail(f"Error in checkedThread: {self._error}")
 
     def is_alive(self) -> bool:
-        """Whether the thread runs."""
+        """Return whether the thread runs."""
         return self._thread.is_alive()
 
 
@@ -512,12 +512,12 @@ def gpu_device_name() -> str:
 def is_gpu_available(
     cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
 ) -> bool:
-    """Whether a session would have a GPU."""
+    """Return whether a session would have a GPU."""
     return bool(gpu_device_name())
 
 
 def is_built_with_cuda() -> bool:
-    """Whether CuPy, which reaches the GPU, is installed."""
+    """Return whether CuPy, which reaches the GPU, is installed."""
     import importlib.util
 
     return importlib.util.find_spec("cupy") is not None
@@ -527,17 +527,17 @@ is_built_with_gpu_support = is_built_with_cuda
 
 
 def is_cpu_target_available(target: str) -> bool:
-    """Whether code can be compiled for a kind of CPU: always False, nothing is compiled."""
+    """Return whether code can be compiled for a kind of CPU: always False, nothing is compiled."""
     return False
 
 
 def is_built_with_rocm() -> bool:
-    """Whether AMD GPUs are supported: always False."""
+    """Return whether AMD GPUs are supported: always False."""
     return False
 
 
 def is_built_with_xla() -> bool:
-    """Whether graphs are compiled by XLA: always False."""
+    """Return whether graphs are compiled by XLA: always False."""
     return False
 
 

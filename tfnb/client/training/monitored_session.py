@@ -337,7 +337,7 @@ class _MonitoredSession:
         return self._open_session().run_step_fn(step_fn, self._tf_sess(), None)
 
     def should_stop(self) -> bool:
-        """Whether the training is at its end."""
+        """Return whether the training is at its end."""
         return self._sess is None or self._sess.should_stop()
 
     def close(self) -> None:
@@ -485,7 +485,7 @@ class _WrappedSession:
         return self._sess.sess_str
 
     def should_stop(self) -> bool:
-        """Whether this session or one that it wraps is at its end."""
+        """Return whether this session or one that it wraps is at its end."""
         if self._check_stop():
             return True
         if self._sess is None:
@@ -493,7 +493,7 @@ class _WrappedSession:
         return bool(self._wrapped_is_stoppable and self._sess.should_stop())
 
     def _check_stop(self) -> bool:
-        """Whether this session itself is at its end."""
+        """Return whether this session itself is at its end."""
         return False
 
     def close(self) -> None:

@@ -410,7 +410,7 @@ class Supervisor:
         self._coord.request_stop(ex)
 
     def should_stop(self) -> bool:
-        """Whether a stop was requested."""
+        """Return whether a stop was requested."""
         return self._coord.should_stop()
 
     def stop_on_exception(self) -> Any:

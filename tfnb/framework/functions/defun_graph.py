@@ -89,7 +89,7 @@ class DefunGraph(FunctionGraph):
 
 
 def _is_guaranteed_constant(tensor: Tensor) -> bool:
-    """Whether it comes from GuaranteeConst operations alone."""
+    """Return whether it comes from GuaranteeConst operations alone."""
     known: dict[Operation, bool] = {}
     stack = [tensor.op]
     while stack:

@@ -99,7 +99,7 @@ def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShap
 
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether a node works on text or int32 in a way that only a CPU does.
+    """Return whether a node works on text or int32 in a way that only a CPU does.
 
     Args:
       node: an Operation or a NodeDef.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def is_composite(value: Any) -> bool:
-    """Whether a value stands for several tensors."""
+    """Return whether a value stands for several tensors."""
     return isinstance(value, (SparseTensor, IndexedSlices, CompositeTensor))
 
 
@@ -53,7 +53,7 @@ def with_components(like: Any, parts: Sequence[Any]) -> Any:
 
 
 def are_compatible(first: Any, second: Any) -> bool:
-    """Whether two composite values are of one kind and have parts of the same types."""
+    """Return whether two composite values are of one kind and have parts of the same types."""
     return type(first) is type(second) and _part_types(first) == _part_types(second)
 
 

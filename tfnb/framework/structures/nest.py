@@ -37,7 +37,7 @@ _TEXT = (str, bytes, bytearray)
 
 
 def is_nested(seq: Any) -> bool:
-    """Whether a value is a container of other values.
+    """Return whether a value is a container of other values.
 
     >>> is_nested([1, 2]), is_nested({"a": 1}), is_nested("ab"), is_nested({1, 2})
     (True, True, False, False)
@@ -50,7 +50,7 @@ def is_nested(seq: Any) -> bool:
 
 
 def is_nested_or_composite(structure: Any) -> bool:
-    """Whether a value is a container or stands for several tensors."""
+    """Return whether a value is a container or stands for several tensors."""
     return is_nested(structure) or is_composite(structure)
 
 
@@ -59,7 +59,7 @@ def _is_attrs(value: Any) -> bool:
 
 
 def is_namedtuple(value: Any) -> bool:
-    """Whether a value is a named tuple."""
+    """Return whether a value is a named tuple."""
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 

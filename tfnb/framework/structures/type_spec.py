@@ -36,14 +36,14 @@ class TypeSpec:
         return tuple(getattr(self, one.name) for one in dataclasses.fields(self))  # type: ignore[arg-type]
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a spec may be of the same values."""
+        """Return whether a spec may be of the same values."""
         if type(spec_or_value) is not type(self):
             return False
         pairs = zip(self._fields(), spec_or_value._fields())
         return all(_is_compatible(one, other) for one, other in pairs)
 
     def is_subtype_of(self, other: Any) -> bool:
-        """Whether all values of this type are of the other, too."""
+        """Return whether all values of this type are of the other, too."""
         if type(other) is not type(self):
             return False
         return all(_is_below(one, two) for one, two in zip(self._fields(), other._fields()))
