@@ -108,7 +108,7 @@ class FunctionCaller(Protocol):
         ...
 
     def body_graph_def(self, name: str, attrs: Mapping[str, Attr]) -> Any:
-        """Return the body of function ``name`` as a GraphDef with ``_Arg`` and ``_Retval`` nodes."""
+        """Return the body of function ``name``, a GraphDef with ``_Arg`` and ``_Retval`` nodes."""
         ...
 
     def gradient_function(self, name: str) -> str:

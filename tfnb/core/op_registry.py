@@ -276,7 +276,6 @@ class OpDefinition:
         self.is_differentiable = False
         return self
 
-
     @property
     def kernels(self) -> dict[str, type_of_kernel]:
         """Device type -> kernel function."""

@@ -35,7 +35,7 @@ class SlackAnalysis:
         self._order = reverse_post_order(graph, back_edges=False)
 
     def asap(self) -> dict[Node, int]:
-        """Return the earliest time each node can start, in microseconds; ``_SOURCE`` starts at 0."""
+        """Return the earliest start of each node in microseconds; ``_SOURCE`` starts at 0."""
         times: dict[Node, int] = {}
         for node in self._order:
             times[node] = max(

@@ -26,22 +26,22 @@ def convert(
     signature_key: str | None = None,
     checkpoint: str | None = None,
 ) -> int:
-    """Write a model in another form; gives the number of nodes written.
+    """Write a model in another form; return the number of nodes written.
 
-    A SavedModel, and any graph with a checkpoint, is frozen: its variables become constants,
-    and of its nodes only those stay that the outputs need. A GraphDef or a MetaGraphDef alone
-    changes its form only.
+    A SavedModel, and any graph with a checkpoint, is frozen: its variables become constants, and
+    only the nodes that the outputs need are kept. A GraphDef or a MetaGraphDef alone changes its
+    form only.
 
     Args:
         model: The model.
         target: ``.pb`` or ``.pbtxt``; ``.meta`` keeps a MetaGraphDef.
-        progress: Hears of long work.
-        outputs: Nodes of a frozen graph that are wanted; those of the signature if empty.
+        progress: Receives reports of long work.
+        outputs: The output nodes of a frozen graph; those of the signature if empty.
         signature_key: The signature; the only one if None.
         checkpoint: Where variables are restored from: a prefix, or a folder with checkpoints.
 
     Raises:
-        UsageError: The arguments make no sense.
+        UsageError: The arguments contradict each other.
         ModelFileError: The model has no such part.
     """
     is_text = target.endswith((".pbtxt", ".txt"))

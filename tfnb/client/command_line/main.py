@@ -1,6 +1,7 @@
 """The arguments of the command ``tfnb``, and its exit codes.
 
-Commands that need a room above this one are handed in by ``tfnb/__main__.py``, as :class:`Command`.
+Commands that need a folder above this one are passed in by ``tfnb/__main__.py``, as
+:class:`Command`.
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ examples:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that is written elsewhere.
+    """A command that is implemented in another folder.
 
     Attributes:
-        name: What is typed.
-        help: What it does, in a line.
+        name: The word of the command line.
+        help: Its description in one line.
         add_arguments: Adds its arguments to its parser.
-        do: Does it.
+        do: Runs the command.
     """
 
     name: str
@@ -151,7 +152,7 @@ def parser(commands_above: Sequence[Command] = ()) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None, commands_above: Sequence[Command] = ()) -> int:
-    """Do what the command line says; gives the exit code."""
+    """Run the command line; return the exit code."""
     from tfnb.client.command_line.progress import Progress
     from tfnb.client.command_line.run import UsageError
     from tfnb.client.model_file import ModelFileError
@@ -195,7 +196,7 @@ def model_of(options: argparse.Namespace, progress: Progress) -> ModelFile:
     """Return the model that the command line names.
 
     Raises:
-        ModelFileError: The file holds none, or none with these tags.
+        ModelFileError: The file holds no model, or no model with these tags.
     """
     from tfnb.client.model_file import read_model
 

@@ -425,7 +425,7 @@ def matching(pattern: str, part_of: str | None = None) -> list[str]:
 
 
 def _split_pattern(pattern: str) -> tuple[str, list[str]]:
-    """Return the folder that a pattern begins with, and the parts from the first with a wildcard on."""
+    """Return the folder that a pattern begins with, and the parts from the first wildcard on."""
     parts = re.split(r"/+", pattern)
     for position, part in enumerate(parts):
         if _WILD.search(part):
