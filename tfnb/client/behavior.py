@@ -66,6 +66,6 @@ def executing_eagerly_outside_functions() -> bool:
 
 def _refusal(name: str) -> ValueError:
     return ValueError(
-        f"tf.{name}() asks for TensorFlow 2. tfnb runs TensorFlow 1 graphs: build the ops, then "
+        f"tf.{name}() needs TensorFlow 2. tfnb runs TensorFlow 1 graphs: build the ops, then "
         "run them with tf.Session()."
     )

@@ -71,7 +71,7 @@ class Making:
         self._waiting: dict[str, Operation] = {}
         self._candidates: dict[str, Operation] = {}
         self._kept: dict[Operation, None] = {}
-        self._retired: dict[Operation, str] = {}  # with the name it had
+        self._retired: dict[Operation, str] = {}  # with the former name
         self._after: dict[Operation, list[Operation]] = {}
 
     def __enter__(self) -> Self:
@@ -194,7 +194,7 @@ class Making:
         graph = self.graph
         with graph._lock:
             graph.replacement = None
-            for name, op in self._candidates.items():  # making the new one failed
+            for name, op in self._candidates.items():  # making the new operation failed
                 graph._nodes_by_name.setdefault(name, op)
                 self._waiting[name] = op
             made = graph.operation_list[self._num_before :]
@@ -218,7 +218,7 @@ class Making:
             else:
                 self.operations = list(made)
             self._collected = self._new_in_collections()
-            self._former = None  # what it holds is needed no longer
+            self._former = None  # its contents are no longer needed
 
     def _remove(self, gone: dict[Operation, None]) -> list[Operation]:
         """Remove the operations that no other one depends on from the graph; record the others."""

@@ -67,7 +67,7 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
         tags: The tags of the graph to read from a SavedModel; required if it has several.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         ModelFileError: It holds no model, or no model with these tags.
     """
     name = os.path.basename(path)
@@ -82,7 +82,7 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
     if os.path.isdir(path):
         return _saved_model(path, tags)
     if tags is not None:
-        raise ModelFileError(f"{path} is no SavedModel folder, so that tags choose nothing")
+        raise ModelFileError(f"{path} is not a SavedModel folder; leave out the tags")
     data = file_system.read_file(path)
     if data.startswith(_POINTER):
         raise ModelFileError(

@@ -214,7 +214,7 @@ def summary(target: Any = None, tags: Sequence[str] | None = None) -> ModelSumma
         tags: Tags of the graph to take from a SavedModel; required if it has several.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         ModelFileError: It holds no model.
     """
     if target is None:
@@ -232,7 +232,7 @@ def describe_path(path: str, tags: Sequence[str] | None = None) -> dict[str, Any
     """Return the description of the model or checkpoint at a path, as a JSON object.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         ModelFileError: It holds no model.
     """
     checkpoint = checkpoint_of(path)

@@ -41,7 +41,7 @@ def load_resource(path: str) -> bytes:
         path: The path relative to the package's directory.
 
     Raises:
-        FileNotFoundError: There is no such file.
+        FileNotFoundError: The file does not exist.
     """
     with open(os.path.join(get_root_dir_with_all_resources(), path), "rb") as file:
         return file.read()

@@ -29,7 +29,7 @@ _JOIN_TIMEOUT_S = 10.0
 _log = logging.getLogger("tfnb")
 
 Sample: TypeAlias = "list[tuple[BaseSession, list[RunningNode]]]"
-"""The sessions that were looked at, and what ran in each."""
+"""The sampled sessions, and the nodes that ran in each."""
 
 
 class StepSampler:
@@ -126,7 +126,7 @@ class StepSampler:
                 if self._on_sample is not None:
                     self._on_sample(found)
             except Exception:
-                _log.exception("Looking at the steps failed; they go on unseen.")
+                _log.exception("Sampling failed; the steps continue without it.")
                 return
 
     def text(self, most: int = 10) -> str:

@@ -82,7 +82,7 @@ class ClusterSpec:
         """Return the number of tasks of a job.
 
         Raises:
-          ValueError: there is no such job.
+          ValueError: the job does not exist.
         """
         return len(self._of_job(job_name))
 
@@ -90,7 +90,7 @@ class ClusterSpec:
         """Return the numbers of a job's tasks, sorted.
 
         Raises:
-          ValueError: there is no such job.
+          ValueError: the job does not exist.
         """
         return sorted(self._of_job(job_name))
 
@@ -98,7 +98,7 @@ class ClusterSpec:
         """Return the address of a task.
 
         Raises:
-          ValueError: there is no such job or task.
+          ValueError: the job or task does not exist.
         """
         tasks = self._of_job(job_name)
         if task_index not in tasks:
@@ -109,7 +109,7 @@ class ClusterSpec:
         """Return the addresses of a job's tasks in order, None where a number is missing.
 
         Raises:
-          ValueError: there is no such job.
+          ValueError: the job does not exist.
         """
         tasks = self._of_job(job_name)
         return [tasks.get(i) for i in range(max(tasks, default=-1) + 1)]

@@ -164,7 +164,7 @@ class DType:
 
         return SerializedDType
 
-    # --------------------------------------------------------- what tracers ask of types of values
+    # ----------------------------------------------------------- TraceType protocol of TensorFlow
 
     def flatten(self) -> list[Any]:
         """Return no types: a type is not made of tensors."""

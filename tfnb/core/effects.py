@@ -278,7 +278,7 @@ def current_guard() -> Guard | None:
 
 @contextmanager
 def watched_by(guard: Guard | None) -> Iterator[None]:
-    """Context in which ``guard`` checks the effects of this thread."""
+    """Return a context in which ``guard`` checks the effects of this thread."""
     before, _running.guard = _running.guard, guard
     try:
         yield
@@ -299,7 +299,7 @@ def check(kind: str, path: str | None = None) -> None:
 
 @contextmanager
 def feeding_to_read(paths: Mapping[str, str | None]) -> Iterator[None]:
-    """Context in which feeds come from the library and permit reading only these paths.
+    """Return a context in which feeds come from the library and permit reading only these paths.
 
     Args:
       paths: path -> the resolved file that it must lead to; None for any.

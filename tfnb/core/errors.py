@@ -61,13 +61,13 @@ class Mistake(Enum):
     """Frequent mistakes, for which the client adds advice to the message."""
 
     NO_DEVICE = auto()
-    """No device can run a node where it is asked to run."""
+    """No device fits the device that a node requests."""
     APART = auto()
-    """Nodes that must share a device ask for different ones."""
+    """Nodes that must share a device request different ones."""
     NOT_FED = auto()
     """A placeholder without a value was reached."""
     NO_VALUE = auto()
-    """What was fetched has no value, because it is dead or nothing computes it."""
+    """A fetched tensor has no value, because it is dead or no node computes it."""
     NOT_INITIALIZED = auto()
     """A variable without a value was read."""
 
@@ -98,7 +98,7 @@ class OpError(Exception):
 
     def __init__(
         self,
-        node_def: Any,  # a NodeDef message; this module knows no protobuf
+        node_def: Any,  # a NodeDef message; this module does not import protobuf
         op: OperationLike | None,
         message: str,
         error_code: int,

@@ -79,7 +79,7 @@ def convolution(inner: int) -> type_of_count:
 
     def count(op: Any) -> float:
         image, kernel = op.inputs
-        size_of(image)  # must be known, though it is not asked for more
+        size_of(image)  # raises an error if it is unknown
         return 2 * size_of(op.outputs[0]) * prod(shape_of(kernel)[:inner])
 
     return count

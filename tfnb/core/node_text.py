@@ -66,7 +66,7 @@ def attr_text(value: Any) -> str:
     if isinstance(value, TensorAttr):
         try:
             return tensor_text(value.value(), value.dtype)
-        except InvalidArgumentError:  # the node is written because this tensor cannot be read
+        except InvalidArgumentError:  # the message is about this tensor, which cannot be read
             return "<Invalid TensorProto>"
     if isinstance(value, NameAttrList):
         inner = ", ".join(f"{name}={attr_text(value.attrs[name])}" for name in sorted(value.attrs))

@@ -99,7 +99,7 @@ def dtype_of_word(word: str) -> DType | None:
 
 
 MAX_TENSORS = 1 << 22
-"""How many tensors one argument of a node may stand for: each takes memory when it is built."""
+"""Maximum number of tensors of one argument of a node: each takes memory when it is built."""
 
 
 @dataclass(slots=True)

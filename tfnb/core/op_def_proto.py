@@ -106,7 +106,7 @@ def _arg_from_proto(proto: op_def_pb2.OpDef.ArgDef) -> ArgDef:
 def _attr_to_proto(attr: AttrDef) -> op_def_pb2.OpDef.AttrDef:
     proto = op_def_pb2.OpDef.AttrDef(name=attr.name, type=attr.type)
     if attr.default is not MISSING:
-        if attr.default is None:  # a function without a name: what REGISTER_OP writes as {}
+        if attr.default is None:  # a function without a name, which REGISTER_OP writes as {}
             proto.default_value.func.SetInParent()
         else:
             proto.default_value.CopyFrom(encode_attr(attr.default, attr.type))

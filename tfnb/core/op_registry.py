@@ -276,6 +276,8 @@ class OpDefinition:
         self.is_differentiable = False
         return self
 
+    # -- lookups by the runtime --------------------------------------------------------------------
+
     @property
     def kernels(self) -> dict[str, type_of_kernel]:
         """Device type -> kernel function."""

@@ -155,7 +155,7 @@ class ResourceMgr:
         self._is_finalized = False  # guarded by self._lock
         # Incremented when a resource is deleted; cached lookups are valid while it is unchanged.
         self.num_losses = 0  # guarded by self._lock
-        if device_name:  # not the manager of one step
+        if device_name:  # only the manager of one step has no name
             forking.guard(self, "_lock")
             forking.renew_in_child(self)
 
@@ -246,7 +246,7 @@ class ResourceMgr:
         """Delete the resource of a handle.
 
         Raises:
-          NotFoundError: there is no such resource.
+          NotFoundError: the resource does not exist.
         """
         with self._lock:
             entries = self._containers.get(handle.container, {})

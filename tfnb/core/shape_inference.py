@@ -89,7 +89,7 @@ class InferenceContext:
 
     @property
     def num_outputs(self) -> int:
-        """Return the number of output tensors of the node."""
+        """The number of output tensors of the node."""
         return len(self.op_def.output_types(self.attrs))
 
     def constant_value(self, index: int) -> np.ndarray | None:

@@ -270,7 +270,7 @@ class StepDebugger(Protocol):
 
     @property
     def most_kept(self) -> int:
-        """Return the number of each tensor's latest values that the debugger keeps."""
+        """The number of each tensor's latest values that the debugger keeps."""
 
     def wants(self, run_state: Any) -> bool:
         """Return whether a step, or a call inside one, must run node by node."""
@@ -283,7 +283,7 @@ class StepDebugger(Protocol):
 
     @property
     def stops_soon(self) -> bool:
-        """Return whether a step must stop at once; called where its function may be left."""
+        """Whether a step must stop at once; read where its function may be left."""
 
     def kept(self, run_state: Any, journal: Any) -> None:
         """Receive the journal (``lowering/journal.py``) of an emitted function that ran."""

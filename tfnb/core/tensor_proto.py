@@ -149,7 +149,7 @@ def encode_tensor(
     sizes = array.shape if shape is None else tuple(shape)
     count = math.prod(sizes)
     proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum)  # type: ignore[arg-type]
-    proto.tensor_shape.SetInParent()  # a scalar's shape is there and empty
+    proto.tensor_shape.SetInParent()  # the shape of a scalar is set, and empty
     for size in sizes:
         proto.tensor_shape.dim.add(size=size)
     if count == array.size and count > 1 and dtype in _CONTENT_TYPES:
@@ -204,7 +204,7 @@ def _list_items(array: NDArray[Any], dtype: DType) -> list[Any]:
     elif dtype is dtypes.complex128:
         flat = flat.view(np.float64)
     elif dtype.size == 1 and dtype.is_integer:
-        flat = flat.astype(np.int32)  # the types below a byte list their values as objects
+        flat = flat.astype(np.int32)  # arrays of types smaller than a byte hold objects
     return flat.tolist()
 
 
@@ -281,7 +281,7 @@ def _memory_bytes() -> int:
     return min(limits)
 
 
-_UNKNOWN_MEMORY = 2**40  # where the system does not tell
+_UNKNOWN_MEMORY = 2**40  # if the system does not report it
 
 
 def _decode_content(

@@ -15,7 +15,7 @@ from tfnb.core import errors
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-VERSION: Final = "2.21.0"  # the TensorFlow whose behaviour is the model
+VERSION: Final = "2.21.0"  # the TensorFlow whose behaviour tfnb reproduces
 GRAPH_DEF_VERSION: Final = 2474
 GRAPH_DEF_VERSION_MIN_CONSUMER: Final = 0
 GRAPH_DEF_VERSION_MIN_PRODUCER: Final = 0

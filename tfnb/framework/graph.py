@@ -155,6 +155,8 @@ class Graph:
         self._handle_movers: dict[Any, Any] = {}
         self._handle_deleters: dict[Any, Any] = {}
 
+    # -- contents ----------------------------------------------------------------------------------
+
     @property
     def version(self) -> int:
         """The number of operations; it grows with each one that is added."""

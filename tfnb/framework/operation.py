@@ -148,7 +148,7 @@ class Operation:
         Raises:
           TypeError: an argument is of another class, or an input has another dtype.
           ValueError: the name is taken or not valid, or inputs and attributes do not fit the op.
-          NotFoundError: there is no such op.
+          NotFoundError: the op does not exist.
           RuntimeError: the graph is finalized.
         """
         made: Operation = above.operation_of_node_def(
@@ -238,7 +238,7 @@ class Operation:
         """Return an attribute in TensorFlow's form: shapes, tensors and functions as messages.
 
         Raises:
-          ValueError: the operation has no such attribute.
+          ValueError: the operation does not have this attribute.
         """
         return attr_conversion.public_attr(self.attr(name))
 
@@ -246,7 +246,7 @@ class Operation:
         """Return an attribute as a plain value: TensorShape, TensorAttr, NameAttrList, DType, ...
 
         Raises:
-          ValueError: the operation has no such attribute.
+          ValueError: the operation does not have this attribute.
         """
         try:
             return self.attrs[name]

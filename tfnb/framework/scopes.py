@@ -32,7 +32,7 @@ EXPORTS = {
 }  # fmt: skip
 
 
-class name_scope:  # a function to its callers
+class name_scope:  # used like a function
     """A context manager for a Python op: enters the graph of its values and a name scope.
 
     Attributes:

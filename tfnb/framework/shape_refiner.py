@@ -65,7 +65,7 @@ class OperationInferenceContext(InferenceContext):
 
     @property
     def num_outputs(self) -> int:
-        """Return the number of output tensors of the node."""
+        """The number of output tensors of the node."""
         return len(self._operation.outputs)
 
     def constant_value(self, index: int) -> np.ndarray | None:

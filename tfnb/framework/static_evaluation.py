@@ -151,7 +151,7 @@ def _compute(op: Operation, values: dict[Tensor, np.ndarray]) -> bool:
             return False
         with np.errstate(all="ignore"):
             outputs = kernel.compute(*[values[tensor] for tensor in op.inputs])
-    except Exception:  # what the op does not accept, it will say when it runs
+    except Exception:  # the op itself raises the error when it runs
         return False
     if not isinstance(outputs, tuple):
         outputs = (outputs,)

@@ -36,7 +36,7 @@ class _Command:
     name: str
     text: str
     options: tuple[_Option, ...]
-    words: tuple[str, ...]  # that may stand where no option does; files where there are none
+    words: tuple[str, ...]  # words in place of options; file names if there are none
 
 
 def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:

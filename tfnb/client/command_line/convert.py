@@ -42,7 +42,7 @@ def convert(
 
     Raises:
         UsageError: The arguments contradict each other.
-        ModelFileError: The model has no such part.
+        ModelFileError: The model does not have this part.
     """
     is_text = target.endswith((".pbtxt", ".txt"))
     if not is_text and not target.endswith((".pb", ".meta")):
@@ -56,7 +56,7 @@ def convert(
         raise UsageError("--output is for graphs that are frozen, with values for the variables")
     elif target.endswith(".meta"):
         if model.meta_graph is None:
-            raise ModelFileError(f"{model.path} is no MetaGraphDef, so that it cannot be a .meta")
+            raise ModelFileError(f"{model.path} is not a MetaGraphDef: write a .pb or .pbtxt file")
         message = model.meta_graph
     else:
         message = model.graph_def
@@ -83,7 +83,7 @@ def _frozen(
     if not names:
         signature = signature_named(model, signature_key)
         if signature is None:
-            raise UsageError("--output is needed: the model has no signature that says its outputs")
+            raise UsageError("--output is needed: the model has no signature with outputs")
         names = [info.name.partition(":")[0] for info in signature.outputs.values()]
     with open_session(model, checkpoint, progress) as sess:
         with progress.phase("freezing variables"):

@@ -70,7 +70,7 @@ def feed_value(text: str) -> tuple[str, Any]:
 
     Raises:
         UsageError: It is none of these.
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
 
     >>> feed_value("x=[1, 2]")
     ('x', [1, 2])
@@ -86,7 +86,7 @@ def feed_value(text: str) -> tuple[str, Any]:
             return name, json.loads(value)
         except ValueError:
             raise UsageError(
-                f'--feed {text}: the value is no JSON; files begin with @, text stands in "..."'
+                f'--feed {text}: the value is not JSON; write files as @file, text as "text"'
             ) from None
     found = re.fullmatch(r"@(.+?)(?:\[([^\[\]]+)\])?", value)
     if found is None:
@@ -141,7 +141,7 @@ def open_session(model: ModelFile, checkpoint: str | None, progress: Progress) -
     """Return a session on a model, with restored variables if there is a checkpoint.
 
     Raises:
-        ModelFileError: There is no such checkpoint, or the model is a SavedModel.
+        ModelFileError: The checkpoint does not exist, or the model is a SavedModel.
         OpError: The checkpoint does not fit.
     """
     if checkpoint is not None:
@@ -206,13 +206,13 @@ def run(
 
     Raises:
         UsageError: The arguments are not valid.
-        ModelFileError: The model has no such part.
+        ModelFileError: The model does not have this part.
         OpError: The run failed.
     """
     signature = signature_named(model, signature_key)
     if not fetches:
         if signature is None:
-            raise UsageError("--fetch is needed: the model has no signature that says its outputs")
+            raise UsageError("--fetch is needed: the model has no signature with outputs")
         fetches = sorted(signature.outputs)
     if output is not None and not output.endswith((".npz", ".npy")):
         raise UsageError(f"-o {output}: the name must end with .npz or .npy")

@@ -93,7 +93,7 @@ class Breakpoint:
 
     def __post_init__(self) -> None:
         if isinstance(self.condition, str):
-            parse_condition(self.condition)  # refuses what is none, now
+            parse_condition(self.condition)  # refuses a text that is not a condition
         elif self.condition is not None and not callable(self.condition):
             raise TypeError(f"{self.condition!r} is no condition: {_HELP}")
 
@@ -231,7 +231,7 @@ def _numbers(values: Sequence[Any]) -> list[Any]:
 def _inexact(values: Sequence[Any]) -> list[Any]:
     arrays = []
     for array in _numbers(values):
-        if array.dtype.kind == "V":  # bfloat16 and its kin
+        if array.dtype.kind == "V":  # bfloat16 and other small floats
             arrays.append(array.astype(np.float32))
         elif array.dtype.kind in "fc":
             arrays.append(array)

@@ -475,12 +475,12 @@ class Debugger:
 
     @property
     def stops_soon(self) -> bool:
-        """Return whether :meth:`pause` has been called."""
+        """Whether :meth:`pause` has been called."""
         return self._stop_soon
 
     @property
     def most_kept(self) -> int:
-        """Return the largest number of values kept for a watched tensor."""
+        """The largest number of values kept for a watched tensor."""
         return max((one.keep for one in self.watched), default=1)
 
     def kept(self, run_state: RunState, journal: Journal) -> None:
@@ -611,7 +611,7 @@ class Debugger:
         try:
             on_stop(stop)
         except Exception:
-            _log.exception("The function that hears of stops failed and was dropped.")
+            _log.exception("The function `on_stop` raised an error and was removed.")
             self._on_stop = None
             with self._changed:
                 self._command = "resume"
@@ -621,7 +621,7 @@ class Debugger:
         try:
             call()
         except Exception:
-            _log.exception("The function that hears of steps going on failed.")
+            _log.exception("The function `on_go` raised an error.")
 
     def _await_command(self, run_state: RunState) -> Any:
         with self._changed:

@@ -48,7 +48,7 @@ def near_breakpoints(
             if not one.fits(item.name, item.op, frame.name, iteration or 0):
                 continue
             if iteration and not frame.name:
-                continue  # outside of loops there is no such iteration
+                continue  # outside of loops there is only iteration 0
             is_at_once = one.condition is None or (frame.name and iteration is not None)
             if iteration:
                 iterations[frame.index] = min(iteration, iterations.get(frame.index, iteration))
@@ -134,5 +134,5 @@ def _is_met(test: Callable[[Any], bool], quick: type_of_quick_test, value: Any) 
         if answer is None:
             answer = test([value.value if isinstance(value, RefCell) else value])
     except Exception:
-        return True  # the breakpoint says what is wrong
+        return True  # the breakpoint itself reports the error
     return answer

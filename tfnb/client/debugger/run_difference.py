@@ -344,7 +344,7 @@ def _why_not_equal(one: Execution, other: Execution, rtol: float, atol: float) -
 
 def _why_other_value(ours: Any, theirs: Any, rtol: float, atol: float) -> str:
     if isinstance(ours, ResourceHandle) or not hasattr(ours, "dtype"):
-        return ""  # a handle, a list: each run has its own
+        return ""  # a handle or a list, which differs in each run
     if not hasattr(theirs, "dtype") or ours.dtype != theirs.dtype:
         return f"is {ours.dtype}, then {getattr(theirs, 'dtype', type(theirs).__name__)}"
     a, b = np.asarray(ours), np.asarray(theirs)

@@ -218,7 +218,7 @@ def listdir(path: Any) -> list[str]:
     """Return the names in a directory.
 
     Raises:
-        NotFoundError: There is no such directory.
+        NotFoundError: The directory does not exist.
     """
     if not isdir(path):
         raise errors.not_found(f"Could not find directory {_path(path)}")
@@ -285,7 +285,7 @@ def remove(path: Any) -> None:
     """Remove a file.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
     """
     with translating_errors(_path(path)):
         os.remove(local_path(_path(path)))
@@ -295,7 +295,7 @@ def rmtree(path: Any) -> None:
     """Remove a directory and everything in it, or a file.
 
     Raises:
-        NotFoundError: There is no such file or directory.
+        NotFoundError: The file or directory does not exist.
     """
     name = _path(path)
     if not os.path.lexists(local_path(name)):
@@ -316,7 +316,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Copy a file.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         AlreadyExistsError: There is a target, and ``overwrite`` is not set.
     """
     source, target = _path(src), _path(dst)
@@ -329,7 +329,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Rename a file or a directory.
 
     Raises:
-        NotFoundError: There is no such file or directory.
+        NotFoundError: The file or directory does not exist.
         AlreadyExistsError: There is a target, and ``overwrite`` is not set.
     """
     source, target = _path(src), _path(dst)
@@ -342,7 +342,7 @@ def stat(path: Any) -> FileStatistics:
     """Return size, time and kind of a file or directory.
 
     Raises:
-        NotFoundError: There is no such file or directory.
+        NotFoundError: The file or directory does not exist.
     """
     with translating_errors(_path(path)):
         found = os.stat(local_path(_path(path)))

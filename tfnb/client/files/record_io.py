@@ -156,7 +156,7 @@ def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     After the last record, it can be continued later with records that were added since.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         DataLossError: A checksum is wrong, or the last record is incomplete.
     """
     return RecordsOfFile(os.fsdecode(path), TFRecordOptions.get_compression_type_string(options))
@@ -168,7 +168,7 @@ def summary_iterator(path: Any) -> Iterator[event_pb2.Event]:
     After the last event, it can be continued later with events that a running program has added.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         DataLossError: A checksum is wrong, or the last event is incomplete.
     """
     return map(event_pb2.Event.FromString, tf_record_iterator(path))

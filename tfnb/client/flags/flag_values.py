@@ -205,7 +205,7 @@ class FlagValues:
         return found
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__flags":  # what programs of TensorFlow 1 read: name -> Flag
+        if name == "__flags":  # programs of TensorFlow 1 read it: name -> Flag
             return self._flags
         if name.startswith("__"):
             raise AttributeError(name)
@@ -256,7 +256,7 @@ class FlagValues:
         return sorted([*object.__dir__(self), *self._flags])
 
     def get_flag_value(self, name: str, default: Any) -> Any:
-        """Return the value of a flag; ``default`` if it is None or there is no such flag."""
+        """Return the value of a flag; ``default`` if it is None or the flag does not exist."""
         flag = self._flags.get(name)
         if flag is None:
             return default
@@ -267,7 +267,7 @@ class FlagValues:
         """Set the default of a flag, and its value if none was given.
 
         Raises:
-            UnrecognizedFlagError: There is no such flag.
+            UnrecognizedFlagError: The flag does not exist.
             IllegalFlagValueError: The value does not fit.
         """
         flag = self._find(name)

@@ -482,7 +482,7 @@ def register_validator(
         flag_values: The FlagValues that hold the flag.
 
     Raises:
-        UnrecognizedFlagError: There is no such flag.
+        UnrecognizedFlagError: The flag does not exist.
     """
     name = _name_of(flag_name)
     register_multi_flags_validator(
@@ -505,7 +505,7 @@ def register_multi_flags_validator(
         flag_values: The FlagValues that hold the flags.
 
     Raises:
-        UnrecognizedFlagError: There is no such flag.
+        UnrecognizedFlagError: The flag does not exist.
     """
     validator = Validator(tuple(map(_name_of, flag_names)), multi_flags_checker, message)
     for flag in [flag_values[name] for name in validator.names]:

@@ -229,7 +229,7 @@ class Nodes(dict[str, Node]):
                 name = run.node_name.split(":")[0]
                 if name not in self:
                     if name in ("RecvTensor", "_SOURCE") or "MEMCPY" in name:
-                        continue  # on several devices at once
+                        continue  # runs on several devices at once
                     self.add([NodeDef(name=name, op=name)])
                 self[name].add_run(step, device, run)
         on_gpu = [*filter(is_on_accelerator, devices)]

@@ -107,7 +107,7 @@ def _complete_shapes(graph: Graph, run_meta: Any) -> None:
             try:
                 op = graph.get_operation_by_name(node.node_name)
             except (KeyError, ValueError):
-                continue  # of another graph, or of the runtime
+                continue  # a node of another graph, or of the runtime
             if len(op.outputs) != len(node.output):
                 continue
             for tensor, ran in zip(op.outputs, node.output):

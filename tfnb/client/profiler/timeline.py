@@ -169,7 +169,7 @@ def _arrows(spans: list[_Span]) -> Iterator[Event]:
             ended = [source for source in sources if source.end_us <= span.start_us]
             source = max(ended, key=lambda s: s.end_us, default=None)
             if source is None or (source.process, source.lane) == (span.process, span.lane):
-                continue  # within a lane the order says it
+                continue  # within a lane, the order shows it
             for phase, end, at in (("s", source, source.end_us), ("t", span, span.start_us)):
                 yield {
                     "name": name,
@@ -184,7 +184,7 @@ def _arrows(spans: list[_Span]) -> Iterator[Event]:
 
 
 def _producer(name: str, nodes: Container[str]) -> str:
-    """Return the node that computed an input; a tensor from another device comes as ``node/_12``."""
+    """Return the node that computed an input; from another device, it is named ``node/_12``."""
     node = name.lstrip("^").partition(":")[0]
     if node not in nodes:
         sender, separator, _ = node.rpartition("/_")

@@ -62,7 +62,7 @@ def register_session_run_conversion_functions(
     """
     for conversion in _CONVERSIONS:
         if issubclass(conversion.type, tensor_type):
-            raise ValueError(f"{tensor_type} has already been registered, so it is left as it is.")
+            raise ValueError(f"{tensor_type} has already been registered and was not changed.")
     _CONVERSIONS.insert(
         0, Conversion(tensor_type, fetch_function, feed_function, feed_function_for_partial_run)
     )

@@ -55,7 +55,7 @@ class FetchMapper:
         except RecursionError:
             raise _nested_too_deep() from None
         if _are_slots(fetches, self.slots):
-            self.build_results = type(fetches)  # the values are the answer
+            self.build_results = type(fetches)  # the values are the result
 
     # -- the walk: each step returns the builder of one part ---------------------------------------
 

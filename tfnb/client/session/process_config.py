@@ -67,7 +67,7 @@ class _Devices:
 
     def __init__(self) -> None:
         self.is_said = False
-        self.visible: dict[str, list[PhysicalDevice]] = {}  # by type, where it was said
+        self.visible: dict[str, list[PhysicalDevice]] = {}  # by type, where it is set
         self.logical: dict[PhysicalDevice, list[LogicalDeviceConfiguration]] = {}
         self.growth: dict[PhysicalDevice, bool] = {}
 
@@ -101,7 +101,7 @@ class _Devices:
         options.allow_growth = True in growths
 
 
-_config = ConfigProto()  # what was said of all else
+_config = ConfigProto()  # all other settings
 _devices = _Devices()
 _lock = threading.Lock()  # guards changes of both
 
@@ -169,7 +169,7 @@ def set_visible_devices(
         device_type: The type of device that is set; all types if None.
 
     Raises:
-        ValueError: There is no such device, or it has another type.
+        ValueError: The device does not exist, or it has another type.
     """
     chosen = devices if isinstance(devices, list) else [devices]
     for device in chosen:
@@ -198,7 +198,7 @@ def set_logical_device_configuration(
         logical_devices: One configuration for each; those of a GPU have a memory limit.
 
     Raises:
-        ValueError: There is no such device, or a CPU has a memory limit, or a GPU has none.
+        ValueError: The device does not exist, or a CPU has a memory limit, or a GPU has none.
     """
     is_gpu = _known(device).device_type == "GPU"
     for one in logical_devices:
@@ -228,7 +228,7 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     """Set whether a GPU's memory is allocated as needed; tfnb always does this.
 
     Raises:
-        ValueError: There is no such GPU, or it is used as several devices.
+        ValueError: The GPU does not exist, or it is used as several devices.
     """
     if _known(device) in _devices.logical:
         raise ValueError("Cannot set memory growth on device when virtual devices configured")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
 
 MANY: Final = 20_000
-"""More new operations than these are sent as runs need them."""
+"""If there are more new operations, only those that a run needs are sent."""
 
 
 _GROUP: Final = b"loc:@"
@@ -53,9 +53,9 @@ class SentGraph:
         forking.guard(self, "_lock")
         self._version = 0  # all operations before this one were sent; guarded by self._lock
         self._ahead: set[int] = set()  # the numbers of those sent beyond; guarded by self._lock
-        self._revision = graph.revision  # another one, and all is sent anew; likewise
-        self._refused_version = -1  # of the graph when sending all failed; likewise
-        self._in_flight: Sequence[Operation] = ()  # given to the runtime, not noted yet; likewise
+        self._revision = graph.revision  # when it changes, all is sent again; guarded, too
+        self._refused_version = -1  # version of the graph when sending all failed; guarded, too
+        self._in_flight: Sequence[Operation] = ()  # sent, not recorded yet; guarded, too
 
     @property
     def num_sent(self) -> int:

@@ -109,7 +109,7 @@ class BaseSession:
         is_closed: Whether it is closed; internal to tfnb.
     """
 
-    _num_objects = 1  # that stand for this session: copies share their attributes
+    _num_objects = 1  # objects of this session: copies share their attributes
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         """Open a session on a graph; nothing is sent to the runtime before the first run.
@@ -123,7 +123,7 @@ class BaseSession:
             TypeError: An argument has the wrong type.
             NotFoundError: No engine accepts the target.
         """
-        self.is_closed = True  # until the runtime's session exists, there is nothing to close
+        self.is_closed = True  # without the runtime's session, there is nothing to close
         if graph is None:
             graph = get_default_graph()
         elif not isinstance(graph, Graph):
@@ -204,7 +204,7 @@ class BaseSession:
             try:
                 plan = self.plans.get((key, *feed_dict))
                 values = feed_dict.values()
-            except (TypeError, AttributeError):  # no dictionary; _plan_for says so
+            except (TypeError, AttributeError):  # not a dictionary; _plan_for raises the error
                 plan = None
         else:
             plan = self.plans.get(key)

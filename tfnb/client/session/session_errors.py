@@ -97,8 +97,8 @@ def out_of_memory(error: MemoryError) -> ResourceExhaustedError:
     return ResourceExhaustedError(
         None,
         None,
-        f"OOM while a step was prepared, fed, or its fetches were handed over: {told}. Feed and "
-        "fetch less at a time, or fetch what is computed of it, such as a sum.",
+        f"OOM while a step was prepared, fed, or its fetches were returned: {told}. Feed and "
+        "fetch less at a time, or fetch a value computed from the tensor, for example a sum.",
     )
 
 
@@ -216,7 +216,7 @@ class _Reached(NamedTuple):
     """An operation that a run needs, and the path to it."""
 
     op: Operation
-    path: list[str]  # from what was asked for down to the operation
+    path: list[str]  # from the fetch down to the operation
 
 
 def _reached(plan: FailedPlan, types: Container[str], is_cut: _IsCut) -> list[_Reached]:

@@ -231,7 +231,7 @@ class StubOutForTesting:
         """Replace an attribute where it is defined: in the object, its class, or a base.
 
         Raises:
-            AttributeError: There is no such attribute.
+            AttributeError: The attribute does not exist.
         """
         owner = obj
         if not (inspect.ismodule(obj) or attr_name in vars(obj)):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class MoreAssertions(StructureAssertions):
     """The assertions of absl's and TensorFlow's test cases that programs' tests use."""
 
-    if TYPE_CHECKING:  # what tf.test.TestCase has
+    if TYPE_CHECKING:  # the attributes of tf.test.TestCase
         assertProtoEquals: Any
         assertRaisesWithPredicateMatch: Any
         evaluate: Any

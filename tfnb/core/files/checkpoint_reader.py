@@ -70,7 +70,7 @@ class CheckpointReader:
         """Return the shape and dtype of a tensor without reading it.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
         """
         if self._bundle is not None:
             entry = self._bundle.entry(name)
@@ -82,7 +82,7 @@ class CheckpointReader:
         """Return a tensor, or a part of it.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
           DataLossError: its bytes are damaged.
         """
         if self._bundle is not None:
@@ -101,7 +101,7 @@ class CheckpointReader:
         """Return a tensor or a part of it, with its type and, for a part, its whole shape checked.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
           InvalidArgumentError: it has another type or shape.
           DataLossError: its bytes are damaged.
         """

@@ -151,7 +151,7 @@ class CheckpointReader:
         """Return the shape and dtype of a tensor without reading it.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
         """
         found = self._tensors.get(name)
         if found is None:
@@ -164,7 +164,7 @@ class CheckpointReader:
         """Return a part of a tensor, put together from the slices it was saved in.
 
         Raises:
-          NotFoundError: there is no such tensor, or no slices that cover the part.
+          NotFoundError: the tensor does not exist, or no slices that cover the part.
         """
         shape, dtype = self.shape_and_dtype(name)
         out = np.empty(where.shape_in(shape), dtype.numpy_dtype)

@@ -191,13 +191,13 @@ def _check_regular(descriptor: int, path: str) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat_modes.S_ISREG(mode):
         raise errors.permission_denied(
-            f"'{path}' is no regular file. Nodes that came from a file open no pipes, sockets and "
+            f"'{path}' is not a regular file. Nodes from a file must not open pipes, sockets or "
             "devices."
         )
 
 
 def exists(path: str, part_of: str | None = None) -> bool:
-    """Whether there is a file or folder of this name.
+    """Return whether there is a file or folder of this name.
 
     Raises:
       PermissionDeniedError: the node that runs in this thread may not read the path.

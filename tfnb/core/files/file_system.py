@@ -65,7 +65,7 @@ def local_path(path: str) -> str:
       InvalidArgumentError: it has a NUL.
     """
     if "\0" in path:
-        raise errors.invalid_argument(f"A path has no NUL: {path!r}")
+        raise errors.invalid_argument(f"A path must not contain NUL: {path!r}")
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", path)
     if scheme is None:
         return path

@@ -99,8 +99,8 @@ def finished_run(folder: str) -> str | None:
         return None
     if record.version != _VERSION or not record.run_id.isdecimal():
         raise errors.unimplemented(
-            f"{path} is of version {record.version} of TensorFlow's snapshots, which is not read. "
-            "Save the dataset anew."
+            f"{path} has snapshot version {record.version}, which is not supported. "
+            "Save the dataset again."
         )
     return os.path.join(folder, record.run_id)
 
@@ -214,8 +214,8 @@ def read_shard(folder: str, compression: str, num_components: int) -> Iterator[t
                 element = []
         if element:
             raise errors.data_loss(
-                f"{path} ends within an element: of {num_components} components {len(element)} are "
-                "there. It was written with another element_spec, or not to its end."
+                f"{path} ends within an element: {len(element)} of {num_components} components. "
+                "The file was written with another element_spec, or it is incomplete."
             )
 
 

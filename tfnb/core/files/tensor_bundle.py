@@ -206,11 +206,11 @@ class BundleWriter:
             if not unfinished_files.CAN_HOLD:
                 self._file.close()
         _publish(self.prefix, [(self._temporary, self.prefix)], self._entries)
-        self._file.close()  # held until it had its name
+        self._file.close()  # locked until it has its final name
 
     def abandon(self) -> None:
         """Remove the written files; for use instead of :meth:`finish` after an error."""
-        with suppress(OSError):  # what is left to write may not find room either
+        with suppress(OSError):  # writing the rest may fail for lack of space, too
             self._file.close()
         file_system.remove_if_exists(self._temporary, self.prefix)
 
@@ -298,7 +298,7 @@ class BundleReader:
         """Return the index entry of a tensor without reading the tensor.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
         """
         return self._entry(name.encode())
 
@@ -319,7 +319,7 @@ class BundleReader:
         """Return the whole tensor; parts are put together.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
           DataLossError: its bytes are damaged.
         """
         entry = self.entry(name)

@@ -93,7 +93,7 @@ class RecordsOfFile:
       compression: "ZLIB", "GZIP", or "" for none.
 
     Raises:
-      NotFoundError: there is no such file.
+      NotFoundError: the file does not exist.
     """
 
     def __init__(self, path: str, compression: str = "") -> None:
@@ -128,7 +128,7 @@ class RecordsOfFile:
         try:
             return next(self._records)
         except BaseException:
-            self._records = None  # the next call looks at the file anew
+            self._records = None  # the next call opens the file again
             raise
 
 

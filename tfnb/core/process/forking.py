@@ -30,7 +30,7 @@ class Renewable(Protocol):
 
 
 _renewables: WeakRegistry[Any] = WeakRegistry()
-_guarded: WeakRegistry[Any] = WeakRegistry()  # by number and the names of the locks
+_guarded: WeakRegistry[Any] = WeakRegistry()  # key: the id of the owner and the names of the locks
 _held: list[Any] = []
 
 

@@ -22,7 +22,7 @@ _before: Callable[[sys.UnraisableHookArgs], object] | None = None
 def keep_interrupts() -> None:
     """Raise interrupts lost in a finalizer again; pass other errors to the previous hook."""
     global _before
-    if _before is None:  # one that was set later may call ours
+    if _before is None:  # a hook that was set later may call ours
         _before, sys.unraisablehook = sys.unraisablehook, _strike_again
 
 

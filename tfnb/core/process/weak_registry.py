@@ -74,7 +74,7 @@ class WeakRegistry(Generic[T]):
             if ref() is None:
                 dropped = self._refs.pop(key, None)
                 if dropped is not None and dropped is not ref:
-                    self._refs[key] = dropped  # another thread's new member at the same address
+                    self._refs[key] = dropped  # a new member of another thread, at the same address
                 elif self._on_dropped is not None:
                     self._on_dropped(key)
         self._limit = max(_FEWEST, 2 * len(self._refs))
@@ -108,7 +108,7 @@ class WeakTable(Generic[K, V]):
                 if ref() is None:
                     dropped = self._entries.pop(number, None)
                     if dropped is not None and dropped[0] is not ref:
-                        self._entries[number] = dropped  # likewise
+                        self._entries[number] = dropped  # another thread's, as above
             self._limit = max(_FEWEST, 2 * len(self._entries))
         self._entries[id(key)] = weakref.ref(key), value
 

@@ -514,7 +514,7 @@ def _from_definition(
     return function
 
 
-# ------------------------------------------------------------------------- what a body can ask for
+# -------------------------------------------------------------------- access to the function's body
 
 
 def get_extra_vars() -> list[Any]:

@@ -371,6 +371,6 @@ def _remove_default_attrs(
 def _same_attr(ours: Any, theirs: Any) -> bool:
     if type(ours) is type(theirs):
         return bool(ours == theirs)
-    twin = type(ours)()  # the list may be made of another package's messages
+    twin = type(ours)()  # the list may consist of another package's messages
     twin.ParseFromString(theirs.SerializeToString())
     return bool(decode_attr(ours) == decode_attr(twin))

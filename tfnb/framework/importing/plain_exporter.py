@@ -76,7 +76,7 @@ def _plain_attrs(attrs: Mapping[str, Any], definition: OpDefinition) -> Mapping[
         kind = None if attr_def is None else attr_def.type
         if value.__class__ is _SAME.get(kind):
             continue
-        if isinstance(value, attr_value_pb2.AttrValue):  # of none that the op declares
+        if isinstance(value, attr_value_pb2.AttrValue):  # the op does not declare this attribute
             changed[name] = decode_attrs({name: value}).get(name)
         elif value is None:
             changed[name] = None

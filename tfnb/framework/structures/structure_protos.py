@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TENSOR = "tensor"
-"""The ``proto_class`` of specs of tensors, which no ``TypeSpecClass`` is."""
+"""The ``proto_class`` of specs of tensors; it is not a ``TypeSpecClass``."""
 _DEEPEST = 100
 
 
