@@ -14,7 +14,7 @@ operations still depend on them: then they stay, under names in the scope ``form
 
 Before their next run, sessions get the complete graph again (``BaseSession._send_anew``); they keep
 their state for operations that stayed the same. If the block fails, the operations that it made
-remain, and no others leave the graph.
+remain, and only those that they replaced leave the graph.
 
 Operations inside loops, branches and bodies of functions, and those that are changed after they
 were made, are never recognised as the same. Functions stay in the graph's library.

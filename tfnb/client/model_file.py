@@ -82,7 +82,7 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
     if os.path.isdir(path):
         return _saved_model(path, tags)
     if tags is not None:
-        raise ModelFileError(f"{path} is not a SavedModel folder; leave out the tags")
+        raise ModelFileError(f"{path} is no SavedModel folder; leave out the tags")
     data = file_system.read_file(path)
     if data.startswith(_POINTER):
         raise ModelFileError(

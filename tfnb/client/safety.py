@@ -83,7 +83,7 @@ def allow(
                 "'network'."
             )
         if under is not None and effect in ("python", "network"):
-            raise ValueError(f"`under` is for files, which the effect {effect!r} does not use.")
+            raise ValueError(f"`under` limits files; the effect {effect!r} has none.")
         kinds += ["read", "write"] if effect == "file" else [effect]
     if not kinds:
         raise ValueError("Say what to allow: allow('read', under='/data').")

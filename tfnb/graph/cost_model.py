@@ -79,7 +79,7 @@ class CostModel:
         dtype: DType,
         allocation_id: int = UNKNOWN,
     ) -> None:
-        """Record a tensor that a node produced; keep the shape of the largest."""
+        """Record a tensor that a node produced; keep shape and dtype of the largest."""
         found = self.cost(node).outputs.setdefault(output, OutputCost())
         found.total_bytes += num_bytes
         if num_bytes >= found.max_bytes:

@@ -56,7 +56,7 @@ def convert(
         raise UsageError("--output is for graphs that are frozen, with values for the variables")
     elif target.endswith(".meta"):
         if model.meta_graph is None:
-            raise ModelFileError(f"{model.path} is not a MetaGraphDef: write a .pb or .pbtxt file")
+            raise ModelFileError(f"{model.path} is no MetaGraphDef: write a .pb or .pbtxt file")
         message = model.meta_graph
     else:
         message = model.graph_def

@@ -86,7 +86,7 @@ def feed_value(text: str) -> tuple[str, Any]:
             return name, json.loads(value)
         except ValueError:
             raise UsageError(
-                f'--feed {text}: the value is not JSON; write files as @file, text as "text"'
+                f'--feed {text}: the value is no JSON; write files as @file, text as "text"'
             ) from None
     found = re.fullmatch(r"@(.+?)(?:\[([^\[\]]+)\])?", value)
     if found is None:

@@ -125,7 +125,7 @@ class Stop:
           RuntimeError: the step has continued.
         """
         if self._executor is None or self.tagged is None:
-            raise RuntimeError("The step has continued; its frames no longer exist.")
+            raise RuntimeError("The step went on; its frames no longer exist.")
         if self._inspector is None:
             running = (self._executor, self.tagged) if self.phase == "before" else None
             self._inspector = StepInspector(self._executors, running, self.function)
@@ -150,7 +150,7 @@ class Stop:
     def why(self, node: str) -> Standstill:
         """Return why a node has not run yet."""
         if self._executor is None:
-            raise RuntimeError("The step has continued; call this again at the next stop.")
+            raise RuntimeError("The step went on; call this again at the next stop.")
         return explain_node(self._executors, node)
 
     def forget(self) -> None:

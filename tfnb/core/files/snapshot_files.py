@@ -99,7 +99,7 @@ def finished_run(folder: str) -> str | None:
         return None
     if record.version != _VERSION or not record.run_id.isdecimal():
         raise errors.unimplemented(
-            f"{path} has snapshot version {record.version}, which is not supported. "
+            f"{path} has snapshot version {record.version}, which is not read. "
             "Save the dataset again."
         )
     return os.path.join(folder, record.run_id)
