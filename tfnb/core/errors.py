@@ -93,7 +93,7 @@ class OpError(Exception):
         names_creation: Whether the message itself says where ``op`` was made.
         standstill: Why the step stood still when it was ended.
         lead: The part of the message before the text of ``standstill``, which ends the message;
-            None where the message has no such text.
+            None where the message does not have this text.
     """
 
     def __init__(

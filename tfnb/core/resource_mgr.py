@@ -217,7 +217,7 @@ class ResourceMgr:
         """Return the resource behind a handle.
 
         Raises:
-          NotFoundError: there is no such resource (it was never created, or was deleted).
+          NotFoundError: the resource does not exist (it was never created, or was deleted).
         """
         found = self.find(handle.container, handle.type_name, handle.name)
         if found is None:

@@ -35,7 +35,7 @@ class PlacementView(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class PlacedGraph:
-    """A signature's graph after placement, and descriptions of what passes changed since."""
+    """A signature's graph after placement, and descriptions of the changes by passes."""
 
     signature_id: int
     placements: tuple[PlacementView, ...]

@@ -60,7 +60,7 @@ def check_versions(
         consumer: The version of the code that wants to read it.
         min_producer: The oldest producer it can read.
         name: The name of the data in the messages.
-        upper_name: The name of what the user has to make again, as a message begins with it.
+        upper_name: The name of the object to regenerate, in the message's advice.
 
     Raises:
         InvalidArgumentError: The data is too old, too new, or excludes this version.

@@ -1,4 +1,4 @@
-"""The operations and devices that ``tf.colocate_with`` puts new operations beside."""
+"""The operations and devices with which ``tf.colocate_with`` colocates new operations."""
 
 from __future__ import annotations
 

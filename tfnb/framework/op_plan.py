@@ -1,4 +1,4 @@
-"""Plans for building ops: what is known of an op before any node is built; one plan per op.
+"""Plans for building ops: data that do not depend on the node; one plan per op.
 
 A plan holds the Python parameters of the op's builder, the defaults of its attributes, and, in
 ``signatures``, the combinations of input dtypes that were accepted and the attributes that follow

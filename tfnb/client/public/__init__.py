@@ -74,7 +74,7 @@ def resolve(namespace: str, name: str) -> Any:
     """Return the object ``tf.<namespace>.<name>``.
 
     Raises:
-        AttributeError: There is no such name; the error names a replacement, if there is one.
+        AttributeError: The name does not exist; the error names a replacement, if there is one.
     """
     origin = names().get(namespace, {}).get(name)
     if origin is None:

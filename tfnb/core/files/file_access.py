@@ -52,7 +52,7 @@ def temporary_name(path: str) -> str:
     return f"{path}.tempstate{uuid.uuid4().int >> 64}"
 
 
-# ------------------------------------------------------------------------- what is really opened
+# ------------------------------------------------------------- the file that is really opened
 
 
 class _Place:

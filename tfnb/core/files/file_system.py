@@ -146,7 +146,7 @@ def rename(source: str, target: str, part_of: tuple[str, str] | None = None) -> 
 
 
 def link(source: str, target: str, part_of: tuple[str, str] | None = None) -> bool:
-    """Give a file a second name; False where the file system has no such thing."""
+    """Give a file a second name; False where the file system does not support it."""
     return file_access.link(local_path(source), local_path(target), part_of)
 
 
