@@ -22,7 +22,7 @@ _MAX_VALUES = 3
 
 
 def type_word(dtype: DType) -> str:
-    """Return the name of a dtype in messages: ``float`` for float32, ``float_ref`` for a reference to it.
+    """Return the name of a dtype in messages: ``float`` for float32, ``float_ref`` for a reference.
 
     >>> from tfnb.core import dtypes
     >>> type_word(dtypes.float32), type_word(dtypes.float64_ref), type_word(dtypes.int32)
@@ -66,7 +66,7 @@ def attr_text(value: Any) -> str:
     if isinstance(value, TensorAttr):
         try:
             return tensor_text(value.value(), value.dtype)
-        except InvalidArgumentError:  # the node is written because this tensor cannot be read
+        except InvalidArgumentError:  # the message is about this tensor, which cannot be read
             return "<Invalid TensorProto>"
     if isinstance(value, NameAttrList):
         inner = ", ".join(f"{name}={attr_text(value.attrs[name])}" for name in sorted(value.attrs))
@@ -112,7 +112,7 @@ def nested_text(elements: Sequence[str], shape: Sequence[int]) -> str:
 def _nest(
     elements: Sequence[str], shape: Sequence[int], depth: int, start: int, parts: list[str]
 ) -> int:
-    """Write one part of a tensor from flat position ``start`` on; give the next position."""
+    """Write one part of a tensor from flat position ``start`` on; return the next position."""
     if start >= len(elements):
         return start
     if depth == len(shape) - 1:

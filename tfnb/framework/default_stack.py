@@ -1,4 +1,4 @@
-"""A stack per thread of objects that stand for "the default one": graphs and sessions."""
+"""A stack per thread of default objects: graphs and sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class DefaultStack(threading.local, Generic[T]):
-    """What ``with x.as_default()`` pushes to and pops from; each thread sees its own stack."""
+    """The stack that ``with x.as_default()`` pushes to and pops from; each thread has its own."""
 
     def __init__(self) -> None:
         self.stack: list[T] = []
@@ -22,7 +22,7 @@ class DefaultStack(threading.local, Generic[T]):
         return self.stack[-1] if self.stack else None
 
     def is_cleared(self) -> bool:
-        """Whether this thread has entered nothing."""
+        """Return whether this thread's stack is empty."""
         return not self.stack
 
     def reset(self) -> None:

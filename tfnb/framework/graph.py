@@ -4,8 +4,8 @@ State, all of it changed under ``_lock`` (re-entrant, held while one operation i
 its holder sees only complete operations):
 
 * ``operation_list`` and ``_nodes_by_name``: the nodes, in the order in which they were added; only
-  a :class:`Replacement` removes any;
-* ``_names_in_use``: how often each name was asked for, in lower case;
+  a :class:`Replacement` removes nodes;
+* ``_names_in_use``: how often each name was requested, in lower case;
 * collections, functions, and the marks that forbid feeding or fetching.
 
 The current name, device, control-dependency and colocation scopes are per thread
@@ -78,24 +78,19 @@ class Graph:
     Attributes:
       seed: the graph-level random seed, or None.
 
-    Internal to tfnb, for its own files alone:
-      operation_list: the operations, in the order in which they were added.
-      consumer_index: which operations take a tensor.
-      function_definitions: the functions of the library, looking like ops.
-      call_shapes: output shapes of function calls that were inferred.
-      call_chain: the calls that contain this graph.
-      def_versions: the GraphDef versions.
-      loaded_ranges: (first, end) ids of the operations that files brought.
-      derived_operations: operations made of loaded ones.
-      exported_nodes: how many operations were exported, and their nodes as bytes.
-      effects_policy: the effects that loaded operations may have.
-      num_access_marks: how often feeding or fetching something was forbidden.
-      replacement: what is called while operations are replaced; guarded by ``_lock``.
-      revision: grows when an operation is removed or loses its name.
-      is_former: whether it only holds operations removed from another graph.
-      num_ops_sent: how many operations some session has taken.
-      num_op_seeds: how many ops got a seed of their own.
-      kept: data of modules with the lifetime of this graph, each under its own key.
+    Internal to tfnb, for its own files only: operation_list: the operations, in the order in which
+      they were added. consumer_index: the operations that take each tensor. function_definitions:
+      the functions of the library, as definitions of ops. call_shapes: output shapes of function
+      calls that were inferred. call_chain: the calls that contain this graph. def_versions: the
+      GraphDef versions. loaded_ranges: (first, end) ids of the operations from files.
+      derived_operations: operations made from loaded ones. exported_nodes: how many operations were
+      exported, and their nodes as bytes. effects_policy: the effects that loaded operations may
+      have. num_access_marks: how often feeding or fetching was forbidden. replacement: the
+      callbacks while operations are replaced; guarded by ``_lock``. revision: grows when an
+      operation is removed or loses its name. is_former: whether it only holds operations removed
+      from another graph. num_ops_sent: how many operations some session has taken. num_op_seeds:
+      how many ops got a seed of their own. kept: data of modules with the lifetime of this graph,
+      each under its own key.
     """
 
     def __init__(self) -> None:
@@ -117,7 +112,7 @@ class Graph:
         )
         # (first, end) ids of operations from files, and the effects allowed to them.
         self.loaded_ranges: list[tuple[int, int]] = []
-        # Loaded operations derived from others, e.g. from functions: they stay loaded, whatever
+        # Loaded operations derived from others, e.g. from functions: they count as loaded, whatever
         # their inputs are.
         self.derived_operations: set[Operation] = set()
         # Number of operations exported and their nodes as bytes; None after one has changed.
@@ -160,7 +155,7 @@ class Graph:
         self._handle_movers: dict[Any, Any] = {}
         self._handle_deleters: dict[Any, Any] = {}
 
-    # -- what it holds ---------------------------------------------------------------------------
+    # -- contents ----------------------------------------------------------------------------------
 
     @property
     def version(self) -> int:
@@ -284,7 +279,7 @@ class Graph:
           op_type: the name of the op.
           inputs: its input tensors, with lists flattened.
           dtypes: ignored; the op's definition has the output dtypes.
-          input_types: the dtypes it takes its inputs as; checked if given.
+          input_types: the dtypes of the inputs as the op reads them; checked if given.
           name: a name for it; made unique.  One that ends with ``/`` is used as it is.
           attrs: attributes, as plain values or AttrValue messages.
           op_def: ignored; the registry has the definition.
@@ -316,7 +311,7 @@ class Graph:
         op_def: Any = None,
         compute_device: bool = True,
     ) -> Operation:
-        """:meth:`create_op` without the check that inputs are tensors."""
+        """Add an operation like :meth:`create_op`, without checking that inputs are tensors."""
         self._check_not_finalized()
         plan = plan_of(self.op_definition(op_type))
         if self._building_function:
@@ -363,7 +358,7 @@ class Graph:
         """Return the definition of an op or of a function of this graph's library.
 
         Raises:
-          NotFoundError: neither has that name.
+          NotFoundError: no op and no function has that name.
         """
         definition = op_registry.find(op_type)
         if definition is None and op_type in self._functions:
@@ -409,7 +404,7 @@ class Graph:
     # -- finding things --------------------------------------------------------------------------
 
     def get_operations(self) -> list[Operation]:
-        """Return the operations, in the order in which they were added; the caller's own list."""
+        """Return the operations, in the order of addition, as a new list."""
         return list(self.operation_list)
 
     @property
@@ -418,7 +413,7 @@ class Graph:
         return self.get_operations()
 
     def num_operations(self) -> int:
-        """How many operations there are."""
+        """Return the number of operations."""
         return len(self.operation_list)
 
     def as_graph_element(
@@ -428,8 +423,8 @@ class Graph:
 
         Args:
           obj: a tensor, an operation, a name, or something with ``_as_graph_element()``.
-          allow_tensor: whether a tensor will do.
-          allow_operation: whether an operation will do.
+          allow_tensor: whether a tensor is accepted.
+          allow_operation: whether an operation is accepted.
 
         Raises:
           TypeError: ``obj`` is not of an accepted kind.
@@ -444,9 +439,9 @@ class Graph:
         """Return the operation with this name.
 
         Raises:
-          TypeError: ``name`` is no string.
+          TypeError: ``name`` is not a string.
           ValueError: it is the name of a tensor.
-          KeyError: there is none.
+          KeyError: the graph has no operation with this name.
         """
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
@@ -466,9 +461,9 @@ class Graph:
         """Return the tensor with this name (``op:0``).
 
         Raises:
-          TypeError: ``name`` is no string.
+          TypeError: ``name`` is not a string.
           ValueError: it is the name of an operation.
-          KeyError: there is none.
+          KeyError: the graph has no tensor with this name.
         """
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
@@ -494,14 +489,14 @@ class Graph:
         self.scopes().name_stack = name_stack
 
     def name_scope(self, name: str | None) -> NameScope:
-        """Return a context manager that prefixes names made inside with ``name/``; it yields the scope.
+        """Return a context manager that prefixes names with ``name/``; it yields the scope.
 
         Args:
-          name: made unique; one that ends with ``/`` is entered again as it is; None leads to the
+          name: made unique; one that ends with ``/`` is entered again unchanged; None leads to the
             root.
 
         Raises:
-          ValueError: on entering, if the name has characters that no scope may have.
+          ValueError: on entering, if the name has characters that are not allowed in scopes.
         """
         return NameScope(self, name)
 
@@ -513,7 +508,7 @@ class Graph:
         """Return an unused name based on ``name`` in the current scope, ignoring case.
 
         Args:
-          name: the name wanted.
+          name: the requested name.
           mark_as_used: whether the returned name counts as used from now on.
         """
         stack = self.scopes().name_stack
@@ -536,12 +531,12 @@ class Graph:
             return f"{name}_{count - 1}"
 
     def device(self, device_name_or_function: Any) -> DeviceScope:
-        """Return a context manager that asks for a device for the operations made inside.
+        """Return a context manager that sets the requested device of operations made inside.
 
         Args:
           device_name_or_function: a device as text or DeviceSpec, merged field by field with the
-            scopes around it, the inner one winning; a function from an Operation to a device; or
-            None, to forget the scopes around it.
+            outer scopes, where the inner one takes precedence; a function from an Operation to a
+            device; or None, to ignore the outer scopes.
 
         Raises:
           ValueError: the text is not a device.
@@ -558,14 +553,13 @@ class Graph:
     def control_dependencies(
         self, control_inputs: Iterable[Any] | None
     ) -> ControlDependenciesScope:
-        """Return a context manager inside which operations run only after all of ``control_inputs``.
+        """Return a context manager in which operations run only after all of ``control_inputs``.
 
         Args:
-          control_inputs: operations, tensors, variables or names; None to forget the blocks around
-            it.
+          control_inputs: operations, tensors, variables or names; None to ignore the outer blocks.
 
         Raises:
-          TypeError: one of them is nothing of the kind.
+          TypeError: one of them is none of these.
           ValueError: one of them belongs to another graph.
         """
         if control_inputs is None:
@@ -589,12 +583,12 @@ class Graph:
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> ColocationScope:
         """Return a context manager inside which operations share the device of ``op``.
 
-        Device scopes around it do not apply inside.
+        Outer device scopes do not apply inside.
 
         Args:
           op: an operation, tensor or variable; None (with ``ignore_existing``) for no colocation at
             all.
-          ignore_existing: whether to forget the blocks around it.
+          ignore_existing: whether to ignore the outer blocks.
 
         Raises:
           ValueError: ``op`` is None without ``ignore_existing``.
@@ -613,18 +607,18 @@ class Graph:
         return self.colocate_with(op, ignore_existing)
 
     def container(self, container_name: str) -> AttributeScope:
-        """Return a context manager: resources of stateful operations made inside go into a container."""
+        """Return a context manager that puts resources of stateful operations into a container."""
         return AttributeScope(self, "_container", container_name)
 
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> MapScope:
-        """Return a context manager that gives operations attributes that they do not have yet.
+        """Return a context manager that adds missing attributes to operations made inside.
 
         Args:
-          attr_map: attribute -> AttrValue message or plain value, a function from NodeDef to that,
-            or None.
+          attr_map: attribute -> AttrValue message or plain value, a function that returns one for a
+            NodeDef, or None.
 
         Raises:
-          TypeError: the map is no dict of strings.
+          TypeError: the map is not a dict of strings.
         """
         if not isinstance(attr_map, dict) or not all(isinstance(key, str) for key in attr_map):
             raise TypeError(
@@ -645,7 +639,7 @@ class Graph:
           op_type_map: op type -> name under which a gradient is registered.
 
         Raises:
-          TypeError: the map is no dict of strings.
+          TypeError: the map is not a dict of strings.
         """
         _check_string_map("op_type_map", op_type_map)
         return MapScope(self._gradient_override_map, op_type_map)
@@ -666,7 +660,7 @@ class Graph:
         self.scopes().control_flow_context = context
 
     def switch_to_thread_local(self) -> None:
-        """Do nothing: every thread has scopes of its own from the beginning."""
+        """Do nothing: every thread always has its own scopes."""
 
     # -- collections -----------------------------------------------------------------------------
 
@@ -691,7 +685,7 @@ class Graph:
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """Return the collection itself, made if need be; changes to the list change the collection."""
+        """Return the collection itself, made if needed; changes to the list change it."""
         with self._lock:
             return self._collections.setdefault(name, [])
 
@@ -733,17 +727,17 @@ class Graph:
             self.num_access_marks += 1
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether a tensor may be fed."""
+        """Return whether a tensor may be fed."""
         return tensor not in self._unfeedable_tensors
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Mark an operation, and so its outputs, as not to be fetched."""
+        """Mark an operation and its outputs as not fetchable."""
         if op not in self._unfetchable_ops:
             self._unfetchable_ops.add(op)
             self.num_access_marks += 1
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Whether a tensor or operation may be fetched."""
+        """Return whether a tensor or operation may be fetched."""
         op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
         return op not in self._unfetchable_ops
 

@@ -33,5 +33,5 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
         if op_seed is None:
             op_seed = graph.next_op_seed()
         seeds = graph_seed % _MAX_INT32, op_seed % _MAX_INT32
-    # Two zeros would ask the kernel for a random seed.
+    # Two zeros would mean a random seed to the kernel.
     return (0, _MAX_INT32) if seeds == (0, 0) else seeds

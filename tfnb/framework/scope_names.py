@@ -1,4 +1,4 @@
-"""Names as messages carry them: inside a scope while importing, without it while exporting."""
+"""Names in messages: put into a scope while importing, taken out of it while exporting."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ class OutputCost:
     """The largest tensor seen at one output.
 
     Attributes:
-      total_bytes: of all tensors together.
-      max_bytes: of the largest one, -1 if none was seen.
-      allocation_id: of its buffer.
+      total_bytes: the size of all tensors together.
+      max_bytes: the size of the largest one, -1 if none was seen.
+      allocation_id: the id of its buffer.
     """
 
     total_bytes: int = 0
@@ -79,7 +79,7 @@ class CostModel:
         dtype: DType,
         allocation_id: int = UNKNOWN,
     ) -> None:
-        """Notes a tensor that came out of a node; keeps the form of the largest."""
+        """Record a tensor that a node produced; keep shape and dtype of the largest."""
         found = self.cost(node).outputs.setdefault(output, OutputCost())
         found.total_bytes += num_bytes
         if num_bytes >= found.max_bytes:
@@ -89,12 +89,12 @@ class CostModel:
             found.allocation_id = allocation_id
 
     def record_memory(self, node: Node, temporary_bytes: int, persistent_bytes: int) -> None:
-        """Note what a node's last run took besides its outputs, and what it keeps."""
+        """Record the memory that a node's last run used besides its outputs, and what it keeps."""
         cost = self.cost(node)
         cost.temporary_bytes, cost.persistent_bytes = temporary_bytes, persistent_bytes
 
     def suppress_infrequent(self) -> None:
-        """From now on, estimates leave out nodes that ran less than half as often as the median."""
+        """Leave nodes that ran less than half as often as the median out of later estimates."""
         counts = sorted(cost.count for cost in self._nodes.values() if cost.count > 0)
         middle = len(counts) // 2
         # The mean of the two middle values.
@@ -104,7 +104,7 @@ class CostModel:
     # -- what was recorded
 
     def total_count(self, node: Node) -> int:
-        """How often a node ran."""
+        """Return how often a node ran."""
         found = self._nodes.get(node.name)
         return 0 if found is None else found.count
 
@@ -114,7 +114,7 @@ class CostModel:
         return 0 if found is None else found.max_execution_time_us
 
     def temporary_memory_size(self, node: Node) -> int:
-        """Return the bytes that a node's last run took and gave back."""
+        """Return the bytes that a node's last run allocated and freed."""
         found = self._nodes.get(node.name)
         return 0 if found is None else found.temporary_bytes
 
@@ -146,14 +146,14 @@ class CostModel:
     # -- estimates
 
     def size_estimate(self, node: Node, output: int) -> int:
-        """Bytes per run at an output."""
+        """Return the bytes per run at an output."""
         count = self.total_count(node)
         if count < self._min_count:
             return 0
         return self._output(node, output).total_bytes // max(1, count)
 
     def time_estimate(self, node: Node) -> int:
-        """Microseconds per run, at least 1."""
+        """Return the microseconds per run, at least 1."""
         found = self._nodes.get(node.name, NodeCost())
         if found.count <= self._min_count:
             return MIN_TIME_ESTIMATE_US
@@ -161,7 +161,7 @@ class CostModel:
 
 
 def copy_time_estimate(num_bytes: int, latency_ms: float, gigabits_per_second: float) -> float:
-    """Microseconds that a copy takes: bytes over rate, plus latency.
+    """Return the microseconds that a copy takes: bytes over rate, plus latency.
 
     >>> copy_time_estimate(32_000_000, 10.0, 8.0)
     42000.0

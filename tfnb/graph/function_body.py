@@ -1,10 +1,10 @@
 """Instantiation of a function: its graph for the attributes of one call.
 
-Corresponds to TensorFlow's InstantiateFunction and FunctionBody.  In a FunctionDef an input is
-spelled ``arg``, ``arg:1`` (an argument that is a list), ``node:out_arg:1`` (the second tensor of
+Corresponds to TensorFlow's InstantiateFunction and FunctionBody. In a FunctionDef an input is
+written as ``arg``, ``arg:1`` (an argument that is a list), ``node:out_arg:1`` (the second tensor of
 the node's output of that name) or ``^node``; an attribute may be a placeholder for one of the
-function's attributes.  The graph has an ``_Arg`` for every argument tensor and a ``_Retval`` for
-every result tensor, with ``index`` 0, 1, ....  A stateless node that no result needs is left out.
+function's attributes. The graph has an ``_Arg`` for every argument tensor and a ``_Retval`` for
+every result tensor, with ``index`` 0, 1, .... A stateless node that no result needs is left out.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def instantiate(
 
     Args:
       definition: the function.
-      attrs: values of the function's attributes, as the calling node has them.
+      attrs: values of the function's attributes, from the calling node.
       library: the functions that its nodes may call.
 
     Raises:

@@ -33,7 +33,7 @@ __all__ = ["CONTROL_SLOT", "SINK_ID", "SOURCE_ID", "Edge", "Graph", "Node", "wit
 
 
 class Graph:
-    """Nodes joined by edges; see the top of this file."""
+    """Nodes joined by edges; see the module's docstring."""
 
     __slots__ = (
         "_by_name",
@@ -95,7 +95,7 @@ class Graph:
 
     @property
     def num_node_ids(self) -> int:
-        """One more than the largest id ever given."""
+        """One more than the largest node id ever given."""
         return len(self.nodes)
 
     @property
@@ -154,7 +154,7 @@ class Graph:
         """Return the definition of an op name: a function of the library or a registered op.
 
         Raises:
-          NotFoundError: it is neither.
+          NotFoundError: there is no function or op of this name.
         """
         if self.library is not None:
             function = self.library.op_definition(op)
@@ -209,7 +209,7 @@ class Graph:
     def add_checked_node(
         self, name: str, definition: OpDefinition, attrs: Mapping[str, Any], device: str
     ) -> Node:
-        """Add a node whose attributes are complete and checked by the caller: the fast way.
+        """Add a node whose attributes are complete and were checked by the caller; the fast path.
 
         Raises:
           AlreadyExistsError: the name is taken.
@@ -241,7 +241,7 @@ class Graph:
         return node
 
     def copy_node(self, other: Node, name: str | None = None) -> Node:
-        """Add a copy of a node of any graph, without its edges; types, attributes and device kept.
+        """Add a copy of a node of any graph, without its edges; keep types, attributes and device.
 
         Raises:
           AlreadyExistsError: the name is taken.
@@ -306,7 +306,7 @@ class Graph:
             del self._by_name[node.name]
 
     def new_name(self, prefix: str) -> str:
-        """Return a name that no node of this graph has: ``prefix/_k`` with a counter of the graph."""
+        """Return an unused name in this graph: ``prefix/_k`` with a counter of the graph."""
         while True:
             name = f"{prefix}/_{self._name_counter}"
             self._name_counter += 1

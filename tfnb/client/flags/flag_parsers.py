@@ -1,4 +1,4 @@
-"""What turns the text of a flag into its value, and back: ``tf.flags.ArgumentParser`` and kin."""
+"""Conversion between the text and the value of a flag: ``tf.flags.ArgumentParser`` and others."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ EXPORTS = {
 
 
 class ArgumentParser:
-    """Gives the value that an argument means. As it is: any text.
+    """The base class of parsers, which accepts any text unchanged.
 
     Attributes:
-        syntactic_help: What an argument must be, for messages.
+        syntactic_help: A description of valid arguments, for messages.
     """
 
     syntactic_help = ""
 
     def parse(self, argument: Any) -> Any:
-        """Return the value that an argument means; a value means itself.
+        """Return the value for an argument, which may be a value already.
 
         Raises:
-            ValueError: It means none.
+            ValueError: The text is not valid.
             TypeError: It is of another type.
         """
         if not isinstance(argument, str):
@@ -46,7 +46,7 @@ class ArgumentParser:
 
 
 class ArgumentSerializer:
-    """Gives the text that means a value."""
+    """The base class of serializers, which convert a value to text."""
 
     def serialize(self, value: Any) -> str:
         """Return the text."""
@@ -54,7 +54,7 @@ class ArgumentSerializer:
 
 
 class _NumericParser(ArgumentParser):
-    """A number, perhaps within bounds."""
+    """A parser of numbers, perhaps within bounds."""
 
     number_article = ""
     number_name = ""
@@ -82,31 +82,31 @@ class _NumericParser(ArgumentParser):
         return text if low is None else f"{text} >= {low}"
 
     def is_outside_bounds(self, val: Any) -> bool:
-        """Whether a number is less than the lower bound or more than the upper one."""
+        """Return whether a number is less than the lower bound or more than the upper one."""
         return (self.lower_bound is not None and val < self.lower_bound) or (
             self.upper_bound is not None and val > self.upper_bound
         )
 
     def parse(self, argument: Any) -> Any:
-        """Return the number; a ValueError outside the bounds."""
+        """Return the number; ValueError if it is outside the bounds."""
         value = self.convert(argument)
         if self.is_outside_bounds(value):
             raise ValueError(f"{value} is not {self.syntactic_help}")
         return value
 
     def convert(self, argument: Any) -> Any:
-        """Return the number, whatever the bounds."""
+        """Return the number; the bounds are not checked."""
         raise NotImplementedError
 
 
 class FloatParser(_NumericParser):
-    """A number."""
+    """A parser of floating-point numbers."""
 
     number_article = "a"
     number_name = "number"
 
     def convert(self, argument: Any) -> float:
-        """Return the number, whatever the bounds."""
+        """Return the number; the bounds are not checked."""
         if not isinstance(argument, (int, float, str)) or isinstance(argument, bool):
             raise TypeError(
                 f"Expect argument to be a string, int, or float, found {type(argument)}"
@@ -119,13 +119,13 @@ class FloatParser(_NumericParser):
 
 
 class IntegerParser(_NumericParser):
-    """A whole number; text may be hexadecimal (``0x10``) or octal (``0o7``)."""
+    """A parser of integers; text may be hexadecimal (``0x10``) or octal (``0o7``)."""
 
     number_article = "an"
     number_name = "integer"
 
     def convert(self, argument: Any) -> int:
-        """Return the number, whatever the bounds."""
+        """Return the number; the bounds are not checked."""
         if isinstance(argument, int) and not isinstance(argument, bool):
             return argument
         if not isinstance(argument, str):
@@ -139,7 +139,7 @@ class IntegerParser(_NumericParser):
 
 
 class BooleanParser(ArgumentParser):
-    """True or False: ``true``, ``t``, ``1``, ``false``, ``f``, ``0`` in any case."""
+    """A parser of True and False: ``true``, ``t``, ``1``, ``false``, ``f``, ``0`` in any case."""
 
     def parse(self, argument: Any) -> bool:
         """Return the value."""
@@ -159,14 +159,14 @@ class BooleanParser(ArgumentParser):
 
 
 class EnumParser(ArgumentParser):
-    """One of a few words.
+    """A parser of one of a few words.
 
     Args:
         enum_values: The words.
-        case_sensitive: Whether capital letters count.
+        case_sensitive: Whether upper and lower case differ.
 
     Raises:
-        ValueError: There are none.
+        ValueError: There are no words.
     """
 
     def __init__(self, enum_values: Iterable[str], case_sensitive: bool = True) -> None:
@@ -190,15 +190,15 @@ class EnumParser(ArgumentParser):
 
 
 class EnumClassParser(ArgumentParser):
-    """A member of an enumeration, by its name.
+    """A parser of members of an enumeration, by name.
 
     Args:
         enum_class: The enumeration.
-        case_sensitive: Whether capital letters count.
+        case_sensitive: Whether upper and lower case differ.
 
     Raises:
-        TypeError: It is no enumeration.
-        ValueError: It has no members, or several whose names differ by capital letters only.
+        TypeError: ``enum_class`` is not an enumeration.
+        ValueError: It has no members, or several whose names differ by case only.
     """
 
     def __init__(self, enum_class: type[enum.Enum], case_sensitive: bool = True) -> None:
@@ -214,7 +214,7 @@ class EnumClassParser(ArgumentParser):
 
     @property
     def member_names(self) -> list[str]:
-        """The names that are understood."""
+        """The accepted names."""
         return list(self._members)
 
     def parse(self, argument: Any) -> enum.Enum:
@@ -234,11 +234,11 @@ class EnumClassParser(ArgumentParser):
 
 
 class BaseListParser(ArgumentParser):
-    """Texts with something between them.
+    """A parser of a list of texts with a separator.
 
     Args:
-        token: What is between them; blanks if None.
-        name: What the result is called in messages.
+        token: The separator; whitespace if None.
+        name: The name of the result in messages.
     """
 
     def __init__(self, token: str | None = None, name: str | None = None) -> None:
@@ -260,7 +260,7 @@ class BaseListParser(ArgumentParser):
 
 
 class ListParser(BaseListParser):
-    """Texts with commas between them, with the quotes of a CSV file where they have commas."""
+    """A parser of texts separated by commas; texts with commas are quoted as in a CSV file."""
 
     def __init__(self) -> None:
         super().__init__(",", "comma")
@@ -280,7 +280,7 @@ class ListParser(BaseListParser):
 
 
 class WhitespaceSeparatedListParser(BaseListParser):
-    """Texts with blanks between them; with ``comma_compat`` commas count as blanks."""
+    """A parser of texts separated by whitespace; with ``comma_compat`` also by commas."""
 
     def __init__(self, comma_compat: bool = False) -> None:
         self._comma_compat = comma_compat
@@ -295,7 +295,7 @@ class WhitespaceSeparatedListParser(BaseListParser):
 
 
 class ListSerializer(ArgumentSerializer):
-    """Texts with something between them."""
+    """A serializer of texts with a separator."""
 
     def __init__(self, list_sep: str) -> None:
         self.list_sep = list_sep
@@ -306,7 +306,7 @@ class ListSerializer(ArgumentSerializer):
 
 
 class CsvListSerializer(ListSerializer):
-    """Texts as a line of a CSV file."""
+    """A serializer of texts as a line of a CSV file."""
 
     def serialize(self, value: Any) -> str:
         """Return the text."""
@@ -316,7 +316,7 @@ class CsvListSerializer(ListSerializer):
 
 
 class EnumClassSerializer(ArgumentSerializer):
-    """The name of a member of an enumeration."""
+    """A serializer of a member of an enumeration as its name."""
 
     def __init__(self, lowercase: bool) -> None:
         self._lowercase = lowercase
@@ -327,7 +327,7 @@ class EnumClassSerializer(ArgumentSerializer):
 
 
 class EnumClassListSerializer(ListSerializer):
-    """The names of members of an enumeration."""
+    """A serializer of members of an enumeration as their names."""
 
     def __init__(self, list_sep: str, **kwargs: Any) -> None:
         super().__init__(list_sep)

@@ -1,8 +1,8 @@
 """Checkpoints of the first format: one table file of tensor slices.
 
-The file is a sorted table (:mod:`tfnb.core.files.leveldb_table`). Under the empty key stands the
-list of all tensors with dtype, shape and slices; under a name with a slice stand that slice's
-elements, as the typed list of a TensorProto. Several files, matched by a pattern, may make up one
+The file is a sorted table (:mod:`tfnb.core.files.leveldb_table`). The empty key holds the list of
+all tensors with dtype, shape and slices; a key made of a name and a slice holds the elements of
+that slice, as the typed list of a TensorProto. Several files, matched by a pattern, may make up one
 checkpoint.
 Corresponds to ``tensor_slice_writer.cc`` and ``tensor_slice_reader.cc``.
 """
@@ -34,7 +34,7 @@ _VERSION: Final = 1
 
 
 class CheckpointWriter:
-    """Collects the slices of one file; nothing is written before :meth:`finish`."""
+    """The slices of one file; nothing is written before :meth:`finish`."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -92,7 +92,7 @@ def _slice_of(proto: Any) -> TensorSlice:
 
 
 class CheckpointReader:
-    """Reads the tensors of all files that match a pattern.
+    """The tensors of all files that match a pattern.
 
     Raises:
       NotFoundError: no file matches.
@@ -107,7 +107,7 @@ class CheckpointReader:
                 "Unsuccessful TensorSliceReader constructor: Failed to find any matching files "
                 f"for {pattern}"
             )
-        # name -> (dtype, shape, slice -> rows and key of it)
+        # name -> (dtype, shape, slice -> rows and key of the slice)
         self._tensors: dict[
             str,
             tuple[DType, tuple[int, ...], dict[TensorSlice, tuple[Mapping[bytes, bytes], bytes]]],
@@ -148,10 +148,10 @@ class CheckpointReader:
         return iter(sorted(self._tensors))
 
     def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], DType]:
-        """Return what is known of a tensor without reading it.
+        """Return the shape and dtype of a tensor without reading it.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
         """
         found = self._tensors.get(name)
         if found is None:
@@ -164,7 +164,7 @@ class CheckpointReader:
         """Return a part of a tensor, put together from the slices it was saved in.
 
         Raises:
-          NotFoundError: there is no such tensor, or no slices that cover the part.
+          NotFoundError: the tensor does not exist, or no slices that cover the part.
         """
         shape, dtype = self.shape_and_dtype(name)
         out = np.empty(where.shape_in(shape), dtype.numpy_dtype)

@@ -1,10 +1,10 @@
 """CRC-32C (Castagnoli), the checksum of LevelDB tables, TensorBundle shards and TFRecord files.
 
-Short strings go byte by byte through the usual table.  Long ones use that the register is linear
-over GF(2): with a zero start, ``register(a + b) == shift(register(a), len(b)) ^ register(b)``, and
-leading zero bytes change nothing.  The buffer is laid out in rows of ``_LANES`` words; every row
-needs the same shift, so one pair of 64K tables serves the whole buffer and NumPy does the looking
-up.  The last row is then folded in halves.
+Short strings are computed byte by byte with the usual table.  For long strings, the register is
+linear over GF(2): with a zero start, ``register(a + b) == shift(register(a), len(b)) ^
+register(b)``, and leading zero bytes change nothing.  The buffer is laid out in rows of ``_LANES``
+words; every row needs the same shift, so one pair of 64K tables serves the whole buffer and NumPy
+does the table lookups.  The last row is then folded in halves.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def unmask(masked: int) -> int:
 
 
 def _register(words: Words, state: int) -> int:
-    """Return the register after ``words`` (at least one) when it starts as ``state``."""
+    """Return the register after ``words`` (at least one), starting from ``state``."""
     lanes = _LANES
     while lanes > len(words):
         lanes //= 2
@@ -92,7 +92,7 @@ def _register(words: Words, state: int) -> int:
 
 
 def _shift(words: Words, num_bytes: int) -> Words:
-    """Every register moved on by ``num_bytes`` zero bytes."""
+    """Return every register, moved on by ``num_bytes`` zero bytes."""
     tables = _narrow_tables(num_bytes)
     octets = np.ascontiguousarray(words).view(np.uint8).reshape(-1, 4)
     shifted: Words = tables[0][octets[:, 0]] ^ tables[1][octets[:, 1]]
@@ -102,7 +102,7 @@ def _shift(words: Words, num_bytes: int) -> Words:
 
 @cache
 def _columns(num_bytes: int) -> tuple[int, ...]:
-    """Return what each of the 32 register bits becomes after ``num_bytes`` (a power of two) zero bytes."""
+    """Return what each of the 32 register bits becomes after ``num_bytes`` (a power of 2) zeros."""
     if num_bytes == 1:
         return tuple(_TABLE[(1 << bit) & 0xFF] ^ ((1 << bit) >> 8) for bit in range(32))
     half = _columns(num_bytes // 2)

@@ -1,7 +1,7 @@
 """Files as kernels and checkpoints see them: Python's, with TensorFlow's errors.
 
 Every ``OSError`` becomes the error class that TensorFlow gives for its number, with the path in the
-message. Only local paths are known; a ``file://`` prefix is understood.
+message. Only local paths are supported; they may have the prefix ``file://``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def local_path(path: str) -> str:
       InvalidArgumentError: it has a NUL.
     """
     if "\0" in path:
-        raise errors.invalid_argument(f"A path has no NUL: {path!r}")
+        raise errors.invalid_argument(f"A path must not contain NUL: {path!r}")
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", path)
     if scheme is None:
         return path
@@ -74,8 +74,8 @@ def local_path(path: str) -> str:
     raise errors.unimplemented(f"File system scheme '{scheme[1]}' not implemented (file: '{path}')")
 
 
-# In what follows, ``part_of`` is the prefix of the checkpoint or log that a file is a part of: a
-# node from a file that may use the prefix may use its parts (``core/files/file_access.py``).
+# In the functions below, ``part_of`` is the prefix of the checkpoint or log that a file is a part
+# of: a node from a file that may use the prefix may use its parts (``core/files/file_access.py``).
 
 
 def _local(part_of: str | None) -> str | None:
@@ -92,7 +92,7 @@ def read_file(path: str, part_of: str | None = None) -> bytes:
     """Return the contents of a file.
 
     Raises:
-      ResourceExhaustedError: they are more than a value of this thread may have.
+      ResourceExhaustedError: the contents exceed the size limit for values of this thread.
     """
     with open_file(path, "rb", part_of) as file, translating_errors(path):
         host_memory.check_size(os.fstat(file.fileno()).st_size)
@@ -100,7 +100,7 @@ def read_file(path: str, part_of: str | None = None) -> bytes:
 
 
 def map_file(path: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return the contents of a file as an array that is read when it is looked at."""
+    """Return the contents of a file as an array that is read on access."""
     with open_file(path) as file, translating_errors(path):
         if not os.fstat(file.fileno()).st_size:
             return np.zeros(0, np.uint8)
@@ -108,7 +108,7 @@ def map_file(path: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 
 def write_file(path: str, contents: bytes, *, makes_folder: bool = False) -> None:
-    """Write a file so that a reader sees the old contents or the new, nothing between."""
+    """Write a file atomically: a reader sees either the old contents or the new."""
     local = local_path(path)
     with translating_errors(path):
         if makes_folder and os.path.dirname(local):
@@ -117,7 +117,7 @@ def write_file(path: str, contents: bytes, *, makes_folder: bool = False) -> Non
 
 
 def write_part(path: str, contents: bytes, part_of: str) -> None:
-    """Write a file of a checkpoint so, with the leave that there is for its prefix."""
+    """Write a file of a checkpoint atomically, with the permission for its prefix."""
     with translating_errors(path):
         file_access.write_whole(local_path(path), contents, _local(part_of))
 
@@ -128,12 +128,12 @@ def temporary_name(path: str) -> str:
 
 
 def exists(path: str, part_of: str | None = None) -> bool:
-    """Whether there is a file or folder of this name."""
+    """Return whether there is a file or folder of this name."""
     return file_access.exists(local_path(path), _local(part_of))
 
 
 def version_of(path: str) -> tuple[int, int, int]:
-    """Three numbers that are others once the file is another one or was written."""
+    """Return three numbers, which change when the file is replaced or written."""
     with translating_errors(path):
         found = file_access.stat(local_path(path))
     return found.st_ino, found.st_mtime_ns, found.st_size
@@ -146,32 +146,32 @@ def rename(source: str, target: str, part_of: tuple[str, str] | None = None) -> 
 
 
 def link(source: str, target: str, part_of: tuple[str, str] | None = None) -> bool:
-    """Give a file a second name; False where the file system has no such thing."""
+    """Give a file a second name; False where the file system does not support it."""
     return file_access.link(local_path(source), local_path(target), part_of)
 
 
 def create_directory(path: str, for_file: str | None = None) -> None:
-    """Create one directory; it may exist. Leave to write ``for_file`` in it is enough."""
+    """Create one directory; it may exist. Permission to write ``for_file`` in it is enough."""
     if path:
         with translating_errors(path):
             file_access.make_folders(local_path(path), _local(for_file), only_last=True)
 
 
 def create_directories(path: str) -> None:
-    """Create a directory and those around it; they may exist."""
+    """Create a directory and its parents; they may exist."""
     if path:
         with translating_errors(path):
             file_access.make_folders(local_path(path))
 
 
 def remove_if_exists(path: str, part_of: str | None = None) -> None:
-    """Remove a file, if there is one."""
+    """Remove a file, if it exists."""
     with translating_errors(path), suppress(FileNotFoundError, NotADirectoryError):
         file_access.remove(local_path(path), _local(part_of))
 
 
 def remove_empty_directory(path: str, for_file: str) -> bool:
-    """Remove the directory that ``for_file`` was in if nothing is left in it; whether it did."""
+    """Remove the directory of ``for_file`` if it is empty; return whether it was removed."""
     try:
         file_access.remove_folder(local_path(path), local_path(for_file))
     except OSError:
@@ -182,7 +182,7 @@ def remove_empty_directory(path: str, for_file: str) -> bool:
 def matching_files(pattern: str, part_of: str | None = None) -> list[str]:
     """Return the existing paths that match a pattern of ``*``, ``?`` and ``[...]``, sorted.
 
-    Those of a pattern that begins with a wildcard begin with ``./``, as TensorFlow's do.
+    If the pattern begins with a wildcard, the paths begin with ``./``, as TensorFlow's do.
     """
     found = file_access.matching(local_path(pattern), _local(part_of))
     here = "./" if set("*?[") & set(pattern.split("/")[0]) else ""

@@ -1,4 +1,4 @@
-"""Sorted string tables in LevelDB's file format, as checkpoints keep their index in.
+"""Sorted string tables in LevelDB's file format, in which checkpoints store their index.
 
 Layout of a file::
 
@@ -33,7 +33,7 @@ _SNAPPY: Final = 1
 
 
 def ends_like_table(end: bytes | memoryview) -> bool:
-    """Whether these are the last bytes of a table."""
+    """Return whether these are the last bytes of a table."""
     return int.from_bytes(end[-8:], "little") == MAGIC
 
 
@@ -75,7 +75,7 @@ def get_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
 
 
 class _BlockBuilder:
-    """Collects the entries of one block."""
+    """The entries of one block that is being built."""
 
     __slots__ = ("buffer", "count", "last_key", "restart_interval", "restarts")
 
@@ -118,7 +118,7 @@ def build_table(entries: Iterable[tuple[bytes, bytes]], block_size: int = _BLOCK
 
     Args:
       entries: (key, value) pairs, keys strictly increasing.
-      block_size: the size from which on a block is closed.
+      block_size: the size at which a block is closed.
     """
     out = bytearray()
     data = _BlockBuilder(_RESTART_INTERVAL)
@@ -178,7 +178,7 @@ def _short_successor(key: bytes) -> bytes:
 
 
 def read_table(data: bytes | memoryview) -> Iterator[tuple[bytes, bytes]]:
-    """Every (key, value) of a table file, in order.
+    """Yield every (key, value) of a table file, in order.
 
     Raises:
       DataLossError: the bytes are not a table, or a checksum or size in it is wrong.

@@ -1,4 +1,4 @@
-"""Rectangular parts of tensors, as partitioned variables are saved and restored by.
+"""Rectangular parts of tensors, in which partitioned variables are saved and restored.
 
 A :class:`TensorSlice` has one extent per dimension: ``(start, length)``, where a length of -1 means
 the whole dimension.  Its text form is ``"0,10:-:4,1"``.
@@ -89,7 +89,7 @@ class TensorSlice:
     def overlap(
         self, other: TensorSlice, shape: Sequence[int]
     ) -> tuple[tuple[slice, ...], tuple[slice, ...]] | None:
-        """Where the common part lies inside self and inside other, or None if there is none."""
+        """Return the common part as a slice of self and of other, or None if there is none."""
         mine, theirs = [], []
         for size, (a, n), (b, m) in zip(shape, self.extents, other.extents, strict=True):
             n, m = (size if n == FULL else n), (size if m == FULL else m)
@@ -102,7 +102,7 @@ class TensorSlice:
 
 
 def parse_shape_and_slice(spec: str) -> tuple[tuple[int, ...], TensorSlice, tuple[int, ...]]:
-    """Read ``"4 10 0,2:-"``: the whole shape, the slice, and the slice's shape.
+    """Parse ``"4 10 0,2:-"`` into the whole shape, the slice, and the slice's shape.
 
     Raises:
       InvalidArgumentError: the text does not follow the form or the slice does not fit the shape.

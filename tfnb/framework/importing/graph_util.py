@@ -1,4 +1,4 @@
-"""Small questions about GraphDefs: parts of them, shapes of their tensors."""
+"""Helper functions for GraphDefs: extraction of parts, shapes of tensors."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def extract_sub_graph(
     """Return the nodes of a GraphDef that any of ``dest_nodes`` needs or must be colocated with.
 
     Args:
-      graph_def: the whole.
+      graph_def: the whole graph.
       dest_nodes: names of nodes.
 
     Returns:
-      A GraphDef with these nodes in their order, and the library and versions of the whole.
+      A GraphDef with these nodes in their order, and the library and versions of the whole graph.
 
     Raises:
-      TypeError: ``graph_def`` is no GraphDef, or ``dest_nodes`` is one string.
+      TypeError: ``graph_def`` is not a GraphDef, or ``dest_nodes`` is one string.
       AssertionError: a name is not in the graph.
     """
     if not isinstance(graph_def, graph_pb2.GraphDef):
@@ -99,11 +99,11 @@ def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShap
 
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether a node works on text or int32 in a way that only a CPU does.
+    """Return whether a node processes text or int32 in a way that only a CPU supports.
 
     Args:
       node: an Operation or a NodeDef.
-      pin_variables_on_cpu: whether variables count as such.
+      pin_variables_on_cpu: whether to return True for variables.
     """
     node_def = node if isinstance(node, graph_pb2.NodeDef) else node.node_def
     if pin_variables_on_cpu and node_def.op in _VARIABLE_OPS:
@@ -122,11 +122,10 @@ def remove_training_nodes(
 ) -> graph_pb2.GraphDef:
     """Return a GraphDef without nodes that serve only training.
 
-    CheckNumerics goes, and Identity where no control edge begins or ends and nothing is colocated
-    with it.
+    Removed are CheckNumerics, and each Identity without control edges and colocated nodes.
 
     Args:
-      input_graph: the whole.
+      input_graph: the whole graph.
       protected_nodes: names of nodes that stay.
     """
     protected = set(protected_nodes or ())
