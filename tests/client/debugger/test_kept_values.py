@@ -110,7 +110,7 @@ def test_of_many_values_the_latest_are_kept() -> None:
 
 
 def test_of_many_steps_only_those_are_read_that_have_the_latest_values() -> None:
-    """Values are not computed before they are read, and the memory of a journal stays bounded."""
+    """Journals of older steps are dropped, and no values are computed before they are read."""
     graph, fetch, feeds, init = graph_of(choices)
     with tf.Session(graph=graph) as session:
         session.run(init)
