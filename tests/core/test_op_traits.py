@@ -40,7 +40,7 @@ def test_the_ops_with_a_trait_are_those_that_carry_it(trait):
 
 @pytest.mark.parametrize("trait", Trait)
 def test_a_room_asks_for_each_trait(trait):
-    """Each trait is used by a folder other than ops."""
+    """Each trait is used outside of the file that defines it."""
     word = re.compile(rf"Trait\.{trait.name}\b")
     rooms = (path for path in _ROOMS.rglob("*.py") if path.name != "op_traits.py")
     assert any(word.search(path.read_text()) for path in rooms)
