@@ -100,7 +100,7 @@ def _signature(signature: Any) -> list[Any]:
 
 
 def _model(tf: Any) -> Any:
-    """Variables of both kinds, a branch, a loop, a queue runner, collections of all sorts."""
+    """Build variables of both kinds, a branch, a loop, a queue runner and many collections."""
     x = tf.placeholder(tf.float32, [None, 2], name="x")
     with tf.name_scope("layer"):
         w = tf.Variable([[1.0], [2.0]], name="w")

@@ -47,10 +47,7 @@ NUMBERS = f"{REAL} {COMPLEX}"
 
 @dataclass(frozen=True)
 class Resource:
-    """An input that is a handle of a resource variable holding `value` (None.
-
-    Never initialised).
-    """
+    """A handle of a resource variable; a `value` of None means that it is not initialized."""
 
     value: Any
     dtype: str = "float32"

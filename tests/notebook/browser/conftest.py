@@ -1,4 +1,4 @@
-"""One Chromium for all browser tests, and one JupyterLab, started when the first test asks."""
+"""One Chromium for all browser tests, and one JupyterLab, started by the first test using it."""
 
 from __future__ import annotations
 
