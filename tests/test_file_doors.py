@@ -74,7 +74,7 @@ def _modules() -> list[str]:
 
 
 @pytest.mark.slow
-def test_files_are_opened_at_the_door() -> None:
+def test_files_are_opened_only_in_file_access() -> None:
     """A kernel that opened a file directly would bypass the permissions."""
     found = {
         name: doors

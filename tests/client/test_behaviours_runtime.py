@@ -64,7 +64,7 @@ def test_one_output_of_several_can_be_fed_piece_by_piece(sess: tf.Session) -> No
     assert sess.partial_run(handle, "other:0", {"switch:0": 5.0}) == -5.0
 
 
-def test_death_travels_between_devices() -> None:
+def test_deadness_is_sent_between_devices() -> None:
     """A Send with a dead input runs, and the Recv is dead."""
     with tf.Graph().as_default(), two_devices() as sess:
         pred = tf.placeholder(tf.bool, [])

@@ -164,7 +164,7 @@ def forgetting(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["session", "callable", "handle"])
-def test_what_is_forgotten_stops_nobody(kind: str) -> None:
+def test_dropped_objects_block_no_thread(kind: str) -> None:
     """The scene ends, with an object left to drop, and prints no error."""
     found = subprocess.run(
         [sys.executable, "-c", f"from {__name__} import forgetting; forgetting({kind!r})"],

@@ -297,7 +297,7 @@ def test_saver_of_a_loaded_graph_saves_and_restores_where_the_user_says(tmp_path
 
 @pytest.mark.parametrize("version", [tf.train.SaverDef.V1, tf.train.SaverDef.V2])
 @pytest.mark.parametrize("sharded", [False, True])
-def test_a_saver_from_a_meta_graph_works_without_ceremony(
+def test_a_saver_from_a_meta_graph_needs_no_permission(
     tmp_path: Path, version: int, sharded: bool
 ) -> None:
     """A saver of a MetaGraphDef works without a permission, because its calls feed the path."""

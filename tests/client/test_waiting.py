@@ -107,7 +107,7 @@ def test_a_partial_run_names_the_feed_it_waits_for():
 
 
 @pytest.mark.usefixtures("graph")
-def test_a_busy_step_names_nobody():
+def test_a_busy_step_is_not_reported_as_waiting():
     """An endless loop is not reported as waiting."""
     loop = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [0])
     assert "Nothing can run" not in message_of(loop, words="running")
@@ -122,7 +122,7 @@ def line_of_this_test(marker):
 
 
 @pytest.mark.usefixtures("graph")
-def test_a_queue_that_nobody_fills_is_told_with_its_place():
+def test_a_queue_without_an_enqueue_is_named_with_its_place():
     """The message says that no op of the graph enqueues, and where the queue was made."""
     queue = tf.FIFOQueue(3, tf.float32, name="q")
     item = queue.dequeue()  # here

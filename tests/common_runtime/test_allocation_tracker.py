@@ -85,7 +85,7 @@ def test_a_report_lists_a_hundred_nodes_at_most():
     del kept
 
 
-def test_a_scalar_lives_while_somebody_holds_it():
+def test_a_scalar_counts_while_it_is_referenced():
     """A scalar accepts no weak references, so it counts at most until the end of the step."""
     tracker = AllocationTracker()
     kept, gone = np.float32(1.5), np.float32(2.5)

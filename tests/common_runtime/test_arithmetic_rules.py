@@ -229,7 +229,7 @@ def test_what_a_removed_node_waited_for_is_still_waited_for() -> None:
         assert session.run(read) == 5.0
 
 
-def test_an_error_before_a_known_shape_is_still_heard() -> None:
+def test_an_error_before_a_known_shape_is_still_raised() -> None:
     """A reshape of known shape still fails if its input does."""
     x = tf.placeholder(tf.float32)
     shape = tf.raw_ops.Shape(input=tf.reshape(x, [2, 3]))

@@ -48,7 +48,7 @@ def test_a_step_that_is_over_is_forgotten() -> None:
     assert found.num_set() == 0
 
 
-def test_deadlines_that_were_called_off_do_not_pile_up() -> None:
+def test_cancelled_deadlines_are_removed() -> None:
     """A million short steps with deadlines of an hour leave no entries."""
     found = Deadlines()
     for _ in range(5_000):

@@ -478,7 +478,7 @@ def test_the_first_error_of_two_devices_is_the_step_s():
 
 
 @pytest.mark.parametrize("is_dead", [True, False])
-def test_send_and_recv_carry_death(is_dead):
+def test_send_and_recv_pass_on_deadness(is_dead):
     """Send runs with a dead input, and the nodes behind Recv are dead."""
     transfer = {
         "tensor_name": b"edge",

@@ -141,7 +141,7 @@ def test_handles_through_calls_within_calls_are_followed():
     assert devices["init"] == 1
 
 
-def test_a_body_that_wants_a_resource_elsewhere_than_its_user_is_refused():
+def test_a_body_that_places_a_resource_on_another_device_than_its_user_is_refused():
     """Two variables with different devices reach one node, which is refused."""
     maker = function("Make", 0, [variable("w", "/cpu:2")], ["w:resource:0"])
     nodes = [

@@ -415,7 +415,7 @@ class OutsideWatcher(StepObserver):
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_observers_who_ask_see_what_happens_inside_calls(waits):
+def test_observers_of_calls_see_events_inside_calls(waits):
     """Observers without call_started see only nodes of the step itself."""
     queue = float_queue()
 

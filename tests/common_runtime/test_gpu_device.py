@@ -87,7 +87,7 @@ def test_what_a_gpu_cannot_hold_passes_through(cupy):
         assert answer_of(lambda done, value=value: device.receive_on_host(value, done)) is value
 
 
-def test_a_copy_to_the_gpu_waits_for_nobody_and_kernels_wait_for_it(cupy):
+def test_a_copy_to_the_gpu_returns_at_once_and_kernels_wait_for_it(cupy):
     """The Recv answers while the copy is still queued; the kernel behind it sees the values."""
     (device,) = gpus(cupy)
     box = []
@@ -362,7 +362,7 @@ def test_steps_on_the_gpu_may_use_a_pool_of_threads(cupy):
             assert sess.run(total, {x: np.arange(4)}).tolist() == [56, 72, 88, 104]
 
 
-def test_running_out_of_gpu_memory_lists_who_holds_it(cupy):
+def test_running_out_of_gpu_memory_lists_its_holders(cupy):
     """The list has the allocators of the GPU and of the host's memory."""
     config = tf.ConfigProto()
     config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[1])
@@ -414,7 +414,7 @@ def test_a_callable_feeds_and_fetches_on_the_gpu(cupy):
         assert found.host.tolist() == [2, 2, 2]
 
 
-def test_closing_ends_copies_that_nobody_waits_for(cupy):
+def test_closing_ends_copies_without_a_waiter(cupy):
     """A copy that begins when the session is closed is cancelled."""
     (device,) = gpus(cupy)
     lent = device.lend(device.copy_from_host(np.ones(2, F)))
@@ -486,7 +486,9 @@ def no_driver():
         ("broken", "CuPy does not load: libcublas is missing"),
     ],
 )
-def test_a_node_that_asks_for_a_gpu_hears_why_there_is_none(module, message, monkeypatch, tmp_path):
+def test_the_error_of_a_node_on_a_missing_gpu_has_the_reason(
+    module, message, monkeypatch, tmp_path
+):
     """The reasons are: CuPy is missing, no device, no driver, a broken driver."""
     if module == "broken":
         (tmp_path / "cupy.py").write_text("raise ImportError('libcublas is missing')")

@@ -525,7 +525,7 @@ def test_a_step_that_fails_says_where(cupy):
         assert "node by node: 'NotElementwise: Incompatible" in sess.emitted_sources()[0]
 
 
-def test_a_copy_that_nobody_waits_for_keeps_its_memory(cupy):
+def test_a_copy_without_a_waiter_keeps_its_memory(cupy):
     """When the step ends before its copy, the memory is reused only behind the copy."""
     gpu = device()
     copy = gpu.begin_copy_to_host(put(gpu, np.arange(1000)))

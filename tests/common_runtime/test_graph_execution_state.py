@@ -83,7 +83,7 @@ def test_pruned_placement_keeps_stateful_nodes_where_they_are():
     assert "which yields" in views["read"].why
 
 
-def test_control_flow_says_beside_whom_it_stands():
+def test_the_reason_of_control_flow_names_its_neighbour():
     """Pruning moves a Switch to its data and an Exit to its loop, regardless of requests."""
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, name="x")

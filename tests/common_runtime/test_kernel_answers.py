@@ -60,7 +60,7 @@ def test_a_kernel_that_gives_nothing_is_an_internal_error(kind):
             assert error.node_name == "n"
 
 
-def test_an_output_that_nobody_uses_may_be_missing():
+def test_an_unused_output_may_be_missing():
     """The second of two outputs, or the only one of a target, may be missing."""
     with registered("TestHalf", "x: int32 -> y: int32, z: int32", lambda xp, x: (x, None)):
         assert both_ways(one_op("TestHalf"), 1) == [None] * 3

@@ -231,7 +231,7 @@ def test_a_signature_that_gains_nothing_runs_without_the_pool(pooled_ns, overlap
     assert found == TRIAL + [False] * 62
 
 
-def test_a_signature_may_change_its_mind():
+def test_a_signature_may_change_its_choice():
     """Larger feeds change the choice."""
     plain, choice = one_sum()
     assert not run_steps(plain, choice, 73, 30, 20, overlaps=True)[-1]

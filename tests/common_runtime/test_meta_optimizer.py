@@ -248,7 +248,7 @@ def test_control_edges_that_order_nothing_go() -> None:
 
 
 @pytest.mark.parametrize("kind", ["matmul", "conv2d", "batch"])
-def test_gradients_that_nobody_takes_are_not_computed(kind: str) -> None:
+def test_unused_gradients_are_not_computed(kind: str) -> None:
     """Of the two gradients of a product only the requested one is computed, with the same bits."""
     rng = np.random.default_rng(0)
     if kind == "conv2d":

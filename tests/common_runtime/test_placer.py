@@ -311,7 +311,7 @@ def test_device_of_an_assign_yields_to_the_variables() -> None:
         assert place(text, soft=soft)["a"] == "CPU:1"
 
 
-def test_reading_a_reference_binds_nobody() -> None:
+def test_reading_a_reference_does_not_colocate() -> None:
     """Reading a reference copies the value, so the reader may be anywhere."""
     assert place("v = TestVariableCPU\nr = TestRelu(v)")["r"] == "GPU:0"
 

@@ -44,7 +44,7 @@ def test_it_gives_what_other_steps_give_and_the_caller_may_write_to_it(session: 
         again["a"][:] = again["b"][:] = 7.0
 
 
-def test_who_begins_to_watch_sees_the_next_step(session: tf.Session) -> None:
+def test_a_new_observer_sees_the_next_step(session: tf.Session) -> None:
     """An observer sees the steps between its begin and its end."""
     x = tf.placeholder(tf.float32)
     y = x + 1.0
@@ -123,7 +123,7 @@ def test_variables_are_read_and_written_the_short_way(
             assert one.run(y, {x: 0.5}) == 7.5 + 2 * number
 
 
-def test_a_fetch_belongs_to_the_caller_whoever_else_has_the_array(session: tf.Session) -> None:
+def test_a_fetch_belongs_to_the_caller_even_if_the_array_is_shared(session: tf.Session) -> None:
     """An array that is fetched twice, assigned or passed on is copied."""
     x = tf.placeholder(tf.float32, [2])
     y = x + 1.0

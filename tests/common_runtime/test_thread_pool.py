@@ -97,7 +97,7 @@ def test_by_default_there_is_no_pool():
         assert pools.choose(0) is pools.choose(-1) is None
 
 
-def test_a_named_pool_is_shared_by_who_names_it():
+def test_a_named_pool_is_shared_by_its_name():
     """Another number of threads is an error; unnamed pools belong to one configuration."""
     first = InterOpThreadPools(declared(("shared-here", 2), ("", 1)))
     second = InterOpThreadPools(declared(("shared-here", 2), ("", 1)))

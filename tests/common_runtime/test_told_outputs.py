@@ -83,7 +83,7 @@ def test_a_trace_of_the_same_step_misses_nothing(told: tuple[Any, Listener]) -> 
     assert wide.output[0].tensor_description.allocation_description.requested_bytes == 64
 
 
-def test_who_does_not_ask_is_told_nothing(told: tuple[Any, Listener]) -> None:
+def test_observers_without_the_hook_receive_no_outputs(told: tuple[Any, Listener]) -> None:
     """Without this hook no outputs are reported; after removal steps are as before."""
     session, listener = told
     session.runtime.step_events.remove(listener)

@@ -94,7 +94,7 @@ def orphan() -> GraphBuilder:
     return graph
 
 
-def test_a_step_that_nobody_can_help_is_logged_once(
+def test_a_step_that_can_never_continue_is_logged_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The step keeps waiting; an observer that reads the line ends it."""

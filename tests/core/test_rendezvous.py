@@ -47,7 +47,7 @@ def test_a_recv_that_came_first_gets_the_next_value():
     assert got == [(None, 5, False)]
 
 
-def test_an_abort_fails_who_waits_and_who_comes_later():
+def test_an_abort_fails_waiting_and_later_callers():
     """All waiting and later callers get the abort's error."""
     meeting, got = Rendezvous(), []
     meeting.recv_async(KEY, lambda error, value, dead: got.append(error))

@@ -56,7 +56,7 @@ def test_reading_an_empty_variable_names_it():
         Variable("w", dtypes.float32).read()
 
 
-def test_who_read_a_value_keeps_it_when_the_variable_is_written_in_place():
+def test_a_value_that_was_read_survives_a_write_in_place():
     """Writing in place copies the value if another holder has it."""
     cell = RefCell("w", dtypes.float32)
     cell.assign(np.zeros(3, np.float32))

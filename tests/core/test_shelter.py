@@ -78,7 +78,7 @@ def test_a_call_that_takes_longer_than_a_thread_to_begin_is_made_once(
 
 
 @pytest.mark.usefixtures("first_threads_are_hit")
-def test_steps_end_in_time_whoever_was_interrupted_when_the_first_deadline_was_set() -> None:
+def test_deadlines_hold_although_an_interrupt_came_while_the_first_was_set() -> None:
     """The thread for deadlines starts, although an interrupt arrived."""
     found, step = Deadlines(), RunState(None, IDLE_HOOKS)
     found.set(step, 1)

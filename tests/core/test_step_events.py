@@ -23,7 +23,7 @@ class Counter(StepObserver):
         self.signatures.append(partitioned.signature_id)
 
 
-def test_hooks_nobody_overrides_are_none():
+def test_hooks_without_an_override_are_none():
     """Only hooks that an observer defines are called."""
     events = StepEvents()
     assert events.hooks.step_started is None
@@ -36,7 +36,7 @@ def test_hooks_nobody_overrides_are_none():
     assert events.hooks.step_started is None
 
 
-def test_an_observer_that_joins_late_hears_of_every_signature():
+def test_an_observer_that_joins_late_receives_every_signature():
     """A late observer receives earlier signatures, but no earlier steps."""
     events = StepEvents()
     events.placed(PlacedGraph(7, ()))

@@ -58,7 +58,7 @@ def test_no_python_code_runs_as_a_member_ends() -> None:
     assert calls == []
 
 
-def test_a_table_gives_values_of_what_lives() -> None:
+def test_a_table_finds_only_living_keys() -> None:
     """Lookup is by identity; ended objects are not found, and few of their entries remain."""
     table: WeakTable[Thing, int] = WeakTable()
     kept = [Thing() for _ in range(5)]

@@ -92,7 +92,7 @@ def test_an_error_reaches_the_caller() -> None:
 
 
 @pytest.mark.usefixtures("three_threads")
-def test_an_interrupt_leaves_nobody_writing() -> None:
+def test_after_an_interrupt_no_thread_writes() -> None:
     """An interrupted caller returns after the other threads have ended their pieces."""
     others, caller = [], threading.current_thread()
     both = threading.Barrier(2, timeout=_LONG_S)
@@ -108,7 +108,7 @@ def test_an_interrupt_leaves_nobody_writing() -> None:
     assert len(others) == 1
 
 
-def test_an_interrupt_behind_the_last_helper_waits_for_nobody() -> None:
+def test_an_interrupt_behind_the_last_helper_does_not_wait() -> None:
     """The interrupt arrives after the gate was taken, which would not be opened a second time."""
     asked: list[float] = []
 

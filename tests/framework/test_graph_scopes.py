@@ -248,7 +248,7 @@ def test_colocation_follows_the_group_of_the_other_op() -> None:
         assert tf.no_op().get_attr("_class") == [b"loc:@a"]
 
 
-def test_an_op_that_changes_a_buffer_lives_with_it() -> None:
+def test_an_op_that_changes_a_buffer_is_colocated_with_it() -> None:
     """A reference input colocates the op, in any device scope."""
     v = tf.Variable(1.0, use_resource=False, name="v")
     with tf.device("/gpu:0"):

@@ -206,7 +206,7 @@ def test_extension_merges_what_consumers_must_be() -> None:
     assert base.versions == VersionDef(base.versions.producer, 12, (5,))
 
 
-def test_extension_looks_at_new_nodes_only() -> None:
+def test_extension_checks_new_nodes_only() -> None:
     """Old nodes and edges are the same objects as before."""
     base = small_graph("\n".join(f"a{i} = TestSource" for i in range(50)))
     old_nodes, old_edges = list(base.nodes), base.edges

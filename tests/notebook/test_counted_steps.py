@@ -150,7 +150,7 @@ def test_a_loop_is_seen_while_it_runs(graph: Any) -> None:
     assert end[""]["partitions"][0]["done"] == end[""]["partitions"][0]["total"]
 
 
-def test_time_is_counted_by_looks(graph: Any) -> None:
+def test_time_is_counted_by_samples(graph: Any) -> None:
     """The time is counted for the op of the node that is running at a sample."""
     stops = Stops(0)
     slow = tf.py_func(stops.wait, [tf.constant(1.0)], tf.float32)
@@ -239,7 +239,7 @@ class Nodes(StepObserver):
         self.num_nodes += 1
 
 
-def test_who_needs_events_of_nodes_gets_them_beside_a_watch(graph: Any) -> None:
+def test_an_observer_of_nodes_gets_events_beside_a_watch(graph: Any) -> None:
     """The step runs node by node, and the watch gets the same states."""
     fetch = conds_in_loops()
     with tf.Session() as session:

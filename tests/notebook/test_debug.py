@@ -241,7 +241,7 @@ def test_a_step_is_debugged_to_its_end_after_a_command_that_goes_on() -> None:
         assert not view.is_attached
 
 
-def test_two_tabs_debuggers_do_not_quarrel() -> None:
+def test_debuggers_of_two_tabs_take_turns() -> None:
     """A session has one debugger; the other one attaches when the first has left."""
     with tf.Graph().as_default(), tf.Session() as session:
         one, other = LateView(session), LateView(session)

@@ -83,7 +83,7 @@ def test_text_is_text(ran: Any, tmp_path: Path, view: str, expected: str) -> Non
     assert expected in export(tmp_path / "view.txt", ran, view=view).read_text("utf-8")
 
 
-def test_names_of_strangers_end_nothing(tmp_path: Path) -> None:
+def test_hostile_names_break_no_file(tmp_path: Path) -> None:
     """Hostile names break neither the page's script, nor the SVG, nor lines of the text."""
     source = strange_file(tmp_path)
     page = export(tmp_path / "a.html", source).read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ def test_inputs_are_read_in_all_their_forms() -> None:
     assert describe_graph_def(graph_def)[1].inputs == ((0, 0), (0, 1), (0, CONTROL))
 
 
-def test_an_op_nobody_registered_is_described() -> None:
+def test_an_unregistered_op_is_described() -> None:
     """An unregistered op is described, because a picture needs no kernel."""
     graph_def = graph_pb2.GraphDef()
     graph_def.node.add(name="x", op="NoSuchOpAnywhere").attr["k"].i = 7

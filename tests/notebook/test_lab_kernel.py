@@ -108,7 +108,7 @@ def test_a_running_cell_is_looked_into_and_its_step_is_cancelled(kernel: Kernel)
     assert "cancelled in JupyterLab" in printed
 
 
-def test_unloading_says_good_bye(kernel: Kernel) -> None:
+def test_unloading_announces_the_end(kernel: Kernel) -> None:
     """Unloading announces the end, and loading again announces a new link."""
     kernel.say("hello")
     before = kernel.wait_for("hello")["kernel"]

@@ -102,7 +102,7 @@ def test_a_snapshot_tells_of_sessions_executors_devices_and_containers(
     assert "1 element of 5" in rows.values()
 
 
-def test_only_news_is_sent_and_only_while_somebody_looks(page: Page, session: Any) -> None:
+def test_only_changes_are_sent_and_only_during_a_lease(page: Page, session: Any) -> None:
     """Only changes are sent, and a lease that is not renewed ends."""
     assert page.ask("look") == []
     page.ask("watch")
@@ -342,7 +342,7 @@ def test_progress_and_debugger_end_with_their_tabs(page: Page, session: Any) -> 
     assert len(events.observers) == before
 
 
-def test_views_end_when_nobody_looks_any_more(page: Page, session: Any) -> None:
+def test_views_end_with_the_lease_of_their_page(page: Page, session: Any) -> None:
     """The lease of a page that was closed without a message ends."""
     page.ask("watch")
     _opened(page, view="progress")

@@ -232,7 +232,7 @@ def test_watch_knows_lines_and_lets_errors_out(
     assert "line 4" in capsys.readouterr().out
 
 
-def test_watch_hears_sessions_opened_in_the_cell(
+def test_watch_includes_sessions_opened_in_the_cell(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Sessions that are opened and closed in the cell count."""

@@ -14,7 +14,7 @@ def test_the_kernel_is_the_function_of_the_device() -> None:
     assert kernel_text("NoSuchOp", "/device:CPU:0", {}) == ""
 
 
-def test_who_stands_together_is_a_group() -> None:
+def test_colocated_nodes_are_a_group() -> None:
     """Groups that share a member are joined; a node alone has no group."""
     groups = colocation_groups(
         {"b": [b"loc:@a"], "c": [b"loc:@b"], "d": [b"loc:@d"], "f": [b"loc:@e"], "g": [b"other"]}

@@ -141,7 +141,7 @@ def test_the_last_run_or_a_fetch_is_shown(loaded: Any, capsys: pytest.CaptureFix
             assert "unasked" in passes_text_of("sum")
 
 
-def test_names_of_strangers_are_one_line() -> None:
+def test_hostile_names_are_one_line() -> None:
     """A hostile name breaks no line, and is text in the scenes."""
     names = [HOSTILE, "a\nb' \u202e", "x" * 100_000]
     nodes = tuple(NodeSnapshot(name, "NoOp", "", (), {}, ()) for name in names)

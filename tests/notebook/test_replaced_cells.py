@@ -33,7 +33,7 @@ def test_a_cell_that_runs_again_adds_nothing(
     assert (site.cell, site.line) == (loaded.execution_count - 1, 3)
 
 
-def test_who_still_uses_what_was_replaced_is_told(
+def test_users_of_replaced_operations_are_reported(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The report has the cell and line to run again."""
@@ -86,7 +86,7 @@ def test_diff_names_what_a_replaced_cell_changed(
     )
 
 
-def test_diff_of_a_cell_that_ran_twice_looks_past_the_numbers(
+def test_diff_of_a_cell_that_ran_twice_ignores_numbers_in_names(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A cell without the magic makes equal nodes with new numbers."""

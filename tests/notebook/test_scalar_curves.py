@@ -73,7 +73,7 @@ def test_a_written_scalar_stands_at_its_step(
     ]
 
 
-def test_a_summary_made_by_hand_is_heard(curves: ScalarCurves, tmp_path: Path) -> None:
+def test_a_summary_made_in_python_is_received(curves: ScalarCurves, tmp_path: Path) -> None:
     """Summaries made in Python are received when they are written."""
     with tf.summary.FileWriter(str(tmp_path)) as writer:
         summary = tf.Summary(value=[tf.Summary.Value(tag="accuracy", simple_value=0.5)])

@@ -155,7 +155,7 @@ def devices() -> Any:
 
 
 @pytest.mark.parametrize("build", [chain, loop, training, queue, devices])
-def test_a_tape_says_what_a_plain_listener_hears(build: Callable[[], Any]) -> None:
+def test_a_tape_has_the_events_of_a_plain_observer(build: Callable[[], Any]) -> None:
     """Events have the same times; the same tensors live when each tensor is made."""
     with tf.Graph().as_default() as graph:
         fetches = build()

@@ -98,7 +98,7 @@ def test_a_node_that_waits_for_another_step_is_neither_running_nor_done(graph: A
     assert any("waits for elements of queue 'jobs'" in line for line in lines)
 
 
-def test_one_that_is_only_looked_at_is_shown_too(graph: Any) -> None:
+def test_a_sampled_waiting_step_is_shown_too(graph: Any) -> None:
     """Samples do not show the waiting node; the nodes before it count as done."""
     _, after = jobs()
     with tf.Session() as session:

@@ -51,7 +51,7 @@ def test_states_alone_do_not_send_the_scene_again(widget: SceneWidget) -> None:
     assert message["data"]["buffer_paths"] == [["_states"]]
 
 
-def test_whoever_cannot_show_it_gets_a_text(widget: SceneWidget) -> None:
+def test_a_front_end_without_widgets_gets_a_text(widget: SceneWidget) -> None:
     """A notebook without widgets shows a description of the graph."""
     data = widget._repr_mimebundle_()[0]
 

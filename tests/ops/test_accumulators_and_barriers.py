@@ -84,7 +84,7 @@ def test_the_first_kind_of_accumulator_has_a_reference(sess: Any) -> None:
     assert sess.run(acc).tolist() == [b"localhost", b"a"]
 
 
-def test_a_barrier_makes_who_takes_wait(sess: Any) -> None:
+def test_a_take_from_a_barrier_waits(sess: Any) -> None:
     """Insertion and removal in one step run in one thread."""
     barrier = Barrier(tf.int32, shapes=((),))
     taken, _ = sess.run([barrier.take_many(2), barrier.insert_many(0, ["a", "b"], [1, 2])])

@@ -123,7 +123,7 @@ def test_old_line_ends_and_columns_left_out(sess: tf.Session, tmp_path: Path) ->
     assert _elements(sess, rows) == [(1, b"x"), (3, b"y")]
 
 
-def test_arguments_of_csv_pipelines_are_looked_at(tmp_path: Path) -> None:
+def test_arguments_of_csv_pipelines_are_checked(tmp_path: Path) -> None:
     """The arguments are checked before anything is built."""
     path = tmp_path / "rows.csv"
     path.write_text("a,a\n1,2\n")

@@ -33,7 +33,7 @@ def test_every_row_is_stored() -> None:
     assert set(_STORED) == set(feature_column_rows.rows())
 
 
-def test_layers_say_which_variables_and_tensors_are_whose() -> None:
+def test_layers_give_variables_and_tensors_by_column() -> None:
     """Variables and tensors are given by column; a shared embedding has one variable."""
     fc = tf.feature_column
     with tf.Graph().as_default():

@@ -170,7 +170,7 @@ def test_a_checkpoint_of_objects_that_lacks_a_variable_says_so() -> None:
             tf.train.Saver().restore(sess, str(_FOLDER / "objects"))
 
 
-def test_tables_of_a_checkpoint_are_looked_at_as_variables_are(tmp_path: Path) -> None:
+def test_tables_of_a_checkpoint_are_compared_like_variables(tmp_path: Path) -> None:
     """A missing table is named; a static table is restored if it is not initialized."""
     path = str(tmp_path / "x")
 

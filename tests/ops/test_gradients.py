@@ -52,7 +52,7 @@ def test_gradients_of_several_add_up(x: tf.Tensor) -> None:
     assert _run(dx).tolist() == [5.0, 5.0, 5.0]
 
 
-def test_grad_ys_weigh(x: tf.Tensor) -> None:
+def test_grad_ys_weight_the_results(x: tf.Tensor) -> None:
     """grad_ys replace the ones."""
     (dx,) = tf.gradients(x * 2.0, x, grad_ys=[[1.0, 10.0, 100.0]])
     assert _run(dx).tolist() == [2.0, 20.0, 200.0]

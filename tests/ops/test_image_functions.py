@@ -37,7 +37,7 @@ def test_value_is_tensorflows(row: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-5)
 
 
-def test_ssim_wants_images_as_large_as_its_window() -> None:
+def test_ssim_needs_images_as_large_as_its_window() -> None:
     """The size is checked before the convolution, as in TensorFlow."""
     with tf.Graph().as_default(), tf.Session() as session:
         small = tf.placeholder(tf.float32, [None, None, 1])

@@ -73,7 +73,7 @@ def test_written_over_or_replaced(
         np.testing.assert_array_equal(one, other)
 
 
-def test_who_read_a_variable_keeps_what_was_read() -> None:
+def test_a_value_that_was_read_survives_an_update_in_place() -> None:
     """An update in place does not change a value that was fetched before."""
     with tf.Graph().as_default(), tf.Session() as session:
         variable = tf.Variable(np.zeros(40_000, "f4"), use_resource=True)

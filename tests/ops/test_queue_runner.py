@@ -61,7 +61,7 @@ def test_threads_are_named_and_made_once(sess: Any) -> None:
     coord.join()
 
 
-def test_a_coordinator_frees_those_who_wait_for_room(sess: Any) -> None:
+def test_a_coordinator_ends_enqueues_that_wait_for_room(sess: Any) -> None:
     """The cancel op ends an enqueue into a full queue."""
     queue = tf.FIFOQueue(2, tf.int32, shapes=[[]])
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(5)]))

@@ -69,7 +69,7 @@ def test_a_closed_queue_gives_what_is_left_and_then_ends(sess):
         sess.run(queue.enqueue(1.0))
 
 
-def test_closing_can_cancel_those_who_wait_to_put_in(sess):
+def test_closing_can_cancel_waiting_enqueues(sess):
     """close(cancel_pending_enqueues=True) ends a waiting enqueue into a full queue."""
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
     put = queue.enqueue(1.0)
@@ -160,7 +160,7 @@ def test_names_make_elements_dicts(sess):
         queue.enqueue({"i": 1, "g": 2.0})
 
 
-def test_a_close_comes_after_those_who_wait_to_put_in():
+def test_a_close_comes_after_waiting_enqueues():
     """An enqueue that waits before the close succeeds; a later one is refused."""
     queue = Queue("q", [dtypes.int32], [], 1)
     manager, heard = CancellationManager(), []

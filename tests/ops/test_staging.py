@@ -41,7 +41,7 @@ def _note(heard: list[Any], what: Any, _: Any) -> None:
     heard.append(what)
 
 
-def test_a_full_area_makes_who_puts_in_wait() -> None:
+def test_a_put_into_a_full_area_waits() -> None:
     """Limits are numbers and bytes; a get lets the next put continue."""
     for limits in ({"capacity": 1, "memory_limit": 0}, {"capacity": 0, "memory_limit": 6}):
         area, manager, heard = Row("area", **limits), CancellationManager(), []

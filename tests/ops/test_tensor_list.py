@@ -35,7 +35,7 @@ def test_every_version_of_a_list_keeps_its_elements(seed):
     assert [one[1:] for one in versions] == [one[1:] for one in wanted]
 
 
-def test_who_keeps_the_first_of_many_versions_keeps_few_of_them():
+def test_keeping_the_first_of_many_versions_keeps_few_of_them():
     """A loop of any length needs the same memory."""
     newest = first = Places({}, 3)
     for step in range(10_000):

@@ -312,7 +312,7 @@ def test_reading_an_uninitialized_resource_names_it() -> None:
 
 
 @BOTH
-def test_who_is_uninitialized_is_reported(use_resource: bool) -> None:
+def test_uninitialized_variables_are_reported(use_resource: bool) -> None:
     """The names are a vector, which becomes empty."""
     a = tf.Variable(1.0, name="a", use_resource=use_resource)
     tf.Variable(1.0, name="b", use_resource=use_resource)

@@ -507,7 +507,7 @@ def test_states_around_are_those_of_the_iteration_where_the_step_stands(session)
     assert second["outer/behind"] == second["outer/inner/in"] == NodeState.UNREADY
 
 
-def test_a_pause_reaches_a_loop_without_end_that_somebody_else_watches() -> None:
+def test_a_pause_stops_an_endless_loop_that_is_watched() -> None:
     """A pause stops an endless loop that another observer watches and no breakpoint can stop."""
     is_running = threading.Event()
     with tf.Graph().as_default(), tf.Session() as session:

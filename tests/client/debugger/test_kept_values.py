@@ -158,7 +158,7 @@ def test_tensors_of_a_loop_in_the_others_loop_are_seen_node_by_node() -> None:
         assert len(inner.values) > 5
 
 
-def test_who_hears_of_nodes_has_the_values_too() -> None:
+def test_with_an_observer_of_nodes_the_values_are_kept_too() -> None:
     """An observer of nodes makes the step run node by node, and the values are kept as well."""
 
     class Plain(StepObserver):

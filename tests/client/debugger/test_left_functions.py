@@ -277,7 +277,7 @@ def test_breakpoints_in_many_random_graphs_stop_where_the_reference_does(
     "text",
     ["nan", "inf", "nan or inf", "max > 2", "min<= -1", "mean < 0.1", "abs max >= 3", "== 0.1"],
 )
-def test_quick_looks_at_values_answer_as_conditions_do(text: str) -> None:
+def test_quick_checks_of_values_agree_with_conditions(text: str) -> None:
     """The quick check of a value agrees with the condition, for all classes, dtypes and shapes."""
     found = value_test(text)
     assert found is not None

@@ -46,7 +46,7 @@ def _square(limit=4):
     )
 
 
-def test_one_looks_changes_and_goes_on(session):
+def test_a_dialogue_inspects_changes_and_continues(session):
     """A dialogue inspects, changes a value and runs to the result."""
     x = tf.constant(2.0, name="x")
     y = tf.square(x, name="y")

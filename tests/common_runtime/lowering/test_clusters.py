@@ -92,7 +92,7 @@ def test_shapes_that_have_to_be_broadcast_run_node_by_node():
 
 
 @pytest.mark.parametrize("when", [Lowering.ALWAYS, Lowering.NEVER])
-def test_nobodys_array_is_written_over(when):
+def test_no_foreign_array_is_overwritten(when):
     """Feeds, variables, constants, fetched values, views and their sources are not overwritten."""
     given = ramp()
     kept = given.copy()

@@ -174,7 +174,7 @@ def test_a_step_that_fails_is_written_down_until_it_does(each: bool) -> None:
     assert listener.events["begins", 0, 1, 4] == 0
 
 
-def test_who_takes_counts_and_who_takes_journals_listen_together() -> None:
+def test_observers_of_counts_and_of_journals_share_a_function() -> None:
     """One function serves observers of counts and of journals."""
 
     class Counts(StepObserver):

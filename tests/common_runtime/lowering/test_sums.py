@@ -86,7 +86,7 @@ def test_what_does_not_fit_is_said_by_the_node() -> None:
     assert "next_sum(" in source
 
 
-def test_one_term_lives_beside_the_sum() -> None:
+def test_only_one_term_exists_beside_the_sum() -> None:
     """Only one term exists beside the sum."""
     size, count = 1 << 16, 20
     with tf.Graph().as_default():

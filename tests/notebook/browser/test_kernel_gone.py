@@ -69,7 +69,7 @@ def test_a_running_step_that_is_silent_is_said_to_be(widget_page: WidgetPage) ->
     assert widget_page.problems == []
 
 
-def test_a_front_end_that_lost_the_kernel_is_believed(widget_page: WidgetPage) -> None:
+def test_a_view_says_so_when_the_front_end_has_lost_the_kernel(widget_page: WidgetPage) -> None:
     """ipywidgets marks the views of a lost kernel and informs the model."""
     page = widget_page.page
     widget_page.mount(digits_scene(), "progress", counters={**COUNTERS, "phase": "running"})
