@@ -27,7 +27,7 @@ def test_a_curve_has_a_variant_per_size(runner: server.Runner) -> None:
     """Each variant is checked when it is opened, and timed block by block."""
     opened = runner.open("feeds")
     assert opened["variants"] == ["1", "10", "100"]
-    assert opened["spec"]["what"] == "N arrays of 4 fed, an op on each, all fetched."
+    assert opened["spec"]["what"] == "Feed N arrays of 4 elements, run an op on each, fetch all."
     block = runner.block("10")
     assert block["value"] > 0
     assert runner.close() == {}
