@@ -69,10 +69,11 @@ def overhead_text(
         "Recordings, traces and tensor values come from another variant, which writes a journal: "
         "timestamps between kernels and between\niterations, the branches of conds, a note of "
         "each array, or the values. A debugged step runs as an emitted function until it comes\n"
-        "near a breakpoint. The cost is a few microseconds per step, 0.1 per iteration and 1 "
-        "per kernel that makes an array. A condition on\nvalues takes 0.1 microseconds for a number "
-        "and 1 to 2 for an array; the row has one on each node outside of loops.\nAn observer that needs each node's event as it happens "
-        "(the last row) makes the reference executor run the steps, node by node.",
+        "near a breakpoint. The cost is a few microseconds per step, 0.1 per iteration and 1 per "
+        "kernel that makes an array. A condition on\nvalues takes 0.1 microseconds for a number "
+        "and 1 to 2 for an array; the row has one on each node outside of loops.\n"
+        "An observer that needs each node's event as it happens (the last row) makes the reference "
+        "executor run the steps, node by node.",
         "",
         "## Pictures of large graphs",
         "",

@@ -120,7 +120,7 @@ def test_what_is_above_tensorflow_has_a_reason_and_a_distance(tmp_path: Path) ->
     text = (tmp_path / "docs" / "benchmarks.md").read_text()
     section = text[text.index("## Above TensorFlow") :]
     assert "| `matmul_1024` | 1.50 | 1.50 |  | 1.25 | The product" in section
-    assert "| `new` | 0.90 | 1.40 |  |  | Not looked into. |" in section
+    assert "| `new` | 0.90 | 1.40 |  |  | Not analysed. |" in section
     assert "`quick`" not in section
     assert "`run`" not in section
 
