@@ -371,7 +371,7 @@ def test_one_shared_name_is_one_resource(sess: tf.Session) -> None:
 
 
 def test_queues_without_a_shared_name_are_unique(sess: tf.Session) -> None:
-    """Two queues without a shared name differ, even with equal node names."""
+    """Two queues without a shared name are different resources."""
     one = tf.FIFOQueue(3, tf.float32, name="q")
     other = tf.FIFOQueue(3, tf.float32, name="q")
     sess.run(one.enqueue(2.0))
