@@ -1,7 +1,4 @@
-"""docs/behaviours.md names existing tests.
-
-Docs/compatibility.md gives the reason for rows without.
-"""
+"""docs/behaviours.md names existing tests; docs/compatibility.md explains rows without a test."""
 
 from __future__ import annotations
 

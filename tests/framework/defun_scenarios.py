@@ -46,7 +46,7 @@ def hashed_names(tf: Any, kit: Kit) -> Any:
         return tf.concat([second, first], 0) + y, tf.cast(x, tf.int32)
 
     def documented(x: Any) -> Any:
-        """The docstring has one line."""
+        """One line."""
         return x
 
     def summed(x: Any) -> Any:

@@ -1,6 +1,4 @@
-"""Store which optimizers TensorFlow runs for which switches.
-
-Tests/golden/rewriter_switches.json.
+"""Store TensorFlow's optimizers by switches: tests/golden/rewriter_switches.json.
 
     python scripts/oracle/graphs/rewriter_switches.py        needs TensorFlow
 

@@ -1,6 +1,4 @@
-"""Store how often every node of the cases ran, function bodies included.
-
-Tests/golden/traces.json.
+"""Store how often nodes of cases ran, with function bodies: tests/golden/traces.json.
 
     python scripts/oracle/graphs/traces.py [CASES]     needs TensorFlow; CASES is ../shared/cases
 
