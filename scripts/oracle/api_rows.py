@@ -1,4 +1,4 @@
-"""Stores what TensorFlow builds for the rows of tests/ops/api_rows.py in tests/golden/api.json."""
+"""Store what TensorFlow builds for the rows of tests/ops/api_rows.py in tests/golden/api.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes tests/golden/datasets.json: pipelines of datasets as TensorFlow builds and runs them.
+"""Write tests/golden/datasets.json: pipelines of datasets as TensorFlow builds and runs them.
 
 Run with a Python that has TensorFlow: python scripts/oracle/datasets.py
 """

@@ -1,4 +1,4 @@
-"""Stores what TensorFlow computes for the rows of tests/ops/old_op_rows.py."""
+"""Store TensorFlow's results of the rows of tests/ops/old_op_rows.py."""
 
 from __future__ import annotations
 

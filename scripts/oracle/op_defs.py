@@ -1,4 +1,4 @@
-"""Writes tests/golden/op_defs.txt: every op TensorFlow knows, one line each.
+"""Write tests/golden/op_defs.txt: every op of TensorFlow, one line each.
 
 Run with a Python that has TensorFlow: python scripts/oracle/op_defs.py
 """

@@ -1,8 +1,8 @@
-"""Prints the `@register_op(...)` head of ops from the golden list, ready to paste.
+"""Print the `@register_op(...)` head of ops from the golden list, ready to paste.
 
     python scripts/oracle/op_signature.py Relu Conv2D ...
 
-Reads tests/golden/op_defs.txt only, so it needs no TensorFlow.
+Reads only tests/golden/op_defs.txt, so it needs no TensorFlow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _QUANTIZED = "qint8, quint8, qint32, qint16, quint16"
 
 
 def golden_lines() -> dict[str, str]:
-    """Op name -> its line."""
+    """Return op name -> its line."""
     lines = GOLDEN.read_text().splitlines()
     return {line.split("(", 1)[0]: line for line in lines}
 

@@ -1,4 +1,4 @@
-"""Stores TensorFlow's answers to the op samples: tests/golden/ops_<family>.bin.
+"""Store TensorFlow's answers to the op samples: tests/golden/ops_<family>.bin.
 
     python scripts/oracle/ops_samples.py [family ...]        needs TensorFlow
 
@@ -8,7 +8,7 @@ For every row of tests/ops/samples_<family>.py the op alone is built four times 
 * inputs as placeholders of known shape: static shapes again;
 * inputs as placeholders of unknown shape: static shapes, and then the run gives the values or the
   run-time error;
-* gradients: tf.gradients of all outputs that can have one, with fixed incoming gradients.
+* gradients: tf.gradients of all differentiable outputs, with fixed incoming gradients.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Harness:
         return handle
 
     def read_variables(self) -> list[Any]:
-        """Tensors that read what the variables hold now."""
+        """Return tensors that read the current values of the variables."""
         reads = []
         for variable in self.variables:
             if variable.dtype == tf.resource:
@@ -225,7 +225,7 @@ def message_of(error: Any) -> str:
 
 
 def comparable(value: Any) -> bool:
-    """Whether the value can be stored."""
+    """Return whether the value can be stored."""
     return isinstance(value, (np.ndarray, np.generic, bytes))
 
 
@@ -297,13 +297,13 @@ def gradients(sample: samples.Sample, answer: dict[str, Any]) -> None:
 def as_array(value: Any) -> Any:
     """Return a fetched value as an array; a string keeps the zero bytes at its end.
 
-    Which NumPy's do not.
+    NumPy's byte strings drop these.
     """
     return np.asarray(value, object if isinstance(value, bytes) else None)
 
 
 def main(names: list[str]) -> None:
-    """Asks TensorFlow about every row of the named families."""
+    """Run every row of the named families with TensorFlow."""
     for name in names or samples.families():
         writer = GoldenWriter(samples.GOLDEN / f"ops_{name}.bin")
         rows = samples.family(name)

@@ -1,4 +1,4 @@
-"""Writes tests/golden/pipelines.json: queues and pipelines as TensorFlow builds and runs them.
+"""Write tests/golden/pipelines.json: queues and pipelines as TensorFlow builds and runs them.
 
 Run with a Python that has TensorFlow: python scripts/oracle/pipelines.py
 """

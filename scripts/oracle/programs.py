@@ -1,4 +1,4 @@
-"""Writes tests/golden/programs.json: what the programs of tests/programs give with TensorFlow.
+"""Write tests/golden/programs.json: the numbers of tests/programs with TensorFlow.
 
 Run with a Python that has TensorFlow, and tf-keras of the same version, from which TensorFlow takes
 ``tf.layers``: python scripts/oracle/programs.py [name ...]

@@ -1,4 +1,4 @@
-"""Writes tests/golden/proto_fields.json: TensorFlow's fields of every message that we have too.
+"""Write tests/golden/proto_fields.json: TensorFlow's fields of every message that tfnb has.
 
 Run with a Python that has TensorFlow: python scripts/oracle/proto_fields.py
 """

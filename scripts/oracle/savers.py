@@ -1,4 +1,4 @@
-"""Writes tests/golden/savers.json: savers and checkpoints as TensorFlow builds and runs them.
+"""Write tests/golden/savers.json: savers and checkpoints as TensorFlow builds and runs them.
 
 Run with a Python that has TensorFlow: python scripts/oracle/savers.py
 """

@@ -1,4 +1,4 @@
-"""Writes tests/golden/control_flow_graphs.json: what TensorFlow makes of the scenarios.
+"""Write tests/golden/control_flow_graphs.json: TensorFlow's results of the scenarios.
 
 Run with a Python that has TensorFlow: python scripts/oracle/graphs/control_flow_graphs.py
 """

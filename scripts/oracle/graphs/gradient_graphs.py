@@ -1,4 +1,4 @@
-"""Stores the nodes TensorFlow makes for gradients: tests/golden/gradient_graphs.json.xz.
+"""Store the nodes TensorFlow makes for gradients: tests/golden/gradient_graphs.json.xz.
 
 python scripts/oracle/graphs/gradient_graphs.py        needs TensorFlow
 """

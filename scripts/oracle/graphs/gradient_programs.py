@@ -1,4 +1,4 @@
-"""Stores TensorFlow's gradients of the programs in tests/ops/gradient_programs.py.
+"""Store TensorFlow's gradients of the programs in tests/ops/gradient_programs.py.
 
 python scripts/oracle/graphs/gradient_programs.py      needs TensorFlow
 """

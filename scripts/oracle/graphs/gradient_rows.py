@@ -1,4 +1,4 @@
-"""Stores the nodes TensorFlow makes for tests/ops/gradient_rows.txt.
+"""Store the nodes TensorFlow makes for tests/ops/gradient_rows.txt.
 
     python scripts/oracle/graphs/gradient_rows.py        needs TensorFlow
 

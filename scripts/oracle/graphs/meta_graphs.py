@@ -1,4 +1,4 @@
-"""Writes tests/golden/meta_graphs.json: MetaGraphDefs and SavedModels as TensorFlow makes them.
+"""Write tests/golden/meta_graphs.json: MetaGraphDefs and SavedModels as TensorFlow makes them.
 
 Run with a Python that has TensorFlow: python scripts/oracle/graphs/meta_graphs.py
 """
