@@ -10,7 +10,7 @@ EXPORTS = {
 
 
 class SessionRunHook:
-    """The base class of hooks: called at the begin of a session, around each run, and at the end.
+    """The base class of hooks: called when a session begins, around each run, and at the end.
 
     ``begin`` may add to the graph; afterwards it is finalized. An exception of a hook ends the
     training; ``end`` is then not called.
