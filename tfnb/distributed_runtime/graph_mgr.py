@@ -81,7 +81,7 @@ class RegisteredGraph(DirectSession):
 
     @made_once
     def _whole(self) -> ExecutorsAndKeys:
-        """What runs a whole step."""
+        """Return what runs a whole step."""
         assert self.graph is not None
         graph = self.graph.copy()
         ends = _turn_into_arguments(graph)
@@ -92,7 +92,7 @@ class RegisteredGraph(DirectSession):
 
     @made_once
     def _in_parts(self) -> ExecutorsAndKeys:
-        """What runs a step whose feeds and fetches come one by one, through the rendezvous."""
+        """Return what runs a step whose feeds and fetches come one by one, by rendezvous."""
         assert self.graph is not None
         client_graph = ClientGraph(self.graph.copy(), [], [], {})
         executors = self.executors_of(client_graph, (), (), (), is_partial_run=True)
