@@ -344,10 +344,11 @@ class Graph:
 
     def remove_edge(self, edge: Edge) -> None:
         """Removes an edge."""
+        dst = edge.dst
         del edge.src.out_edges[edge]
-        del edge.dst.in_edges[edge]
-        if edge.dst.data_in_edges.get(edge.dst_input) is edge:
-            del edge.dst.data_in_edges[edge.dst_input]
+        del dst.in_edges[edge]
+        if dst.data_in_edges.get(edge.dst_input) is edge:
+            del dst.data_in_edges[edge.dst_input]
         self._edges[edge.id] = None
 
     def remove_edges(self, edges: Iterable[Edge]) -> None:
@@ -410,9 +411,8 @@ class Graph:
 
 def with_default_attrs(op_def: OpDef, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Fill in the op's defaults for missing attributes; return the same object if complete."""
-    missing = {
-        attr.name: attr.default
-        for attr in op_def.attrs
-        if attr.name not in attrs and attr.has_default
-    }
+    missing: dict[str, Any] = {}
+    for attr in op_def.attrs:
+        if attr.name not in attrs and attr.has_default:
+            missing[attr.name] = attr.default
     return {**attrs, **missing} if missing else attrs

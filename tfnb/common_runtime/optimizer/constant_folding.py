@@ -76,20 +76,21 @@ def fold_constants(graph: Graph, device: Device, max_bytes: int) -> list[str]:
     missing: dict[int, int] = {}
     num_readers: dict[int, int] = {}
     waiting = [node for node in graph.op_nodes() if node.kind.is_constant and _is_free(node)]
-    while waiting:
-        for edge in waiting.pop().out_edges:
-            node = edge.dst
-            if edge.is_control:
-                continue
-            left = missing[node.id] = missing.get(node.id, len(node.input_types)) - 1
-            if left or not _is_free(node):
-                continue
-            found = _value(node, values, device)
-            if found is not None:
-                values[node.id] = found
-                folded.append(node)
-                waiting.append(node)
-                _forget_used(node, values, num_readers)
+    with np.errstate(all="ignore"):
+        while waiting:
+            for edge in waiting.pop().out_edges:
+                node = edge.dst
+                if edge.dst_input < 0:
+                    continue
+                left = missing[node.id] = missing.get(node.id, len(node.input_types)) - 1
+                if left or not _is_free(node):
+                    continue
+                found = _value(node, values, device)
+                if found is not None:
+                    values[node.id] = found
+                    folded.append(node)
+                    waiting.append(node)
+                    _forget_used(node, values, num_readers)
     if not folded:
         return []
     actions = []
@@ -144,21 +145,23 @@ def compute_constant(
 ) -> tuple[Any, ...] | None:
     """Return the outputs of a pure node for these inputs, or None if it cannot be folded.
 
-    ``kernels`` caches the kernels of one device for nodes that were built alike.
+    The caller ignores floating point errors. ``kernels`` caches the kernels of one device for nodes
+    that were built alike.
     """
     try:
-        with np.errstate(all="ignore"):
-            definition = node.op_definition
-            assert definition is not None
-            key = (definition, id(node.attrs))
-            _, kernel = (kernels or {}).get(key, (None, None))
-            if kernel is None:
-                kernel = create_kernel(definition, node.name, node.attrs, device)
-                if kernels is not None:
-                    kernels[key] = node.attrs, kernel  # the mapping lives on: its id stays unique
-            if kernel.kind != "pure":
-                return None
-            found = kernel.compute(*args)
+        definition = node.op_definition
+        assert definition is not None
+        key = (definition, id(node.attrs))
+        known = None if kernels is None else kernels.get(key)
+        if known is not None:
+            kernel = known[1]
+        else:
+            kernel = create_kernel(definition, node.name, node.attrs, device)
+            if kernels is not None:
+                kernels[key] = node.attrs, kernel  # the mapping lives on: its id stays unique
+        if kernel.kind != "pure":
+            return None
+        found = kernel.compute(*args)
     except Exception:
         # The step itself has to fail here, with the node's own error.
         return None

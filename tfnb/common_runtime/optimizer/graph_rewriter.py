@@ -187,11 +187,12 @@ class GraphRewriter:
         """
         self.changes += 1
         graph = self.graph
-        for edge in [edge for edge in node.in_edges if not edge.is_control]:
+        for edge in [edge for edge in node.in_edges if edge.dst_input >= 0]:
             graph.remove_edge(edge)
         colocated = node.attrs.get("_class")
         graph.change_op(node, op, attrs if colocated is None else {**attrs, "_class": colocated})
-        graph.add_inputs(node, inputs)
+        if inputs:
+            graph.add_inputs(node, inputs)
         for control in controls:
             graph.add_control_edge(control, node)
 
@@ -199,7 +200,10 @@ class GraphRewriter:
         self, node: Node, value: Any, dtype: DType, controls: Iterable[Node] = ()
     ) -> None:
         """Replace a node with one output by a constant with the same control dependencies."""
-        attr = TensorAttr.from_value(np.asarray(value), dtype)
+        array = np.asarray(value)
+        if array is not value:
+            array.setflags(write=False)  # nothing else has it: it needs no view
+        attr = TensorAttr.from_value(array, dtype)
         self.become(node, "Const", {"dtype": dtype, "value": attr}, (), controls)
 
     def become_constants(
