@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.device import Device
     from tfnb.core.op_kernel import OpKernel
     from tfnb.core.op_registry import OpDefinition
-    from tfnb.graph.graph import Graph, Node
+    from tfnb.graph.graph import Edge, Graph, Node
 
     type_of_kernels = dict[tuple[OpDefinition, int], tuple[Mapping[str, Any], OpKernel]]
 
@@ -263,8 +263,13 @@ def join_equal_nodes(
     Args:
       graph: the graph to change.
       keep: names of nodes that stay, because they are fetched or run as targets.
-      order: the nodes in the order in which to visit them, if it is known already.
+      order: the nodes in topological order, back edges of loops left out, if it is known already.
     """
+    if graph.distinct == (keep, graph.num_edge_ids):
+        return []
+    # In a topological order the inputs of a node are joined before it is compared, so that another
+    # search finds no more; the control edges of a joined node stay until the end, however.
+    is_complete = order is not None and len(order) == graph.num_op_nodes
     first: dict[Any, Node] = {}
     # Few nodes share op and operands with another; only those are compared in full.
     alike: dict[Any, Node | None] = {}
@@ -274,13 +279,18 @@ def join_equal_nodes(
         edges = node.data_in_edges
         if len(edges) != len(node.input_types):
             continue
-        rough: list[Any] = [node.op]
-        for index in range(len(edges)):
-            edge = edges[index]
-            rough += (edge.src, edge.src_output)
+        if len(edges) == 1:
+            edge = edges[0]
+            rough_key: tuple[Any, ...] = (node.op, edge.src, edge.src_output)
+        elif len(edges) == 2:
+            edge, other = edges[0], edges[1]
+            rough_key = (node.op, edge.src, edge.src_output, other.src, other.src_output)
+        else:
+            rough = [part for at in range(len(edges)) for part in _source(edges[at])]
+            rough_key = (node.op, *rough)
         if len(edges) != len(node.in_edges):
-            rough.append(frozenset([edge.src for edge in node.in_edges if edge.is_control]))
-        rough_key = tuple(rough)
+            controls = [edge.src for edge in node.in_edges if edge.dst_input < 0]
+            rough_key += (controls[0] if len(controls) == 1 else frozenset(controls),)
         twin = alike.setdefault(rough_key, node)
         if twin is node:
             continue
@@ -298,12 +308,19 @@ def join_equal_nodes(
         for edge in list(node.out_edges):
             if edge.is_control:
                 graph.add_control_edge(before, edge.dst)
+                is_complete = is_complete and edge.dst.is_sink
             else:
                 graph.update_edge(before, edge.src_output, edge.dst, edge.dst_input)
         repeated.append(node)
         actions.append(f"'{node.name}' ({node.op}) is the same as '{before.name}'")
     graph.remove_nodes(repeated)
+    if is_complete:
+        graph.distinct = (keep, graph.num_edge_ids)
     return actions
+
+
+def _source(edge: Edge) -> tuple[Node, int]:
+    return edge.src, edge.src_output
 
 
 def _pure_nodes(nodes: Sequence[Node]) -> Iterator[Node]:
