@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,43 @@ def import_message_modules() -> None:
     for path in sorted((site / "tensorflow" / "core").rglob("*_pb2.py")):
         importlib.import_module(".".join(path.relative_to(site).with_suffix("").parts))
     importlib.import_module("tensorflow.python.training.checkpoint_state_pb2")
+    _add_files_of_the_library(site / "tensorflow")
+
+
+def _add_files_of_the_library(folder: Path) -> None:
+    """Add the messages of its services, which are in TensorFlow's library and in no module."""
+    from google.protobuf import descriptor_pb2, descriptor_pool
+
+    (library,) = folder.glob("libtensorflow_cc.so*")
+    with library.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        for name in ("master", "worker"):
+            path = f"tensorflow/core/protobuf/{name}.proto".encode()
+            begin = content.find(b"\n" + bytes([len(path)]) + path)
+            found = descriptor_pb2.FileDescriptorProto.FromString(
+                content[begin : _end_of_message(content, begin)]
+            )
+            descriptor_pool.Default().Add(found)
+
+
+def _end_of_message(content: mmap, at: int) -> int:
+    """Return where a FileDescriptorProto ends: before a byte that begins none of its fields."""
+    while True:
+        tag, after = _varint(content, at)
+        size, after = _varint(content, after)
+        if tag & 7 != 2 or not 0 < tag >> 3 < 15:
+            return at
+        at = after + size
+
+
+def _varint(content: mmap, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = content[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
 
 
 def tensorflow_tables(names: Iterable[str]) -> dict[str, list[list[Any]]]:

@@ -24,55 +24,57 @@ from tfnb.proto import named_tensor_pb2 as tensorflow_dot_core_dot_protobuf_dot_
 from tfnb.proto import tensorflow_server_pb2 as tensorflow_dot_core_dot_protobuf_dot_tensorflow__server__pb2
 
 
-DESCRIPTOR = _descriptor_pool.POOL.AddSerializedFile(b'\n%tensorflow/core/protobuf/worker.proto\x12\ntensorflow\x1a\x19google/protobuf/any.proto\x1a\x31tensorflow/core/framework/device_attributes.proto\x1a%tensorflow/core/framework/graph.proto\x1a*tensorflow/core/framework/step_stats.proto\x1a&tensorflow/core/framework/tensor.proto\x1a%tensorflow/core/protobuf/config.proto\x1a$tensorflow/core/protobuf/debug.proto\x1a*tensorflow/core/protobuf/error_codes.proto\x1a+tensorflow/core/protobuf/named_tensor.proto\x1a\x30tensorflow/core/protobuf/tensorflow_server.proto\"\x12\n\x10GetStatusRequest\"L\n\x11GetStatusResponse\x12\x37\n\x11\x64\x65vice_attributes\x18\x01 \x03(\x0b\x32\x1c.tensorflow.DeviceAttributes\"\xbc\x02\n\x1a\x43reateWorkerSessionRequest\x12\x16\n\x0esession_handle\x18\x01 \x01(\t\x12)\n\nserver_def\x18\x02 \x01(\x0b\x32\x15.tensorflow.ServerDef\x12\x1d\n\x15isolate_session_state\x18\x03 \x01(\x08\x12?\n\x19\x63luster_device_attributes\x18\x04 \x03(\x0b\x32\x1c.tensorflow.DeviceAttributes\x12\x13\n\x0bmaster_task\x18\x05 \x01(\t\x12\x1a\n\x12master_incarnation\x18\x06 \x01(\x03\x12J\n\x1b\x63oordination_service_config\x18\x07 \x01(\x0b\x32%.tensorflow.CoordinationServiceConfig\"\x1d\n\x1b\x43reateWorkerSessionResponse\"4\n\x1a\x44\x65leteWorkerSessionRequest\x12\x16\n\x0esession_handle\x18\x01 \x01(\t\"\x1d\n\x1b\x44\x65leteWorkerSessionResponse\"\xb2\x02\n\x14RegisterGraphRequest\x12\x16\n\x0esession_handle\x18\x01 \x01(\t\x12$\n\x1c\x63reate_worker_session_called\x18\x06 \x01(\x08\x12\'\n\tgraph_def\x18\x02 \x01(\x0b\x32\x14.tensorflow.GraphDef\x12/\n\rgraph_options\x18\x04 \x01(\x0b\x32\x18.tensorflow.GraphOptions\x12/\n\rdebug_options\x18\x05 \x01(\x0b\x32\x18.tensorflow.DebugOptions\x12\x1c\n\x14\x63ollective_graph_key\x18\x07 \x01(\x03\x12-\n\x0c\x63onfig_proto\x18\x08 \x01(\x0b\x32\x17.tensorflow.ConfigProtoJ\x04\x08\x03\x10\x04\"-\n\x15RegisterGraphResponse\x12\x14\n\x0cgraph_handle\x18\x01 \x01(\t\"l\n\x16\x44\x65registerGraphRequest\x12\x16\n\x0esession_handle\x18\x02 \x01(\t\x12$\n\x1c\x63reate_worker_session_called\x18\x03 \x01(\x08\x12\x14\n\x0cgraph_handle\x18\x01 \x01(\t\"\x19\n\x17\x44\x65registerGraphResponse\"&\n\x11\x43leanupAllRequest\x12\x11\n\tcontainer\x18\x01 \x03(\t\"\x14\n\x12\x43leanupAllResponse\"\x8a\x01\n\x0c\x45xecutorOpts\x12\x14\n\x0crecord_costs\x18\x01 \x01(\x08\x12\x17\n\x0frecord_timeline\x18\x03 \x01(\x08\x12\x1f\n\x17record_partition_graphs\x18\x04 \x01(\x08\x12*\n\"report_tensor_allocations_upon_oom\x18\x05 \x01(\x08\"\xcd\x02\n\x0fRunGraphRequest\x12\x16\n\x0esession_handle\x18\x08 \x01(\t\x12$\n\x1c\x63reate_worker_session_called\x18\n \x01(\x08\x12\x14\n\x0cgraph_handle\x18\x01 \x01(\t\x12\x0f\n\x07step_id\x18\x02 \x01(\x03\x12+\n\texec_opts\x18\x05 \x01(\x0b\x32\x18.tensorflow.ExecutorOpts\x12*\n\x04send\x18\x03 \x03(\x0b\x32\x1c.tensorflow.NamedTensorProto\x12\x10\n\x08recv_key\x18\x04 \x03(\t\x12\x12\n\nis_partial\x18\x06 \x01(\x08\x12\x1b\n\x13is_last_partial_run\x18\x07 \x01(\x08\x12%\n\x1dstore_errors_in_response_body\x18\t \x01(\x08\x12\x12\n\nrequest_id\x18\x0b \x01(\x03\"\x91\x02\n\x10RunGraphResponse\x12*\n\x04recv\x18\x01 \x03(\x0b\x32\x1c.tensorflow.NamedTensorProto\x12)\n\nstep_stats\x18\x02 \x01(\x0b\x32\x15.tensorflow.StepStats\x12,\n\ncost_graph\x18\x03 \x01(\x0b\x32\x18.tensorflow.CostGraphDef\x12-\n\x0fpartition_graph\x18\x04 \x03(\x0b\x32\x14.tensorflow.GraphDef\x12+\n\x0bstatus_code\x18\x05 \x01(\x0e\x32\x16.tensorflow.error.Code\x12\x1c\n\x14status_error_message\x18\x06 \x01(\t\"&\n\x13\x43leanupGraphRequest\x12\x0f\n\x07step_id\x18\x01 \x01(\x03\"\x16\n\x14\x43leanupGraphResponse\"\xfb\x01\n\x11RecvTensorRequest\x12\x0f\n\x07step_id\x18\x01 \x01(\x03\x12\x16\n\x0erendezvous_key\x18\x02 \x01(\t\x12\x0e\n\x06\x64ma_ok\x18\x03 \x01(\x08\x12\x33\n\x0f\x63lient_locality\x18\x04 \x01(\x0b\x32\x1a.tensorflow.DeviceLocality\x12\x33\n\x0fserver_locality\x18\x05 \x01(\x0b\x32\x1a.tensorflow.DeviceLocality\x12/\n\x11transport_options\x18\x06 \x01(\x0b\x32\x14.google.protobuf.Any\x12\x12\n\nrequest_id\x18\x07 \x01(\x03\"\xaf\x01\n\x12RecvTensorResponse\x12\'\n\x06tensor\x18\x01 \x01(\x0b\x32\x17.tensorflow.TensorProto\x12\x0f\n\x07is_dead\x18\x02 \x01(\x08\x12\x19\n\x11send_start_micros\x18\x03 \x01(\x03\x12/\n\x11transport_options\x18\x04 \x01(\x0b\x32\x14.google.protobuf.Any\x12\x13\n\x0brequire_ack\x18\x05 \x01(\x08\"o\n\x0eLoggingRequest\x12\x1a\n\x12\x65nable_rpc_logging\x18\x01 \x01(\x08\x12\x1b\n\x13\x64isable_rpc_logging\x18\x04 \x01(\x08\x12\r\n\x05\x63lear\x18\x02 \x01(\x08\x12\x15\n\rfetch_step_id\x18\x03 \x03(\x03\"N\n\x10LabeledStepStats\x12\x0f\n\x07step_id\x18\x01 \x01(\x03\x12)\n\nstep_stats\x18\x02 \x01(\x0b\x32\x15.tensorflow.StepStats\"=\n\x0fLoggingResponse\x12*\n\x04step\x18\x01 \x03(\x0b\x32\x1c.tensorflow.LabeledStepStatsb\x06proto3')
+DESCRIPTOR = _descriptor_pool.POOL.AddSerializedFile(b'\n%tensorflow/core/protobuf/worker.proto\x12\ntensorflow\x1a\x19google/protobuf/any.proto\x1a\x31tensorflow/core/framework/device_attributes.proto\x1a%tensorflow/core/framework/graph.proto\x1a*tensorflow/core/framework/step_stats.proto\x1a&tensorflow/core/framework/tensor.proto\x1a%tensorflow/core/protobuf/config.proto\x1a$tensorflow/core/protobuf/debug.proto\x1a*tensorflow/core/protobuf/error_codes.proto\x1a+tensorflow/core/protobuf/named_tensor.proto\x1a\x30tensorflow/core/protobuf/tensorflow_server.proto\"\x12\n\x10GetStatusRequest\"L\n\x11GetStatusResponse\x12\x37\n\x11\x64\x65vice_attributes\x18\x01 \x03(\x0b\x32\x1c.tensorflow.DeviceAttributes\"\xf0\x01\n\x1a\x43reateWorkerSessionRequest\x12\x16\n\x0esession_handle\x18\x01 \x01(\t\x12)\n\nserver_def\x18\x02 \x01(\x0b\x32\x15.tensorflow.ServerDef\x12\x1d\n\x15isolate_session_state\x18\x03 \x01(\x08\x12?\n\x19\x63luster_device_attributes\x18\x04 \x03(\x0b\x32\x1c.tensorflow.DeviceAttributes\x12\x13\n\x0bmaster_task\x18\x05 \x01(\t\x12\x1a\n\x12master_incarnation\x18\x06 \x01(\x03\"\x1d\n\x1b\x43reateWorkerSessionResponse\"4\n\x1a\x44\x65leteWorkerSessionRequest\x12\x16\n\x0esession_handle\x18\x01 \x01(\t\"\x1d\n\x1b\x44\x65leteWorkerSessionResponse\"\xca\x02\n\x14RegisterGraphRequest\x12\x16\n\x0esession_handle\x18\x01 \x01(\t\x12$\n\x1c\x63reate_worker_session_called\x18\x06 \x01(\x08\x12\'\n\tgraph_def\x18\x02 \x01(\x0b\x32\x14.tensorflow.GraphDef\x12\x1c\n\x10has_control_flow\x18\x03 \x01(\x08\x42\x02\x18\x01\x12/\n\rgraph_options\x18\x04 \x01(\x0b\x32\x18.tensorflow.GraphOptions\x12/\n\rdebug_options\x18\x05 \x01(\x0b\x32\x18.tensorflow.DebugOptions\x12\x1c\n\x14\x63ollective_graph_key\x18\x07 \x01(\x03\x12-\n\x0c\x63onfig_proto\x18\x08 \x01(\x0b\x32\x17.tensorflow.ConfigProto\"-\n\x15RegisterGraphResponse\x12\x14\n\x0cgraph_handle\x18\x01 \x01(\t\"l\n\x16\x44\x65registerGraphRequest\x12\x16\n\x0esession_handle\x18\x02 \x01(\t\x12$\n\x1c\x63reate_worker_session_called\x18\x03 \x01(\x08\x12\x14\n\x0cgraph_handle\x18\x01 \x01(\t\"\x19\n\x17\x44\x65registerGraphResponse\"&\n\x11\x43leanupAllRequest\x12\x11\n\tcontainer\x18\x01 \x03(\t\"\x14\n\x12\x43leanupAllResponse\"\x8a\x01\n\x0c\x45xecutorOpts\x12\x14\n\x0crecord_costs\x18\x01 \x01(\x08\x12\x17\n\x0frecord_timeline\x18\x03 \x01(\x08\x12\x1f\n\x17record_partition_graphs\x18\x04 \x01(\x08\x12*\n\"report_tensor_allocations_upon_oom\x18\x05 \x01(\x08\"\xcd\x02\n\x0fRunGraphRequest\x12\x16\n\x0esession_handle\x18\x08 \x01(\t\x12$\n\x1c\x63reate_worker_session_called\x18\n \x01(\x08\x12\x14\n\x0cgraph_handle\x18\x01 \x01(\t\x12\x0f\n\x07step_id\x18\x02 \x01(\x03\x12+\n\texec_opts\x18\x05 \x01(\x0b\x32\x18.tensorflow.ExecutorOpts\x12*\n\x04send\x18\x03 \x03(\x0b\x32\x1c.tensorflow.NamedTensorProto\x12\x10\n\x08recv_key\x18\x04 \x03(\t\x12\x12\n\nis_partial\x18\x06 \x01(\x08\x12\x1b\n\x13is_last_partial_run\x18\x07 \x01(\x08\x12%\n\x1dstore_errors_in_response_body\x18\t \x01(\x08\x12\x12\n\nrequest_id\x18\x0b \x01(\x03\"\x91\x02\n\x10RunGraphResponse\x12*\n\x04recv\x18\x01 \x03(\x0b\x32\x1c.tensorflow.NamedTensorProto\x12)\n\nstep_stats\x18\x02 \x01(\x0b\x32\x15.tensorflow.StepStats\x12,\n\ncost_graph\x18\x03 \x01(\x0b\x32\x18.tensorflow.CostGraphDef\x12-\n\x0fpartition_graph\x18\x04 \x03(\x0b\x32\x14.tensorflow.GraphDef\x12+\n\x0bstatus_code\x18\x05 \x01(\x0e\x32\x16.tensorflow.error.Code\x12\x1c\n\x14status_error_message\x18\x06 \x01(\t\"&\n\x13\x43leanupGraphRequest\x12\x0f\n\x07step_id\x18\x01 \x01(\x03\"\x16\n\x14\x43leanupGraphResponse\"\xfb\x01\n\x11RecvTensorRequest\x12\x0f\n\x07step_id\x18\x01 \x01(\x03\x12\x16\n\x0erendezvous_key\x18\x02 \x01(\t\x12\x0e\n\x06\x64ma_ok\x18\x03 \x01(\x08\x12\x33\n\x0f\x63lient_locality\x18\x04 \x01(\x0b\x32\x1a.tensorflow.DeviceLocality\x12\x33\n\x0fserver_locality\x18\x05 \x01(\x0b\x32\x1a.tensorflow.DeviceLocality\x12/\n\x11transport_options\x18\x06 \x01(\x0b\x32\x14.google.protobuf.Any\x12\x12\n\nrequest_id\x18\x07 \x01(\x03\"\xaf\x01\n\x12RecvTensorResponse\x12\'\n\x06tensor\x18\x01 \x01(\x0b\x32\x17.tensorflow.TensorProto\x12\x0f\n\x07is_dead\x18\x02 \x01(\x08\x12\x19\n\x11send_start_micros\x18\x03 \x01(\x03\x12/\n\x11transport_options\x18\x04 \x01(\x0b\x32\x14.google.protobuf.Any\x12\x13\n\x0brequire_ack\x18\x05 \x01(\x08\"o\n\x0eLoggingRequest\x12\x1a\n\x12\x65nable_rpc_logging\x18\x01 \x01(\x08\x12\x1b\n\x13\x64isable_rpc_logging\x18\x04 \x01(\x08\x12\r\n\x05\x63lear\x18\x02 \x01(\x08\x12\x15\n\rfetch_step_id\x18\x03 \x03(\x03\"N\n\x10LabeledStepStats\x12\x0f\n\x07step_id\x18\x01 \x01(\x03\x12)\n\nstep_stats\x18\x02 \x01(\x0b\x32\x15.tensorflow.StepStats\"=\n\x0fLoggingResponse\x12*\n\x04step\x18\x01 \x03(\x0b\x32\x1c.tensorflow.LabeledStepStatsb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tfnb.proto.worker_pb2', _globals)
 if _descriptor._USE_C_DESCRIPTORS == False:
   DESCRIPTOR._options = None
+  _globals['_REGISTERGRAPHREQUEST'].fields_by_name['has_control_flow']._options = None
+  _globals['_REGISTERGRAPHREQUEST'].fields_by_name['has_control_flow']._serialized_options = b'\030\001'
   _globals['_GETSTATUSREQUEST']._serialized_start=470
   _globals['_GETSTATUSREQUEST']._serialized_end=488
   _globals['_GETSTATUSRESPONSE']._serialized_start=490
   _globals['_GETSTATUSRESPONSE']._serialized_end=566
   _globals['_CREATEWORKERSESSIONREQUEST']._serialized_start=569
-  _globals['_CREATEWORKERSESSIONREQUEST']._serialized_end=885
-  _globals['_CREATEWORKERSESSIONRESPONSE']._serialized_start=887
-  _globals['_CREATEWORKERSESSIONRESPONSE']._serialized_end=916
-  _globals['_DELETEWORKERSESSIONREQUEST']._serialized_start=918
-  _globals['_DELETEWORKERSESSIONREQUEST']._serialized_end=970
-  _globals['_DELETEWORKERSESSIONRESPONSE']._serialized_start=972
-  _globals['_DELETEWORKERSESSIONRESPONSE']._serialized_end=1001
-  _globals['_REGISTERGRAPHREQUEST']._serialized_start=1004
-  _globals['_REGISTERGRAPHREQUEST']._serialized_end=1310
-  _globals['_REGISTERGRAPHRESPONSE']._serialized_start=1312
-  _globals['_REGISTERGRAPHRESPONSE']._serialized_end=1357
-  _globals['_DEREGISTERGRAPHREQUEST']._serialized_start=1359
-  _globals['_DEREGISTERGRAPHREQUEST']._serialized_end=1467
-  _globals['_DEREGISTERGRAPHRESPONSE']._serialized_start=1469
-  _globals['_DEREGISTERGRAPHRESPONSE']._serialized_end=1494
-  _globals['_CLEANUPALLREQUEST']._serialized_start=1496
-  _globals['_CLEANUPALLREQUEST']._serialized_end=1534
-  _globals['_CLEANUPALLRESPONSE']._serialized_start=1536
-  _globals['_CLEANUPALLRESPONSE']._serialized_end=1556
-  _globals['_EXECUTOROPTS']._serialized_start=1559
-  _globals['_EXECUTOROPTS']._serialized_end=1697
-  _globals['_RUNGRAPHREQUEST']._serialized_start=1700
-  _globals['_RUNGRAPHREQUEST']._serialized_end=2033
-  _globals['_RUNGRAPHRESPONSE']._serialized_start=2036
-  _globals['_RUNGRAPHRESPONSE']._serialized_end=2309
-  _globals['_CLEANUPGRAPHREQUEST']._serialized_start=2311
-  _globals['_CLEANUPGRAPHREQUEST']._serialized_end=2349
-  _globals['_CLEANUPGRAPHRESPONSE']._serialized_start=2351
-  _globals['_CLEANUPGRAPHRESPONSE']._serialized_end=2373
-  _globals['_RECVTENSORREQUEST']._serialized_start=2376
-  _globals['_RECVTENSORREQUEST']._serialized_end=2627
-  _globals['_RECVTENSORRESPONSE']._serialized_start=2630
-  _globals['_RECVTENSORRESPONSE']._serialized_end=2805
-  _globals['_LOGGINGREQUEST']._serialized_start=2807
-  _globals['_LOGGINGREQUEST']._serialized_end=2918
-  _globals['_LABELEDSTEPSTATS']._serialized_start=2920
-  _globals['_LABELEDSTEPSTATS']._serialized_end=2998
-  _globals['_LOGGINGRESPONSE']._serialized_start=3000
-  _globals['_LOGGINGRESPONSE']._serialized_end=3061
+  _globals['_CREATEWORKERSESSIONREQUEST']._serialized_end=809
+  _globals['_CREATEWORKERSESSIONRESPONSE']._serialized_start=811
+  _globals['_CREATEWORKERSESSIONRESPONSE']._serialized_end=840
+  _globals['_DELETEWORKERSESSIONREQUEST']._serialized_start=842
+  _globals['_DELETEWORKERSESSIONREQUEST']._serialized_end=894
+  _globals['_DELETEWORKERSESSIONRESPONSE']._serialized_start=896
+  _globals['_DELETEWORKERSESSIONRESPONSE']._serialized_end=925
+  _globals['_REGISTERGRAPHREQUEST']._serialized_start=928
+  _globals['_REGISTERGRAPHREQUEST']._serialized_end=1258
+  _globals['_REGISTERGRAPHRESPONSE']._serialized_start=1260
+  _globals['_REGISTERGRAPHRESPONSE']._serialized_end=1305
+  _globals['_DEREGISTERGRAPHREQUEST']._serialized_start=1307
+  _globals['_DEREGISTERGRAPHREQUEST']._serialized_end=1415
+  _globals['_DEREGISTERGRAPHRESPONSE']._serialized_start=1417
+  _globals['_DEREGISTERGRAPHRESPONSE']._serialized_end=1442
+  _globals['_CLEANUPALLREQUEST']._serialized_start=1444
+  _globals['_CLEANUPALLREQUEST']._serialized_end=1482
+  _globals['_CLEANUPALLRESPONSE']._serialized_start=1484
+  _globals['_CLEANUPALLRESPONSE']._serialized_end=1504
+  _globals['_EXECUTOROPTS']._serialized_start=1507
+  _globals['_EXECUTOROPTS']._serialized_end=1645
+  _globals['_RUNGRAPHREQUEST']._serialized_start=1648
+  _globals['_RUNGRAPHREQUEST']._serialized_end=1981
+  _globals['_RUNGRAPHRESPONSE']._serialized_start=1984
+  _globals['_RUNGRAPHRESPONSE']._serialized_end=2257
+  _globals['_CLEANUPGRAPHREQUEST']._serialized_start=2259
+  _globals['_CLEANUPGRAPHREQUEST']._serialized_end=2297
+  _globals['_CLEANUPGRAPHRESPONSE']._serialized_start=2299
+  _globals['_CLEANUPGRAPHRESPONSE']._serialized_end=2321
+  _globals['_RECVTENSORREQUEST']._serialized_start=2324
+  _globals['_RECVTENSORREQUEST']._serialized_end=2575
+  _globals['_RECVTENSORRESPONSE']._serialized_start=2578
+  _globals['_RECVTENSORRESPONSE']._serialized_end=2753
+  _globals['_LOGGINGREQUEST']._serialized_start=2755
+  _globals['_LOGGINGREQUEST']._serialized_end=2866
+  _globals['_LABELEDSTEPSTATS']._serialized_start=2868
+  _globals['_LABELEDSTEPSTATS']._serialized_end=2946
+  _globals['_LOGGINGRESPONSE']._serialized_start=2948
+  _globals['_LOGGINGRESPONSE']._serialized_end=3009
 # @@protoc_insertion_point(module_scope)

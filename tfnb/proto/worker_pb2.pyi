@@ -60,7 +60,6 @@ class CreateWorkerSessionRequest(google.protobuf.message.Message):
     CLUSTER_DEVICE_ATTRIBUTES_FIELD_NUMBER: builtins.int
     MASTER_TASK_FIELD_NUMBER: builtins.int
     MASTER_INCARNATION_FIELD_NUMBER: builtins.int
-    COORDINATION_SERVICE_CONFIG_FIELD_NUMBER: builtins.int
     session_handle: builtins.str
     isolate_session_state: builtins.bool
     master_task: builtins.str
@@ -71,8 +70,6 @@ class CreateWorkerSessionRequest(google.protobuf.message.Message):
 
     @property
     def cluster_device_attributes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[tfnb.proto.device_attributes_pb2.DeviceAttributes]: ...
-    @property
-    def coordination_service_config(self) -> tfnb.proto.config_pb2.CoordinationServiceConfig: ...
     def __init__(
         self,
         *,
@@ -82,10 +79,9 @@ class CreateWorkerSessionRequest(google.protobuf.message.Message):
         cluster_device_attributes: collections.abc.Iterable[tfnb.proto.device_attributes_pb2.DeviceAttributes] | None = ...,
         master_task: builtins.str = ...,
         master_incarnation: builtins.int = ...,
-        coordination_service_config: tfnb.proto.config_pb2.CoordinationServiceConfig | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["coordination_service_config", b"coordination_service_config", "server_def", b"server_def"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["cluster_device_attributes", b"cluster_device_attributes", "coordination_service_config", b"coordination_service_config", "isolate_session_state", b"isolate_session_state", "master_incarnation", b"master_incarnation", "master_task", b"master_task", "server_def", b"server_def", "session_handle", b"session_handle"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["server_def", b"server_def"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["cluster_device_attributes", b"cluster_device_attributes", "isolate_session_state", b"isolate_session_state", "master_incarnation", b"master_incarnation", "master_task", b"master_task", "server_def", b"server_def", "session_handle", b"session_handle"]) -> None: ...
 
 global___CreateWorkerSessionRequest = CreateWorkerSessionRequest
 
@@ -133,12 +129,14 @@ class RegisterGraphRequest(google.protobuf.message.Message):
     SESSION_HANDLE_FIELD_NUMBER: builtins.int
     CREATE_WORKER_SESSION_CALLED_FIELD_NUMBER: builtins.int
     GRAPH_DEF_FIELD_NUMBER: builtins.int
+    HAS_CONTROL_FLOW_FIELD_NUMBER: builtins.int
     GRAPH_OPTIONS_FIELD_NUMBER: builtins.int
     DEBUG_OPTIONS_FIELD_NUMBER: builtins.int
     COLLECTIVE_GRAPH_KEY_FIELD_NUMBER: builtins.int
     CONFIG_PROTO_FIELD_NUMBER: builtins.int
     session_handle: builtins.str
     create_worker_session_called: builtins.bool
+    has_control_flow: builtins.bool
     collective_graph_key: builtins.int
     @property
     def graph_def(self) -> tfnb.proto.graph_pb2.GraphDef: ...
@@ -154,13 +152,14 @@ class RegisterGraphRequest(google.protobuf.message.Message):
         session_handle: builtins.str = ...,
         create_worker_session_called: builtins.bool = ...,
         graph_def: tfnb.proto.graph_pb2.GraphDef | None = ...,
+        has_control_flow: builtins.bool = ...,
         graph_options: tfnb.proto.config_pb2.GraphOptions | None = ...,
         debug_options: tfnb.proto.debug_pb2.DebugOptions | None = ...,
         collective_graph_key: builtins.int = ...,
         config_proto: tfnb.proto.config_pb2.ConfigProto | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["config_proto", b"config_proto", "debug_options", b"debug_options", "graph_def", b"graph_def", "graph_options", b"graph_options"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collective_graph_key", b"collective_graph_key", "config_proto", b"config_proto", "create_worker_session_called", b"create_worker_session_called", "debug_options", b"debug_options", "graph_def", b"graph_def", "graph_options", b"graph_options", "session_handle", b"session_handle"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collective_graph_key", b"collective_graph_key", "config_proto", b"config_proto", "create_worker_session_called", b"create_worker_session_called", "debug_options", b"debug_options", "graph_def", b"graph_def", "graph_options", b"graph_options", "has_control_flow", b"has_control_flow", "session_handle", b"session_handle"]) -> None: ...
 
 global___RegisterGraphRequest = RegisterGraphRequest
 
