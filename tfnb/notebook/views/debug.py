@@ -43,7 +43,7 @@ _MAX_TEXT = 20_000
 
 # The open debuggers, of cells and of tabs.
 _open: list[Debug] = []
-_SHARED = ("_scene", "_states", "_counters", "_debug", "_notice", "_curves", "selected")
+_SHARED = ("_debug", "_notice", "_curves", "selected")
 
 
 def debug_of_a_cell() -> Debug | None:
@@ -121,10 +121,13 @@ class Debug:
             with found.changing:
                 setattr(found, change.name, change.new)
 
-        for name in _SHARED:
-            if first.has_trait(name):
-                first.observe(follow, name)
-                setattr(found, name, getattr(first, name))
+        with first.changing:
+            for name in _SHARED:
+                if first.has_trait(name):
+                    first.observe(follow, name)
+                    setattr(found, name, getattr(first, name))
+            found.show(first.scene, first._states, first._counters)
+            first.mirrors.append(found)
         found.on_msg(self._hear)
         self._mirrors.append((found, follow))
         return found
@@ -133,6 +136,7 @@ class Debug:
         """Forget a widget that :meth:`mirror` returned and that is closed."""
         for pair in [one for one in self._mirrors if one[0] is mirror]:
             self._mirrors.remove(pair)
+            self.widget.mirrors.remove(mirror)
             self.widget.unobserve(pair[1], [one for one in _SHARED if self.widget.has_trait(one)])
 
     @property
