@@ -93,6 +93,26 @@ def test_a_closed_debugger_leaves_the_session(lab: Lab, notebook_of: Callable[..
     wait_for_output(lab, 2, "None")
 
 
+def test_a_step_that_stands_runs_to_its_end_when_the_debugger_is_closed(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """The breakpoint in its next iteration does not stop it again, where no view would show it."""
+    lab.open(notebook_of("stands_closed.ipynb", SETUP, LOOP, "sess.run(loop, {x: 1.0})", DEBUGGER))
+    panel = show_panel(lab)
+    lab.run(0)
+    lab.run(1)
+    wait_for_text(panel, "float32 (3, 2)")
+    debugger = debugger_tab(lab)
+    break_at(debugger, "loop/first")
+    to_notebook(lab)
+    lab.start(2)
+    heading(debugger, "Stands before loop/first")
+    close_tab(lab.page, "Debugger")
+    lab.page.wait_for_function("() => window.isDone", timeout=LIMIT_MS)
+    lab.run(3)
+    assert "None" in str(lab.outputs(3))
+
+
 def test_the_debugger_attaches_only_with_a_reason_and_says_so(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:

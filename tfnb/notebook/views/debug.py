@@ -89,6 +89,7 @@ class Debug:
         self.attaches_late = attaches_late
         self._mirrors: list[Any] = []
         self._is_off = False  # whether the user has detached it
+        self._is_over = False  # whether its block has ended; guarded by _fitting
         self._fitting = threading.Lock()
         self._shown: tuple[Any, ...] = ()
         self._stop_at_start = stop_at_start
@@ -164,6 +165,8 @@ class Debug:
         if self in _open:
             _open.remove(self)
         self._let_go()
+        with self._fitting:
+            self._is_over = True
         for debugger in self.debuggers:
             debugger.detach()
         if self._watch is not None:
@@ -206,7 +209,8 @@ class Debug:
         """
         with self._fitting:
             for debugger in self.debuggers:
-                wanted = not self._is_off
+                # A step that stood goes on when the block ends, and asks for the debugger again.
+                wanted = not (self._is_off or self._is_over)
                 if self.attaches_late:
                     wanted = wanted and debugger.has_a_reason
                 if not wanted:
