@@ -139,31 +139,40 @@ _PICTURES = """() => [...document.querySelectorAll(".jp-CodeCell")].slice(1).map
 ])"""
 
 
+# How many pictures their cells cut off.
+_TOO_WIDE = """() => [...document.querySelectorAll(".jp-RenderedSVG img")].filter(
+  (one) => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right + 1
+).length"""
+
+
 def test_a_notebook_that_is_opened_again_has_a_picture_of_every_view(
     lab: Lab, notebook_of: Callable[..., str], server_folder: Path
 ) -> None:
     """Also as an exported page; while the widget is there the picture is not seen."""
-    record = "%%tfnb record\nsess.run(score, {x: [[1.0, 2.0, 3.0]]})"
-    path = notebook_of("saved_views.ipynb", SETUP, *SAVED_VIEWS, record)
+    run = "sess.run(score, {x: [[1.0, 2.0, 3.0]]})"
+    live = (f"%%tfnb record\n{run}", f"%%tfnb watch\n{run}")
+    path = notebook_of("saved_views.ipynb", SETUP, *SAVED_VIEWS, *live)
     lab.page.set_viewport_size({"width": 1320, "height": 3200})
     lab.open(path)
-    for index in range(len(SAVED_VIEWS) + 2):
+    for index in range(len(SAVED_VIEWS) + 3):
         lab.run(index)
-    for view in ("graph", "placement", "partitions", "passes", "run"):
+    for view in ("graph", "placement", "partitions", "passes", "run", "progress"):
         lab.page.wait_for_selector(f".tfnb-view-{view}[data-ready]", timeout=LIMIT_MS)
-    assert lab.page.evaluate(_PICTURES) == [[0, False]] * 4 + [[1, False]]
+    assert lab.page.evaluate(_PICTURES) == [[0, False]] * 4 + [[1, False]] * 2
     lab.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     lab.close()
 
     lab.open(path)
     are_there = f"() => ({_PICTURES})().every(([shown]) => shown === 1)"
     lab.page.wait_for_function(are_there, timeout=LIMIT_MS)
-    assert lab.page.evaluate(_PICTURES) == [[1, False]] * 5
+    assert lab.page.evaluate(_PICTURES) == [[1, False]] * 6
+    lab.page.set_viewport_size({"width": 700, "height": 1200})
+    assert lab.page.evaluate(_TOO_WIDE) == 0
 
     from nbconvert import HTMLExporter
 
     page, _ = HTMLExporter().from_filename(str(server_folder / path))
     found = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
     pictures = [base64.b64decode(text).decode() for text in found]
-    assert len(pictures) == 5
+    assert len(pictures) == 6
     assert "Placement: CPU:0" in pictures[1]
