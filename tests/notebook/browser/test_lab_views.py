@@ -113,6 +113,8 @@ def test_sessions_and_executors_are_told_apart(lab: Lab, notebook_of: Callable[.
               f'name="a_long_name_of_a_placeholder_{i}")' for i in range(3)),
             f"total = tf.add_n([{many}], name='a_long_name_of_a_total')",
             "twice = tf.multiply(total, 2.0, name='twice_as_much_as_the_total')",
+            "a, b = (tf.get_variable(f'layer/{one}/Adam_1', [2]) for one in ('kernel', 'bias'))",
+            "sess.run([a.initializer, b.initializer])",
             "other = tf.Session()",
             f"feed = dict.fromkeys([{many}], 1.0)",
             "other.run(total, feed); other.run(twice, feed);",
@@ -124,10 +126,14 @@ def test_sessions_and_executors_are_told_apart(lab: Lab, notebook_of: Callable[.
     lab.run(1)
     panel.get_by_role("heading", name="other", exact=True).wait_for(timeout=LIMIT_MS)
     panel.get_by_role("heading", name="sess", exact=True).wait_for(timeout=LIMIT_MS)
+    wait_for_text(panel, "twice_as_much_as_the_total:0")
     fetches = panel.locator(".tfnb-lab-session", has_text="twice_as").locator(".tfnb-lab-fetches")
     assert fetches.all_inner_texts() == ["twice_as_much_as_the_total:0", "a_long_name_of_a_total:0"]
     for one in fetches.all():
         assert one.evaluate("(e) => e.scrollWidth <= e.clientWidth && e.clientHeight > 0")
+    for name in ("layer/bias/Adam_1", "layer/kernel/Adam_1"):
+        held = panel.locator("td.tfnb-lab-names").get_by_text(name, exact=True)
+        assert held.evaluate("(e) => e.scrollWidth <= e.clientWidth")
     numbers = panel.get_by_text("No. ").all_inner_texts()
     assert len({text.split(" · ")[0] for text in numbers}) == len(numbers)
 
