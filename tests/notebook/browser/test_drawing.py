@@ -97,6 +97,9 @@ def test_the_whole_graph_is_shown_however_large_it_is(widget_page: WidgetPage) -
     page.get_by_role("button", name="Show the whole graph").click()
     widget_page.settle()
     assert page.evaluate(_SEEN_WHOLE)
+    page.set_viewport_size({"width": 700, "height": 700})
+    widget_page.settle()
+    assert page.evaluate(_SEEN_WHOLE)
     before = page.evaluate(_SCALE)
     assert before < 0.3
     page.get_by_role("button", name="Zoom in").click()
