@@ -106,6 +106,21 @@ def test_the_whole_graph_is_shown_however_large_it_is(widget_page: WidgetPage) -
     assert page.evaluate(_SCALE) == pytest.approx(1.3 * before, rel=0.01)
 
 
+def test_the_minimap_of_a_narrow_view_covers_little_of_it(widget_page: WidgetPage) -> None:
+    """Of a wide graph, where it would be as wide as elsewhere."""
+    page = widget_page.page
+    page.set_viewport_size({"width": 360, "height": 700})
+    names = [f"{chr(97 + i)}{chr(97 + i)}" for i in range(24)]
+    pairs = [
+        SceneNode(f"{name}{end}", f"Op{name}{end}", ((2 * i, 0),) if end else ())
+        for i, name in enumerate(names)
+        for end in ("", "z")
+    ]
+    widget_page.mount(build_scene(pairs))
+    minimap = page.locator(".tfnb-minimap").bounding_box()
+    assert minimap["width"] < 0.3 * page.locator(".tfnb-field").bounding_box()["width"]
+
+
 @pytest.mark.parametrize(("count", "size"), [(4, 3), (1, 11)])
 def test_a_first_view_can_be_read_and_is_whole_where_it_can(
     widget_page: WidgetPage, count: int, size: int
