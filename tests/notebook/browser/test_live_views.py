@@ -350,6 +350,11 @@ def test_a_page_that_is_reloaded_keeps_the_debugger_of_a_cell(
     debugger = page.locator(".tfnb-lab-tab .tfnb-view-debug")
     heading(debugger, "Stands before loop/first")
     assert "iteration 3" in debugger.locator(".tfnb-debug-heading").inner_text()
+    # The lists leave the graph room in the tab.
+    page.set_viewport_size({"width": 1440, "height": 900})
+    tab, field = page.locator(".tfnb-lab-tab"), debugger.locator(".tfnb-field")
+    box = tab.bounding_box()
+    assert box["y"] + box["height"] - field.bounding_box()["y"] > 200
     bar = debugger.locator(".tfnb-debug-bar")
     bar.get_by_role("button", name="Step", exact=True).click()
     debugger.locator(".tfnb-debug-heading", has_text="· step").wait_for(timeout=LIMIT_MS)
