@@ -198,7 +198,6 @@ export class GraphView {
     this.legend.show(this.colouring);
     this.search.setScene(scene);
     this.status.textContent = "";
-    this.viewport.startsLeft = scene.isLanes;
     useFontOf(this.element);
     this.toolbar.showDirection(this.direction, !scene.isLanes);
     const kept = before && openAsBefore(before, open, scene);
@@ -216,6 +215,7 @@ export class GraphView {
 
   private makeArranger(scene: Scene): Arranger {
     const direction = scene.isLanes ? "down" : this.direction;
+    this.viewport.startsLeft = scene.isLanes || direction === "right";
     return new Arranger(scene, this.layouts.layout, direction);
   }
 

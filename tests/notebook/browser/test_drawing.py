@@ -106,6 +106,19 @@ def test_the_whole_graph_is_shown_however_large_it_is(widget_page: WidgetPage) -
     assert page.evaluate(_SCALE) == pytest.approx(1.3 * before, rel=0.01)
 
 
+def test_a_graph_that_flows_to_the_right_begins_at_its_left(widget_page: WidgetPage) -> None:
+    """Where the whole cannot be read, its first nodes are seen, not its middle."""
+    page = widget_page.page
+    names = [f"{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(40)]
+    ops = [SceneNode(n, f"Op{n}", ((i - 1, 0),) if i else ()) for i, n in enumerate(names)]
+    widget_page.mount(build_scene(ops))
+    page.get_by_role("button", name="Let data flow to the right").click()
+    page.locator(".tfnb-button[aria-pressed=true]").wait_for()
+    widget_page.settle()
+    left = page.locator(".tfnb-field").bounding_box()["x"]
+    assert page.locator(".tfnb-node", has_text="Opaa").bounding_box()["x"] > left
+
+
 def test_the_minimap_of_a_narrow_view_covers_little_of_it(widget_page: WidgetPage) -> None:
     """Of a wide graph, where it would be as wide as elsewhere."""
     page = widget_page.page
