@@ -1,4 +1,4 @@
-/** The whole drawing in small, where only a part is seen; a press or a drag goes there. */
+/** The whole drawing in small, if only a part is visible; a press or a drag moves there. */
 
 import type { Arrangement } from "./arrangement.ts";
 import { setAttributes, svg } from "./dom.ts";
@@ -8,7 +8,7 @@ const WIDTH = 132;
 const HEIGHT = 88;
 /** The part of a small view's width and height that it may cover. */
 const MOST_COVERED = 0.28;
-/** Of very many boxes only open scopes are drawn. */
+/** If there are very many boxes, only open scopes are drawn. */
 const MOST_BOXES = 600;
 
 export class Minimap {

@@ -1,4 +1,4 @@
-"""What leaves a step: values that are there, and that the caller may keep and write to."""
+"""Results of a step: present values, which the caller may keep and write to."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from tfnb.core.errors import OpError
 
-    # (position, name) of a result without a value -> the error that says why it has none.
+    # (position, name) of a result without a value -> the error that explains why it has none.
     type_of_absence = Callable[[int, str], OpError]
 
 _generic, _ndarray = np.generic, np.ndarray
 
 
 def has_absent(results: Sequence[Any]) -> bool:
-    """Whether a step or call ended without a value for one of its results."""
+    """Return whether a step or call ended without a value for one of its results."""
     for value in results:  # noqa: SIM110 - costs half of any()
         if value is None:
             return True
@@ -31,12 +31,12 @@ def has_absent(results: Sequence[Any]) -> bool:
 def refuse_absent(
     results: Sequence[Any], fetches: Sequence[str], absence: type_of_absence
 ) -> NoReturn:
-    """Refuses a step that ended without a value for one of its fetches.
+    """Raise the error of a step that ended without a value for one of its fetches.
 
     Args:
       results: the value of each fetch, None where there is none.
       fetches: the names of the fetches.
-      absence: what explains a missing value.
+      absence: makes the error that explains a missing value.
 
     Raises:
       InvalidArgumentError: a fetched tensor is dead, or never became ready.
@@ -46,18 +46,18 @@ def refuse_absent(
 
 
 def own_all(results: list[Any]) -> list[Any]:
-    """Values that the caller may keep and write to.
+    """Replace results by values that the caller may keep and write to; return them.
 
     Raises:
       FailedPreconditionError: a fetched variable has no value.
     """
-    # Not enumerate(), whose tuple would hold each value as well.
+    # Not enumerate(): its tuple would hold another reference to each value.
     for position in range(len(results)):
         value = results[position]
         if value.__class__ is not _ndarray and isinstance(value, _generic):
             continue
         if isinstance(value, _ndarray):
-            # Held here by: the list, the local name, getrefcount's argument.
+            # Referenced by: the list, the local name, getrefcount's argument.
             if getrefcount(value) > 3 or value.base is not None or not value.flags.writeable:
                 is_number = value.ndim == 0 and value.dtype.kind != "O"
                 results[position] = value[()] if is_number else value.copy()
@@ -68,7 +68,7 @@ def own_all(results: list[Any]) -> list[Any]:
 
 
 def as_numbers(results: list[Any]) -> list[Any]:
-    """The values, arrays of rank 0 as NumPy scalars, text as bytes."""
+    """Return the values, arrays of rank 0 as NumPy scalars, text as bytes."""
     return [
         value[()] if value.__class__ is _ndarray and value.ndim == 0 else value for value in results
     ]

@@ -1,6 +1,6 @@
 """The ways in which the nodes of a step run, and the one place that chooses.
 
-:func:`choose_way` is asked once in each step of a signature and each immediate call of a function.
+:func:`choose_way` is called once in each step of a signature and each immediate call of a function.
 ``docs/architecture.md`` has its decisions as a table.
 """
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 class StepWay(Protocol):
-    """A way to run the nodes of one step or call: an emitted function or one of those below."""
+    """A way to run the nodes of one step or call: an emitted function or a class of this module."""
 
     def run(self, run_state: RunState, step: StepContext) -> type_of_absence | None:
-        """Run the nodes; the results are in the call frame then.
+        """Run the nodes, which put their results into the call frame.
 
         Returns:
-          What explains the results that have no value; None if all have one.
+          A function that explains results without a value; None if all have one.
 
         Raises:
           OpError: a kernel failed, or the step was cancelled.
@@ -48,7 +48,7 @@ class StepWay(Protocol):
 
 
 class ScheduleWay:
-    """The nodes of one partition in a fixed order: no control flow, nothing waits."""
+    """Runs the nodes of one partition in a fixed order: no control flow, nothing waits."""
 
     __slots__ = ("_immutable",)
 
@@ -56,15 +56,15 @@ class ScheduleWay:
         self._immutable = immutable
 
     def run(self, run_state: RunState, step: StepContext) -> None:
-        """Run them; every result has a value then."""
+        """Run the nodes; every result has a value then."""
         run_schedule(self._immutable, run_state, step, 0, over_large_input)
 
     def counts_of(self, run_state: RunState) -> None:
-        """Return None: the observers of nodes were told of each."""
+        """Return None: the observers got an event for each node."""
 
 
 class ReferenceWay:
-    """The reference executor, or that of a debugger that wants the step."""
+    """Runs the reference executor, or that of a debugger that wants the step."""
 
     __slots__ = ("_function_name", "_states")
 
@@ -81,7 +81,7 @@ class ReferenceWay:
         return None if is_whole else partial(absent_value, executors)
 
     def counts_of(self, run_state: RunState) -> None:
-        """Return None: the observers of nodes were told of each."""
+        """Return None: the observers got an event for each node."""
 
 
 def choose_way(
