@@ -5,16 +5,20 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from tfnb.client.command_line import serve
+from tfnb.client.command_line.main import Command
 from tfnb.client.command_line.main import main as run_command_line
 from tfnb.notebook.graph_command import GRAPH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+SERVE = Command("serve", serve.HELP, serve.add_arguments, serve.serve)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    return run_command_line(arguments, [GRAPH])
+    return run_command_line(arguments, [GRAPH, SERVE])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from tfnb.common_runtime.executor.executors_and_keys import view
 from tfnb.common_runtime.session.direct_session import DirectSession
 from tfnb.common_runtime.session.graph_execution_state import ClientGraph
 from tfnb.common_runtime.session.session_factory import SessionOptions
-from tfnb.core import errors
+from tfnb.core import errors, op_registry
+from tfnb.core.effects import LOADED_ATTR
 from tfnb.core.process.made_once import made_once
 from tfnb.core.rendezvous import create_key
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.common_runtime.session.session_state import SessionState
     from tfnb.core.dtypes import DType
+    from tfnb.core.effects import EffectsPolicy
     from tfnb.core.op_kernel import OpKernel
     from tfnb.core.rendezvous import Rendezvous
     from tfnb.graph.graph import Graph, Node
@@ -56,6 +58,7 @@ class RegisteredGraph(DirectSession):
         device_mgr: DeviceMgr,
         kernels: dict[str, OpKernel],
         session_state: SessionState,
+        policy: EffectsPolicy | None = None,
     ) -> None:
         """Take the graph; its executors are made for the first step.
 
@@ -65,12 +68,16 @@ class RegisteredGraph(DirectSession):
           device_mgr: the worker's devices.
           kernels: the stateful kernels of the session's graphs on this worker.
           session_state: the values that the session keeps here.
+          policy: the effects that the graph may have; None: all.
 
         Raises:
           InvalidArgumentError: a node is malformed, or its device is not this worker's.
         """
         super().__init__(SessionOptions("", config), device_mgr, kernels)
         self.session_state = session_state
+        if policy is not None:
+            self.effects_policy = policy
+            _mark_effects(graph_def)
         self.extend(graph_def)
         graph = self.graph
         if graph is None:
@@ -145,6 +152,16 @@ class RegisteredGraph(DirectSession):
         return result
 
 
+def _mark_effects(graph_def: graph_pb2.GraphDef) -> None:
+    """Mark the nodes that have effects as those of a stranger, in functions, too."""
+    bodies = (function.node_def for function in graph_def.library.function)
+    for nodes in (graph_def.node, *bodies):
+        for node in nodes:
+            definition = op_registry.find(node.op)
+            if definition is not None and definition.effects:
+                node.attr[LOADED_ATTR].b = True
+
+
 def _turn_into_arguments(graph: Graph) -> _Ends:
     """Replace Recvs from the client by arguments, Sends to it by results."""
     feeds: list[str] = []
@@ -196,8 +213,13 @@ def _key_of(node: Node) -> str:
 class GraphMgr:
     """The graphs of one session on one worker; thread safe."""
 
-    def __init__(self, device_mgr: DeviceMgr, session_state: SessionState) -> None:
-        self._device_mgr, self._session_state = device_mgr, session_state
+    def __init__(
+        self,
+        device_mgr: DeviceMgr,
+        session_state: SessionState,
+        policy: EffectsPolicy | None = None,
+    ) -> None:
+        self._device_mgr, self._session_state, self._policy = device_mgr, session_state, policy
         self._lock = threading.Lock()
         self._graphs: dict[str, RegisteredGraph] = {}  # guarded by self._lock
         self._kernels: dict[str, OpKernel] = {}
@@ -206,7 +228,12 @@ class GraphMgr:
     def register(self, graph_def: graph_pb2.GraphDef, config: config_pb2.ConfigProto) -> str:
         """Prepare a graph; return its handle."""
         graph = RegisteredGraph(
-            graph_def, config, self._device_mgr, self._kernels, self._session_state
+            graph_def,
+            config,
+            self._device_mgr,
+            self._kernels,
+            self._session_state,
+            self._policy,
         )
         handle = f"{next(self._numbers):016x}"
         with self._lock:

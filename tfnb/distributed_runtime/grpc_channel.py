@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from tfnb.proto import config_pb2
 
 SCHEME = "grpc://"
+TLS_SCHEME = "grpcs://"
+# Files of a session with TLS; see docs/distributed.md.
+_CA, _CERTIFICATE, _KEY = "TFNB_TLS_CA", "TFNB_TLS_CERT", "TFNB_TLS_KEY"
 
 # A socket of this machine: no other machine can reach it, and it takes no port.
 UNIX: Final = "unix:"
@@ -55,7 +58,7 @@ def host_port_of(target: str) -> str:
     Raises:
       InvalidArgumentError: the target names no host and port.
     """
-    address = target.removeprefix(SCHEME)
+    address = target.removeprefix(SCHEME).removeprefix(TLS_SCHEME)
     if address.startswith(UNIX) and len(address) > len(UNIX):
         return address
     found = _HOST_PORT.fullmatch(address)
@@ -91,4 +94,24 @@ def new_channel(target: str, options: config_pb2.RPCOptions) -> Any:
             f"Invalid compression algorithm: {options.compression_algorithm}. There are deflate "
             "and gzip."
         )
-    return grpc.insecure_channel(address, options=_OPTIONS, compression=known[algorithm])
+    compression = known[algorithm]
+    if target.startswith(TLS_SCHEME):
+        credentials = grpc.ssl_channel_credentials(*map(_content_of, (_CA, _KEY, _CERTIFICATE)))
+        return grpc.secure_channel(address, credentials, _OPTIONS, compression)
+    return grpc.insecure_channel(address, _OPTIONS, compression)
+
+
+def _content_of(variable: str) -> bytes | None:
+    """Return the content of the file that a variable of the environment names; None if it is unset.
+
+    Raises:
+      NotFoundError: the file cannot be read.
+    """
+    path = os.environ.get(variable)
+    if not path:
+        return None
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise errors.not_found(f"{variable} names a file that cannot be read: {error}") from error

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.session.session_factory import SessionOptions
     from tfnb.distributed_runtime.grpc_session import GrpcSession
 
-_SCHEME = "grpc://"
+_SCHEMES = ("grpc://", "grpcs://")
 
 
 class GrpcSessionFactory:
@@ -20,7 +20,7 @@ class GrpcSessionFactory:
 
     def accepts_options(self, options: SessionOptions) -> bool:
         """Return whether the target is a server."""
-        return options.target.startswith(_SCHEME)
+        return options.target.startswith(_SCHEMES)
 
     def new_session(self, options: SessionOptions) -> GrpcSession:
         """Return a session; nothing is sent before its first nodes.

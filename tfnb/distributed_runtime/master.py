@@ -49,6 +49,7 @@ class Master:
         self._default_config = default_config
         self._lock = threading.Lock()
         self._sessions: dict[str, MasterSession] = {}  # guarded by self._lock
+        self._refuses = False
         self._caches: dict[str, WorkerCache] = {}  # of sessions with a cluster of their own
 
     def create_session(
@@ -67,6 +68,8 @@ class Master:
           InvalidArgumentError: a filter, the cluster or a node is malformed.
           OpError: what a worker answered.
         """
+        if self._refuses:
+            raise errors.unavailable(f"The server of {self._task} is stopping.")
         config = config_pb2.ConfigProto()
         config.CopyFrom(self._default_config)
         config.MergeFrom(request.config)
@@ -153,6 +156,15 @@ class Master:
             for device in found[task]
             if _is_seen(device.name, config.device_filters, self._task)
         ]
+
+    def refuse_new_sessions(self) -> None:
+        """Refuse new sessions from now on."""
+        self._refuses = True
+
+    @property
+    def num_sessions(self) -> int:
+        """The number of open sessions."""
+        return len(self._sessions)
 
     def find(self, handle: str) -> MasterSession:
         """Return a session.

@@ -8,18 +8,20 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.common_runtime.device.device_mgr import make_local_devices
 from tfnb.core import errors
 from tfnb.core.cluster_spec import ClusterSpec
-from tfnb.distributed_runtime.grpc_channel import SCHEME, UNIX, import_grpc
+from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME, UNIX, import_grpc
 from tfnb.distributed_runtime.grpc_services import MasterService, WorkerService, handlers_of
+from tfnb.distributed_runtime.grpc_tensor_coding import MAX_MESSAGE_BYTES
 from tfnb.distributed_runtime.master import Master, new_worker_cache
 from tfnb.distributed_runtime.worker import Worker
 from tfnb.distributed_runtime.worker_cache import task_name
 
 if TYPE_CHECKING:
+    from tfnb.core.effects import EffectsPolicy
     from tfnb.proto import tensorflow_server_pb2
 
 _log = logging.getLogger("tfnb")
@@ -28,11 +30,24 @@ _log = logging.getLogger("tfnb")
 _MANY_THREADS = 2000
 _LOOPBACK = frozenset(["localhost", "127.0.0.1", "[::1]", "::1"])
 _OPTIONS = (
-    ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
     # Another server at this port is an error, not somebody to share it with.
     ("grpc.so_reuseport", 0),
 )
+
+
+class TlsFiles(NamedTuple):
+    """The contents of PEM files.
+
+    Attributes:
+      certificate: the server's certificate chain.
+      key: its private key.
+      client_ca: what signs the certificates of clients, which are then required; None: all clients.
+    """
+
+    certificate: bytes
+    key: bytes
+    client_ca: bytes | None = None
 
 
 class GrpcServer:
@@ -43,8 +58,21 @@ class GrpcServer:
       target: ``grpc://host:port``, for sessions on it.
     """
 
-    def __init__(self, server_def: tensorflow_server_pb2.ServerDef) -> None:
+    def __init__(
+        self,
+        server_def: tensorflow_server_pb2.ServerDef,
+        policy: EffectsPolicy | None = None,
+        tls: TlsFiles | None = None,
+        *,
+        max_message_bytes: int = -1,
+    ) -> None:
         """Take the port; requests are answered from :meth:`start` on.
+
+        Args:
+          server_def: cluster and task.
+          policy: the effects that graphs of clients may have; None: all.
+          tls: certificates; None: no encryption.
+          max_message_bytes: a larger request is refused before it is read; -1: no limit.
 
         Raises:
           InvalidArgumentError: the cluster has no such task, or its address no port.
@@ -64,14 +92,21 @@ class GrpcServer:
         config = server_def.default_session_config
         devices = make_local_devices(dict(config.device_count), config, self.task)
         self._workers = new_worker_cache(cluster, config.rpc_options)
-        self._worker = Worker(self.task, devices, self._workers.find)
+        self._worker = Worker(self.task, devices, self._workers.find, policy)
         self._workers.set_local(self._worker)
         self._master = Master(self.task, self._workers, config)
         self._threads = ThreadPoolExecutor(_MANY_THREADS, thread_name_prefix="tfnb-server")
-        self._server: Any = grpc.server(self._threads, options=_OPTIONS)
+        limit = min(max_message_bytes, MAX_MESSAGE_BYTES)
+        options = (*_OPTIONS, ("grpc.max_receive_message_length", limit))
+        self._server: Any = grpc.server(self._threads, options=options)
         self._server.add_generic_rpc_handlers(
             handlers_of(grpc, MasterService(self._master), WorkerService(self._worker))
         )
+        self._credentials: Any = None
+        if tls is not None:
+            self._credentials = grpc.ssl_server_credentials(
+                [(tls.key, tls.certificate)], tls.client_ca, tls.client_ca is not None
+            )
         self.target = self._listen(host, port)
         self._lock = threading.Lock()
         self._state = "new"  # guarded by self._lock
@@ -87,7 +122,10 @@ class GrpcServer:
         reached_from_outside = not is_file and host not in _LOOPBACK
         bind = host if is_file else f"{'[::]' if reached_from_outside else host}:{port}"
         try:
-            found = self._server.add_insecure_port(bind)
+            if self._credentials is None:
+                found = self._server.add_insecure_port(bind)
+            else:
+                found = self._server.add_secure_port(bind, self._credentials)
         except RuntimeError:
             found = 0
         if not found:
@@ -95,14 +133,15 @@ class GrpcServer:
                 f"Could not start gRPC server: {bind} is taken, or may not be used. Stop the "
                 "server that has it, or choose another port."
             )
-        if reached_from_outside:
+        if reached_from_outside and self._credentials is None:
             _log.warning(
                 "The server of %s accepts connections from other machines at port %d, without "
                 "encryption and without a password: all who reach it can run graphs.",
                 self.task,
                 found,
             )
-        return SCHEME + (host if is_file else f"{host}:{found}")
+        scheme = SCHEME if self._credentials is None else TLS_SCHEME
+        return scheme + (host if is_file else f"{host}:{found}")
 
     def start(self) -> None:
         """Answer requests; a second call does nothing.
@@ -142,6 +181,25 @@ class GrpcServer:
         # In intervals: a wait without a limit would not be interrupted everywhere.
         while not self._stopped.wait(1.0):
             pass
+
+    def refuse_new_sessions(self) -> None:
+        """Refuse new sessions from now on; steps of those that are open go on."""
+        self._master.refuse_new_sessions()
+
+    @property
+    def num_sessions(self) -> int:
+        """The number of open sessions."""
+        return self._master.num_sessions
+
+    @property
+    def num_steps(self) -> int:
+        """The number of steps in flight, for masters of other tasks, too."""
+        return self._worker.num_runs
+
+    @property
+    def num_steps_done(self) -> int:
+        """The number of steps that have ended."""
+        return self._worker.num_runs_done
 
     @property
     def master(self) -> Master:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.device.device import Device
+    from tfnb.core.effects import EffectsPolicy
     from tfnb.core.rendezvous import Rendezvous, type_of_callback
     from tfnb.distributed_runtime.graph_mgr import RegisteredGraph
     from tfnb.distributed_runtime.worker_interface import RunGraphCall, WorkerInterface
@@ -65,6 +66,7 @@ class Worker:
     Attributes:
       task: its name, ``/job:worker/replica:0/task:0``.
       devices: its devices.
+      num_runs_done: how many runs of graphs have ended.
     """
 
     is_local = True
@@ -74,6 +76,7 @@ class Worker:
         task: str,
         devices: Sequence[Device],
         worker_of: Callable[[str], WorkerInterface],
+        policy: EffectsPolicy | None = None,
     ) -> None:
         """Make a worker.
 
@@ -81,12 +84,16 @@ class Worker:
           task: its name.
           devices: its devices, by their full names.
           worker_of: finds the workers of other tasks.
+          policy: the effects that graphs of clients may have; None: all.
         """
         self.task = task
+        self._policy = policy
         self.devices = SharedDeviceMgr(devices)
         self.rendezvous_mgr = RendezvousMgr(task, worker_of)
         self._lock = threading.Lock()
         self._sessions: dict[str, WorkerSession] = {}  # guarded by self._lock
+        self._runs: set[LocalRun] = set()  # guarded by self._lock
+        self.num_runs_done = 0  # guarded by self._lock
         self._partial: dict[tuple[int, str], PartialStep] = {}  # guarded by self._lock
 
     # -- sessions ----------------------------------------------------------------------------------
@@ -114,7 +121,10 @@ class Worker:
             workers = WorkerCache(addresses_of(ClusterSpec(request.server_def.cluster)))
             workers.set_local(self)
         session = WorkerSession(
-            devices, GraphMgr(devices, SessionState()), request.isolate_session_state, workers
+            devices,
+            GraphMgr(devices, SessionState(), self._policy),
+            request.isolate_session_state,
+            workers,
         )
         with self._lock:
             if handle in self._sessions:
@@ -138,7 +148,9 @@ class Worker:
             found = self._sessions.get(handle)
             if found is None and not handle:
                 # The session of masters that open none.
-                found = WorkerSession(self.devices, GraphMgr(self.devices, SessionState()))
+                found = WorkerSession(
+                    self.devices, GraphMgr(self.devices, SessionState(), self._policy)
+                )
                 self._sessions[""] = found
         if found is None:
             raise errors.aborted(
@@ -179,6 +191,22 @@ class Worker:
         if session.workers is not None:
             self.rendezvous_mgr.find(call.step_id).use_workers(session.workers.find)
         return LocalRun(self, graph, call, failed)
+
+    @property
+    def num_runs(self) -> int:
+        """The number of runs of graphs in flight."""
+        return len(self._runs)
+
+    def run_began(self, run: LocalRun) -> None:
+        """Note a run."""
+        with self._lock:
+            self._runs.add(run)
+
+    def run_ended(self, run: LocalRun) -> None:
+        """Forget a run."""
+        with self._lock:
+            self._runs.discard(run)
+            self.num_runs_done += 1
 
     def partial_step(self, graph: RegisteredGraph, call: RunGraphCall) -> PartialStep:
         """Return a step that runs in parts; its first part starts it."""
@@ -243,6 +271,7 @@ class LocalRun:
         """
         call = self._call
         rendezvous = self._worker.rendezvous_mgr.find(call.step_id)
+        self._worker.run_began(self)
         try:
             if call.is_partial:
                 with self._lock:
@@ -256,6 +285,7 @@ class LocalRun:
             self._failed(found)
             raise found from error.__cause__
         finally:
+            self._worker.run_ended(self)
             with self._lock:
                 self._is_done = True
 
