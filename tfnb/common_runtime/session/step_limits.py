@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.executor.deadlines import Deadline
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
-    from tfnb.common_runtime.session.direct_session import DirectSession
     from tfnb.core.effects import StepLimits
 
 
@@ -35,17 +34,15 @@ class LimitObserver(StepObserver):
     thread that drives the step accesses its entries.
     """
 
-    def __init__(self, session: DirectSession, limits: StepLimits) -> None:
-        self._session = session
+    def __init__(self, active_steps: Callable[[], Sequence[RunState]], limits: StepLimits) -> None:
+        self._active_steps = active_steps
         self._limits = limits
         self._steps: dict[int, _Step] = {}
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
         """Set the deadline, the work counter and the size limit."""
         limits = self._limits
-        run_state = next(
-            (one for one in self._session.active_steps() if one.step_id == step_id), None
-        )
+        run_state = next((one for one in self._active_steps() if one.step_id == step_id), None)
         if run_state is None:
             return
         step = self._steps[step_id] = _Step(run_state)

@@ -41,9 +41,33 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.common_runtime.lowering.run.step_way import StepWay
     from tfnb.common_runtime.lowering.write.emit import EmittedFunction
-    from tfnb.common_runtime.session.direct_session import DirectSession
+    from tfnb.core.op_kernel import StepContext
+    from tfnb.core.step_events import StepEvents
 
 _NO_STEP: Any = None
+
+
+class StepSession(Protocol):
+    """A session that runs steps.
+
+    Attributes:
+      is_closed: whether the session was told to close.
+      step_events: the events of its steps.
+      steps_in_flight: the steps that run; a step enters and leaves without a call of the session.
+    """
+
+    is_closed: bool
+    step_events: StepEvents
+    steps_in_flight: set[RunState]
+
+    def run_prepared(self, prepared: ExecutorsAndKeys, feed_values: Sequence[Any]) -> list[Any]:
+        """Run a step that is not quick."""
+
+    def step_context(self, run_state: RunState) -> StepContext:
+        """Return the context that the kernels of a step share."""
+
+    def end_step(self, run_state: RunState) -> None:
+        """Forget a step; a second call does nothing."""
 
 
 class StepRunner(Protocol):
@@ -51,7 +75,7 @@ class StepRunner(Protocol):
 
     def __call__(
         self,
-        session: DirectSession,
+        session: StepSession,
         feed_values: Sequence[Any],
         run_state: RunState | None = None,
         states: Sequence[ImmutableExecutorState] = (),
@@ -82,7 +106,7 @@ class _QuickRunState(RunState):
 _NOT_PLAIN = frozenset((np.ndarray, RefCell))
 
 
-def find_quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> StepRunner | None:
+def find_quick_run(session: StepSession, prepared: ExecutorsAndKeys) -> StepRunner | None:
     """Make the function for the quick steps of a signature as soon as it is known to have them.
 
     Returns:
@@ -107,7 +131,7 @@ def find_quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> StepRu
 
 
 def step_runner(
-    session: DirectSession, prepared: ExecutorsAndKeys, lowered: LoweredFunction | None = None
+    session: StepSession, prepared: ExecutorsAndKeys, lowered: LoweredFunction | None = None
 ) -> StepRunner:
     """Make the function that runs the steps of a signature.
 
@@ -121,7 +145,7 @@ def step_runner(
     call = None if only is None else only.call
     computes = only is None or only.computes
     varies = lowered is not None and only is None  # with the arguments that are scalars
-    events, active = session.step_events, session._active
+    events, active = session.step_events, session.steps_in_flight
     begin, end = active.add, active.discard
     owns_fetches = only is not None and only.owns_fetches
     reaction_now, react = NUMERIC_REACTION.get, NUMERIC_REACTION.set
@@ -132,7 +156,7 @@ def step_runner(
 
     @runs_signature(executors="executors", run_state="run_state")
     def run(
-        session: DirectSession,
+        session: StepSession,
         feed_values: Sequence[Any],
         run_state: RunState | None = None,
         states: Sequence[ImmutableExecutorState] = (),
@@ -155,7 +179,7 @@ def step_runner(
         try:
             begin(run_state)
             # A `close` from here on finds the step; the check below finds an earlier `close`.
-            if session._closed:
+            if session.is_closed:
                 raise errors.cancelled("Session has been closed.")
             if computes:
                 before = react(IGNORE_ALL)
@@ -196,13 +220,13 @@ def step_runner(
                 elif computes:
                     react(reaction)
                 end(run_state)
-                if session._closed or (states and not run_state.is_clear):
-                    session._end_of(run_state)
+                if session.is_closed or (states and not run_state.is_clear):
+                    session.end_step(run_state)
             except KeyboardInterrupt:
                 # Just before the end: nothing of the step may stay behind.
                 if computes:
                     react(reaction)
-                session._end_of(run_state)
+                session.end_step(run_state)
                 raise
         if order is not None:
             if states:
@@ -220,7 +244,7 @@ def step_runner(
 
 
 def _run_observed(
-    session: DirectSession,
+    session: StepSession,
     executors: Executors,
     run_state: RunState,
     states: Sequence[ImmutableExecutorState],
