@@ -11,6 +11,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.framework import traceback_of_user
+from tfnb.framework.functions.function import Defun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,6 +169,27 @@ def test_error_of_a_node_the_user_did_not_make(sess: tf.Session) -> None:
     ) as caught:
         sess.run(tf.assign(v, 5.0), {v: 10.0})
     assert caught.value.op is None or caught.value.op.type == "Assign"
+
+
+def test_an_error_of_the_graph_itself_tells_its_operation(sess: tf.Session) -> None:
+    """No kernel ran, so that only the raiser knows the node."""
+    out = tf.raw_ops.Exit(data=tf.constant(1.0), name="out")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid Exit op") as caught:
+        sess.run(out)
+    assert caught.value.op is out.op
+    assert caught.value.message.count("[[node out (Exit), defined at") == 1
+
+
+def test_a_message_that_names_an_inner_node_is_not_given_another_one(sess: tf.Session) -> None:
+    """The node is the runtime's; its name stands in the message once."""
+
+    @Defun(tf.float32)
+    def unfinished(x: tf.Tensor) -> tf.Tensor:
+        return tf.raw_ops.Exit(data=x, name="inner")
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid Exit op") as caught:
+        sess.run(unfinished(tf.constant(1.0)))
+    assert caught.value.message.count("inner") == 1, caught.value.message
 
 
 def test_dead_fetch_is_an_invalid_argument(sess: tf.Session) -> None:

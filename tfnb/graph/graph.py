@@ -223,7 +223,7 @@ class Graph:
             raise errors.invalid_argument(
                 f"NodeDef missing attr '{missing.args[0]}' from {definition.op_def.name}"
                 f"; NodeDef: {{{{node {name}}}}}"
-            ) from None
+            ).naming(name) from None
         nodes = self.nodes
         node = Node(
             len(nodes),
@@ -284,7 +284,7 @@ class Graph:
             raise errors.invalid_argument(
                 f"NodeDef missing attr '{missing.args[0]}' from {definition.op_def.name}"
                 f"; NodeDef: {{{{node {node.name}}}}}"
-            ) from None
+            ).naming(node.name) from None
         node.op = definition.name
         node.op_definition = definition
         node.kind = node_kind(definition.name)

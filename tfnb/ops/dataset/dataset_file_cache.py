@@ -126,7 +126,8 @@ class _WritingIterator(DatasetIterator):
             if self._abandon is not None:
                 self._abandon()
             is_end = isinstance(error, errors.OutOfRangeError)
-            self._error = errors.internal(error.message) if is_end else error
+            told = errors.internal(error.message).naming(error.named_node)
+            self._error = told if is_end else error
             raise self._error from None
 
 

@@ -75,7 +75,7 @@ def _end_with(error: errors.OutOfRangeError, preserve_cardinality: bool) -> None
     if preserve_cardinality:
         raise errors.invalid_argument(
             f"Function invocation produced OutOfRangeError: {error.message}"
-        ) from error
+        ).naming(error.named_node) from error
 
 
 def _map(
