@@ -12,7 +12,7 @@ import pytest
 import tfnb as tf
 from tfnb.core.cancellation import CancellationManager
 from tfnb.library.queues.staging_areas import MapStagingArea, StagingArea
-from tfnb.ops.waiting.staging_kernels import Row
+from tfnb.ops.waiting.staging_kernels import StagingBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def _note(heard: list[Any], what: Any, _: Any) -> None:
 def test_a_full_area_makes_who_puts_in_wait() -> None:
     """By number and by bytes; whoever takes out lets the next one in."""
     for limits in ({"capacity": 1, "memory_limit": 0}, {"capacity": 0, "memory_limit": 6}):
-        area, manager, heard = Row("area", **limits), CancellationManager(), []
+        area, manager, heard = StagingBuffer("area", **limits), CancellationManager(), []
         for number in (1, 2, 3):
             area.put([np.int32(number)], partial(_note, heard, number), manager)
         assert heard == [1]
@@ -57,7 +57,7 @@ def test_a_full_area_makes_who_puts_in_wait() -> None:
 
 def test_a_cancelled_get_takes_nothing() -> None:
     """Whoever waits is told; the next put stays inside."""
-    area, manager, heard = Row("area", 0, 0), CancellationManager(), []
+    area, manager, heard = StagingBuffer("area", 0, 0), CancellationManager(), []
     area.get(heard.append, manager)
     manager.start_cancel()
     assert [str(error) for error in heard] == ["Unstage operation was cancelled"]

@@ -20,7 +20,7 @@ from tfnb.common_runtime.lowering.support.cuda_functions import C_TYPES, literal
 from tfnb.common_runtime.lowering.support.fused import (
     NotElementwise,
     TracedArray,
-    _Source,
+    _Statements,
     num_functions,
     write_source,
 )
@@ -121,7 +121,7 @@ def test_other_nodes_are_left_alone(members, inputs):
 
 def test_only_a_shape_that_stays_is_a_reshape():
     """Elements keep their places."""
-    source = _Source()
+    source = _Statements()
     matrix, vector = (TracedArray(source, "in0", F, shape) for shape in ((2, 3), (3,)))
     assert matrix.reshape((2, 3)) is matrix.reshape(2, 3) is matrix
     assert vector.reshape((-1,)) is vector.reshape(-1) is vector

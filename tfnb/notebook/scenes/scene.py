@@ -48,7 +48,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeCost:
+class RecordedCost:
     """What a node did in one recorded step.
 
     Attributes:
@@ -93,7 +93,7 @@ class SceneNode:
     colocated: str = ""  # of nodes that stand together, the name of the first
     touched: tuple[str, ...] = ()  # what passes say of it, a line each
     change: str = ""  # what a pass made of it
-    cost: NodeCost | None = None
+    cost: RecordedCost | None = None
 
 
 @dataclass(slots=True)
@@ -473,7 +473,7 @@ def _parent_path(name: str) -> str:
     return "/".join(name.split("/", MAX_DEPTH)[:MAX_DEPTH])
 
 
-def _cost_row(cost: NodeCost | None) -> list[Any]:
+def _cost_row(cost: RecordedCost | None) -> list[Any]:
     """Runs, nanoseconds, bytes made, held at the peak, moved; nanoseconds waited; live or not."""
     if cost is None:
         return []

@@ -16,7 +16,7 @@ from tfnb.ops.dataset.dataset_iterators import (
     INFINITE,
     UNKNOWN,
     CapturedFunction,
-    Dataset,
+    DatasetBase,
     DatasetIterator,
     ImmediateIterator,
     IteratorScope,
@@ -111,7 +111,7 @@ def tensor_dataset(
 ) -> Variant:
     """A dataset of one element."""
     element = tuple([owned(value) for value in components])
-    return Dataset(
+    return DatasetBase(
         Toutput_types, output_shapes, lambda scope: RowsIterator(1, lambda _: element), 1
     )
 
@@ -140,7 +140,7 @@ def tensor_slice_dataset(
     def row(index: int) -> Element:
         return tuple([slice_of(array, index) for array in arrays])
 
-    return Dataset(Toutput_types, output_shapes, lambda scope: RowsIterator(count, row), count)
+    return DatasetBase(Toutput_types, output_shapes, lambda scope: RowsIterator(count, row), count)
 
 
 @register_op(
@@ -195,7 +195,7 @@ def sparse_tensor_slice_dataset(
         return indices[part, 1:], values[part], inner
 
     rank = len(inner)
-    return Dataset(
+    return DatasetBase(
         (dtypes.int64, Tvalues, dtypes.int64),
         (TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])),
         lambda scope: RowsIterator(count, row),
@@ -234,7 +234,7 @@ def range_dataset(
 
     # The largest number stands for no end; what cannot be counted is taken for nothing.
     size = INFINITE if last == _LARGEST else count if count <= _LARGEST else 0
-    return Dataset(output_types, output_shapes, lambda scope: RowsIterator(count, row), size)
+    return DatasetBase(output_types, output_shapes, lambda scope: RowsIterator(count, row), size)
 
 
 _LARGEST = (1 << 63) - 1
@@ -282,7 +282,7 @@ def _random_dataset(
     if seeds == (0, 0):
         words = RandomWords(0, 0)
         seeds = words.take(), words.take()
-    return Dataset(output_types, output_shapes, lambda scope: _RandomIterator(*seeds), INFINITE)
+    return DatasetBase(output_types, output_shapes, lambda scope: _RandomIterator(*seeds), INFINITE)
 
 
 random_dataset = register_op(
@@ -349,6 +349,6 @@ def generator_dataset(
         CapturedFunction(next_func, next_func_other_args),
         CapturedFunction(finalize_func, finalize_func_other_args),
     )
-    return Dataset(
+    return DatasetBase(
         output_types, output_shapes, lambda scope: _GeneratorIterator(scope, functions), UNKNOWN
     )

@@ -310,7 +310,7 @@ class MutableHashTable(LookupTable):
 _DELETED: Final = object()
 
 
-class DenseHashTable(LookupTable):
+class MutableDenseHashTable(LookupTable):
     """A mutable table in buckets, two of whose keys may not be used; keys may be tensors.
 
     Which key is in which of the buckets is TensorFlow's, as all of them are exported. A bucket is

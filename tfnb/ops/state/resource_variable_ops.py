@@ -1,6 +1,6 @@
 """Variables behind resource handles: making, reading, assigning, gathering, scattering.
 
-VarHandleOp gives a handle; the :class:`~tfnb.core.resource_mgr.Variable` behind it comes into being
+VarHandleOp gives a handle; the :class:`~tfnb.core.resource_mgr.Var` behind it comes into being
 with the first assignment.  What a handle refers to is known statically through its handle data
 (dtype, shape).
 """
@@ -15,7 +15,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import OpDefinition, register_op
-from tfnb.core.resource_mgr import ResourceHandle, Variable
+from tfnb.core.resource_mgr import ResourceHandle, Var
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
     UNKNOWN_SHAPE,
@@ -148,15 +148,13 @@ def disable_copy_on_read(node: OpKernelContext, resource: Handle) -> None:
     find_variable(node, resource)
 
 
-def find_variable(node: Array, handle: ResourceHandle) -> Variable:
+def find_variable(node: Array, handle: ResourceHandle) -> Var:
     """The variable behind a handle, which must have a value.
 
     Raises:
       NotFoundError: it has none.
     """
-    found: Variable | None = node.resource_manager.find(
-        handle.container, handle.type_name, handle.name
-    )
+    found: Var | None = node.resource_manager.find(handle.container, handle.type_name, handle.name)
     if found is None or found.value is None:
         raise errors.not_found(_does_not_exist(handle))
     return found
@@ -190,7 +188,7 @@ def handle_shape(c: InferenceContext, attr: str = "dtype", index: int = 0) -> Te
 
 def _read(node: Array, handle: Handle, dtype: DType) -> Array:
     manager = node.resource_manager
-    found: Variable | None = manager.find(handle.container, handle.type_name, handle.name)
+    found: Var | None = manager.find(handle.container, handle.type_name, handle.name)
     if found is None or found.value is None:
         raise errors.failed_precondition(
             f"Could not find variable {handle.name}. This could mean that the variable has been "
@@ -320,13 +318,13 @@ def assign_variable_op(
 ) -> None:
     """Gives a variable a value."""
     manager = node.resource_manager
-    cell: Variable | None = manager.find(resource.container, resource.type_name, resource.name)
+    cell: Var | None = manager.find(resource.container, resource.type_name, resource.name)
     if cell is None:
         cell = manager.lookup_or_create(
             resource.container,
             resource.type_name,
             resource.name,
-            lambda: Variable(resource.name, dtype, resource.value_shape),
+            lambda: Var(resource.name, dtype, resource.value_shape),
         )
         assert cell is not None
     if cell.dtype is not dtype:

@@ -29,7 +29,7 @@ def _bytes(values: Sequence[Array]) -> int:
     return sum(int(np.asarray(value).nbytes) for value in values if value is not None)
 
 
-class StagingArea:
+class StagingBase:
     """Base class of both kinds of staging areas."""
 
     def __init__(self, name: str, capacity: int, memory_limit: int) -> None:
@@ -68,7 +68,7 @@ class StagingArea:
         return not is_full and not is_large
 
 
-class Row(StagingArea):
+class StagingBuffer(StagingBase):
     """First in, first out."""
 
     def __init__(self, name: str, capacity: int, memory_limit: int) -> None:
@@ -129,7 +129,7 @@ class Row(StagingArea):
         self.attempts.change(clear)
 
 
-class Map(StagingArea):
+class StagingMap(StagingBase):
     """Tuples by key, which may arrive in parts.
 
     Args:
