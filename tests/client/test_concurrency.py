@@ -290,7 +290,7 @@ def first_steps(seed: int) -> None:
     with often_switching():
         failures = run_all(workers, 3, interrupting(seed))
     assert failures == []
-    assert "tfnb.common_runtime.lowering.run.lowered_partition" in sys.modules
+    assert "tfnb.common_runtime.lowering.run.lowered_step" in sys.modules
     print(sess.run(model.loop, model.feed))
 
 

@@ -11,7 +11,7 @@ import pytest
 import tfnb as tf
 from tests.time_outs import message_of_time_out
 from tfnb.client.step_sampler import StepSampler
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.framework.functions import function
 
 _LIMIT_S = 60

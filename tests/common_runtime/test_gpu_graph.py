@@ -20,7 +20,7 @@ from tfnb.common_runtime.device.gpu_device import GpuDevice
 from tfnb.common_runtime.device.gpu_graph import GraphSegment
 from tfnb.common_runtime.device.gpu_options import GpuSpec
 from tfnb.common_runtime.executor.run_state import RunState
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.core.step_events import IDLE_HOOKS
 
 F = np.float32

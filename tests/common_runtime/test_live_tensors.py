@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.framework.functions.function import Defun
 
 HUGE = 1 << 44

@@ -11,8 +11,8 @@ import pytest
 
 import tfnb as tf
 from tests.traced_memory import traced_memory
-from tfnb.common_runtime.lowering.run import lowered_step
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering
+from tfnb.common_runtime.lowering.run import step_way
+from tfnb.common_runtime.lowering.run.step_way import Lowering
 from tfnb.framework.functions.function import Defun
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def test_a_tensor_ends_with_its_last_use(
     has_branch: bool, lowering: Lowering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``a -> b -> c``: when c runs, nobody holds a any more, whatever runs the step."""
-    monkeypatch.setattr(lowered_step, "_lowering", lowering)
+    monkeypatch.setattr(step_way, "_lowering", lowering)
     made: list[weakref.ref[np.ndarray[Any, Any]]] = []
     seen: list[bool] = []
 

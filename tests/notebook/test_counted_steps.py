@@ -11,7 +11,7 @@ import pytest
 import tfnb as tf
 from tests.notebook.test_sampled_steps import Stops
 from tests.notebook.test_step_model import STATE, Pictures
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.core.step_events import StepObserver
 from tfnb.notebook.steps.step_model import DEAD, DONE, FAILED, RUNNING, WAITING, StepModel
 from tfnb.notebook.steps.step_publisher import StepPublisher

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.core.step_events import StepObserver
 from tfnb.notebook.pictures.summary_svg import summary_svg, summary_text
 from tfnb.notebook.steps import step_model

@@ -13,13 +13,13 @@ its step, no fetch that may be dead, feeds in the executors' order.
 
 from __future__ import annotations
 
+from sys import getrefcount
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
 from tfnb.common_runtime.executor.deadlines import DEADLINES
-from tfnb.common_runtime.executor.fetched_values import as_numbers, own_all, refuse_absent
 from tfnb.common_runtime.executor.run_state import RunState, step_ids
 from tfnb.common_runtime.executor.running_nodes import runs_signature
 from tfnb.common_runtime.executor.waiting import explained
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.common_runtime.executor.executors_and_keys import Executors, ExecutorsAndKeys
-    from tfnb.common_runtime.executor.fetched_values import type_of_absence
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
     )
-    from tfnb.common_runtime.executor.warm_up import LoweredFunction
+    from tfnb.common_runtime.executor.warm_up import LoweredFunction, type_of_absence
     from tfnb.common_runtime.lowering.run.step_way import StepWay
     from tfnb.common_runtime.lowering.write.emit import EmittedFunction
     from tfnb.core.op_kernel import StepContext
     from tfnb.core.step_events import StepEvents
 
 _NO_STEP: Any = None
+_generic, _ndarray = np.generic, np.ndarray
 
 
 class StepSession(Protocol):
@@ -279,3 +279,52 @@ def _synchronize(executors: Executors, way: StepWay) -> None:
     if not executors.is_joined(way):
         for device in executors.devices_to_sync:
             device.synchronize()
+
+
+# -- what leaves a step: values that are there, and that the caller may keep and write to ----------
+
+
+def refuse_absent(
+    results: Sequence[Any], fetches: Sequence[str], absence: type_of_absence
+) -> NoReturn:
+    """Refuses a step that ended without a value for one of its fetches.
+
+    Args:
+      results: the value of each fetch, None where there is none.
+      fetches: the names of the fetches.
+      absence: what explains a missing value.
+
+    Raises:
+      InvalidArgumentError: a fetched tensor is dead, or never became ready.
+    """
+    position = next(i for i, value in enumerate(results) if value is None)
+    raise absence(position, f"'{fetches[position]}'")
+
+
+def own_all(results: list[Any]) -> list[Any]:
+    """Values that the caller may keep and write to.
+
+    Raises:
+      FailedPreconditionError: a fetched variable has no value.
+    """
+    # Not enumerate(), whose tuple would hold each value as well.
+    for position in range(len(results)):
+        value = results[position]
+        if value.__class__ is not _ndarray and isinstance(value, _generic):
+            continue
+        if isinstance(value, _ndarray):
+            # Held here by: the list, the local name, getrefcount's argument.
+            if getrefcount(value) > 3 or value.base is not None or not value.flags.writeable:
+                is_number = value.ndim == 0 and value.dtype.kind != "O"
+                results[position] = value[()] if is_number else value.copy()
+        elif isinstance(value, RefCell):
+            found = value.read()
+            results[position] = found.copy() if isinstance(found, _ndarray) else found
+    return results
+
+
+def as_numbers(results: list[Any]) -> list[Any]:
+    """The values, arrays of rank 0 as NumPy scalars, text as bytes."""
+    return [
+        value[()] if value.__class__ is _ndarray and value.ndim == 0 else value for value in results
+    ]
