@@ -1,4 +1,4 @@
-"""Has TensorFlow save datasets, which ``tests/ops/test_saved_datasets.py`` loads; or load ours.
+"""Has TensorFlow save datasets, which ``test_saved_datasets.py`` loads; or load ours.
 
 ``python scripts/oracle/saved_datasets.py tests/golden/saved_datasets`` writes a zip file for each
 dataset. With ``FOLDER --load COMPRESSION``, prints the elements of a dataset that tfnb saved. The
