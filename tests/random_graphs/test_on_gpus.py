@@ -14,7 +14,7 @@ from tests.repeats import few
 from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 
 if TYPE_CHECKING:
-    from tests.common_runtime.recording_cupy import RecordingCupy
+    from tests.common_runtime.device.recording_cupy import RecordingCupy
     from tfnb.proto import config_pb2
 
 _GPUS = {"/cpu:1": "/gpu:0", "/cpu:2": "/gpu:1", "": "/gpu:0"}

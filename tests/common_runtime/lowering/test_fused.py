@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tfnb.ops.all_ops  # noqa: F401 - every op
-from tests.common_runtime.cuda_interpreter import interpret
+from tests.common_runtime.device.cuda_interpreter import interpret
 from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
 from tfnb.common_runtime.device.cpu_device import CpuDevice

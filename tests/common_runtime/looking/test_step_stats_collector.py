@@ -27,7 +27,7 @@ from tfnb.common_runtime.session.session_factory import SessionOptions, new_sess
 from tfnb.core import dtypes, errors
 from tfnb.proto import config_pb2, graph_pb2
 
-CASES = json.loads((Path(__file__).parents[1] / "golden/step_stats.json").read_text())
+CASES = json.loads((Path(__file__).parents[2] / "golden/step_stats.json").read_text())
 
 
 def ran(case):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.common_runtime.recording_cupy import CUDARuntimeError, _Stream
+from tests.common_runtime.device.recording_cupy import CUDARuntimeError, _Stream
 from tfnb.common_runtime.device.gpu_device import GpuDevice
 from tfnb.common_runtime.device.gpu_graph import GraphSegment
 from tfnb.common_runtime.device.gpu_options import GpuSpec

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.special
 
-from tests.common_runtime.cuda_interpreter import interpret
+from tests.common_runtime.device.cuda_interpreter import interpret
 from tfnb.core import array_module
 
 if TYPE_CHECKING:

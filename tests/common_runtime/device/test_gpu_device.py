@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.common_runtime.recording_cupy import (
+from tests.common_runtime.device.recording_cupy import (
     CUDARuntimeError,
     OutOfMemoryError,
     RecordingCupy,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tfnb as tf
 from tests.client.test_interrupt_anywhere import interrupted_at
-from tests.common_runtime.function_programs import evaluate, graph_of
+from tests.common_runtime.functions.function_programs import evaluate, graph_of
 
 _LEAVES = st.one_of(
     st.tuples(st.just("add"), st.integers(-3, 3)),

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.common_runtime.rewriter_switches import CONFIGS, build, facts
-from tests.common_runtime.rewriter_switches import config as switches
+from tests.common_runtime.optimizer.rewriter_switches import CONFIGS, build, facts
+from tests.common_runtime.optimizer.rewriter_switches import config as switches
 from tfnb.common_runtime.optimizer import rewriter_config
 from tfnb.common_runtime.optimizer.optimization_registry import (
     REGISTRY,
@@ -286,7 +286,7 @@ def test_a_product_that_is_no_gradient_is_computed_to_be_waited_for() -> None:
 
 
 SWITCHES: dict[str, dict[str, bool]] = json.loads(
-    (Path(__file__).parents[1] / "golden/rewriter_switches.json").read_text()
+    (Path(__file__).parents[2] / "golden/rewriter_switches.json").read_text()
 )
 
 

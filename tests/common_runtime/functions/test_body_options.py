@@ -13,7 +13,7 @@ from google.protobuf import text_format
 import tfnb as tf
 
 _ROWS: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parents[1] / "golden/traces.json").read_text()
+    (Path(__file__).parents[2] / "golden/traces.json").read_text()
 )["bodies"]
 
 

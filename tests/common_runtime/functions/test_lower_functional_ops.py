@@ -22,7 +22,7 @@ from tfnb.framework.functions.function import Defun
 from tfnb.ops.control import functional_ops
 
 CASES: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parents[1] / "golden/functional_graphs.json").read_text()
+    (Path(__file__).parents[2] / "golden/functional_graphs.json").read_text()
 )
 
 
