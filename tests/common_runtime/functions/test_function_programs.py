@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tfnb as tf
-from tests.client.test_interrupt_anywhere import interrupted_at
+from tests.client.session.test_interrupt_anywhere import interrupted_at
 from tests.common_runtime.functions.function_programs import evaluate, graph_of
 
 _LEAVES = st.one_of(

@@ -125,7 +125,7 @@ def test_others_that_go_on_are_no_danger(scene: Callable[[], None], said: str) -
         f"import os, sys; from {__name__} import {scene.__name__}; sys.setswitchinterval(1e-5); "
         f"{scene.__name__}(); sys.stdout.flush(); os._exit(0)"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     found = subprocess.run(
         [sys.executable, "-c", program],
         cwd=root,

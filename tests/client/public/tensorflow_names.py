@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-STORED = Path(__file__).parents[1] / "golden" / "public_names.txt"
+STORED = Path(__file__).parents[2] / "golden" / "public_names.txt"
 
 
 def tensorflow_names() -> frozenset[str]:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import tfnb as tf
-from tests.client.tensorflow_names import tensorflow_names
+from tests.client.public.tensorflow_names import tensorflow_names
 from tfnb.client import public
 from tfnb.client.public import missing
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_every_listed_name_can_be_had() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import tfnb as tf
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "event_files.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "event_files.json").read_text())
 RECORDS = [b"", b"one", bytes(range(256)) * 40]
 KINDS = ("", "ZLIB", "GZIP")
 

@@ -15,7 +15,7 @@ import pytest
 
 import tfnb as tf
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "event_files.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "event_files.json").read_text())
 
 
 def events(directory: Path) -> list[Any]:

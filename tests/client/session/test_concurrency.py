@@ -299,7 +299,7 @@ def first_steps(seed: int) -> None:
 def test_interrupts_of_first_steps_leave_nothing_locked(seed: int) -> None:
     """What the first steps import is there for all, whoever is interrupted meanwhile."""
     program = f"from {__name__} import first_steps; first_steps({seed})"
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     found = subprocess.run(
         [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=False
     )

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import tfnb as tf
-from tests.client.signature_text import parameters_of
+from tests.client.public.signature_text import parameters_of
 from tfnb.core.op_registry import OpDefinition
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "signatures.txt"
+GOLDEN = Path(__file__).parents[2] / "golden" / "signatures.txt"
 
 # What is made here by other means than a call of its class, or by a call of its own.
 _NOT_COMPARED = {

@@ -168,7 +168,7 @@ def test_what_is_forgotten_stops_nobody(kind: str) -> None:
     """The scene plays to its end, with something left to forget, and nobody complains."""
     found = subprocess.run(
         [sys.executable, "-c", f"from {__name__} import forgetting; forgetting({kind!r})"],
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         capture_output=True,
         text=True,
         check=False,
