@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import tfnb as tf
-from tests.notebook.test_step_model import STATE, Pictures
+from tests.notebook.steps.test_step_model import STATE, Pictures
 from tfnb.client.step_sampler import StepSampler
 from tfnb.core.step_events import IDLE_HOOKS
 from tfnb.notebook.pictures.summary_svg import headline

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.notebook.recorded_loop import recorded_loop
+from tests.notebook.steps.recorded_loop import recorded_loop
 from tfnb.notebook.steps.chrome_trace import chrome_trace
 from tfnb.notebook.steps.run_costs import latest_record, node_costs
 from tfnb.notebook.views.record import Recording

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.notebook.recorded_loop import HOSTILE, recorded_loop
+from tests.notebook.steps.recorded_loop import HOSTILE, recorded_loop
 from tfnb.notebook.pictures.record_summary import record_svg, record_text
 from tfnb.notebook.steps import step_tape
 from tfnb.notebook.steps.chrome_trace import chrome_trace

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 import tfnb as tf
-from tests.notebook.recorded_loop import recorded_loop
+from tests.notebook.steps.recorded_loop import recorded_loop
 from tfnb.notebook import times
 from tfnb.notebook.views import record
 from tfnb.notebook.views.op_times import (

@@ -8,7 +8,7 @@ from tfnb.notebook.scenes.graph_def_scene import describe_graph_def, dtype_text
 from tfnb.notebook.scenes.scene import CONTROL
 from tfnb.proto import graph_pb2, types_pb2
 
-MODEL = Path(__file__).parents[2] / "notebooks" / "models" / "digits_conv.pb"
+MODEL = Path(__file__).parents[3] / "notebooks" / "models" / "digits_conv.pb"
 
 
 def test_inputs_are_read_in_all_their_forms() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
-from tests.notebook.test_step_model import STATE, Pictures
+from tests.notebook.steps.test_step_model import STATE, Pictures
 from tfnb.notebook.lab.lab_snapshot import LabSnapshots
 from tfnb.notebook.pictures.terminal_progress import progress_lines
 from tfnb.notebook.steps.step_model import ADOPT_NS, BLOCKED, DONE, RUNNING, WAITING

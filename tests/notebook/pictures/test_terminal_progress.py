@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tfnb as tf
-from tests.notebook.recorded_loop import HOSTILE
+from tests.notebook.steps.recorded_loop import HOSTILE
 from tfnb.notebook.pictures.terminal_progress import TerminalProgress, can_draw, progress_lines
 from tfnb.notebook.steps.queue_sizes import queue_sizes
 from tfnb.notebook.steps.step_model import StepModel

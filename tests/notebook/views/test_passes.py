@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
-from tests.notebook.recorded_loop import HOSTILE
+from tests.notebook.steps.recorded_loop import HOSTILE
 from tfnb.common_runtime.optimizer.optimization_registry import Grouping, PassReport
 from tfnb.common_runtime.session.pass_trace import NodeSnapshot, PassStage
 from tfnb.framework.functions.function import Defun

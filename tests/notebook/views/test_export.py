@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 import tfnb as tf
-from tests.notebook.recorded_loop import HOSTILE
+from tests.notebook.steps.recorded_loop import HOSTILE
 from tfnb.notebook.scenes.scene import SceneNode, build_scene
 from tfnb.notebook.views.export import export
 from tfnb.notebook.views.table import keep
